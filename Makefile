@@ -1,0 +1,40 @@
+# The commands of this project. Each is one line of work; what they need is installed by the scripts in tests/setup.
+# A front end to other languages' packages goes here too: their modules get a script beside tests/setup/python.sh.
+
+PYTHON := target/py/bin/python
+RELEASE := $(CURDIR)/target/release/threadkeep
+SOAK := KILLS=20 DATABASE_SHUTDOWNS=5 COMMITS_BETWEEN_FAULTS=300 CONCURRENCY_SECONDS=60 DIFFERENTIAL_EXAMPLES=60 ROUND_TRIPS=300
+
+.PHONY: run test demo bench soak lint pin setup setup-python release
+
+run: ## serve on the embedded database
+	cargo run --release --locked -- serve
+
+test: setup ## everything: formatting, lints, types, Rust tests, Python tests on both engines
+	$(PYTHON) tests/setup/run_tests.py
+
+lint: setup-python ## only formatting, lints and types
+	$(PYTHON) tests/setup/run_tests.py --only lint
+
+demo: setup-python release ## a deepagents agent that remembers after SIGKILL
+	$(PYTHON) examples/deepagents_memory/run.py --binary $(RELEASE)
+
+bench: setup release ## speed against the Postgres saver, on one PostgreSQL with fsync on
+	THREADKEEP_BIN=$(RELEASE) THREADKEEP_TEST_PG_BIN="$$(tests/setup/postgres.sh)" $(PYTHON) clients/python/bench/run.py
+
+soak: setup release ## the fault and concurrency suites at full length
+	env $(addprefix THREADKEEP_TEST_,$(SOAK)) THREADKEEP_BIN=$(RELEASE) \
+		$(PYTHON) tests/setup/run_tests.py --only soak
+
+pin: ## remake the pinned Python requirements
+	tests/setup/pin.sh
+
+release:
+	cargo build --release --locked
+
+setup-python:
+	tests/setup/system.sh
+	tests/setup/python.sh
+
+setup: setup-python
+	tests/setup/postgres.sh

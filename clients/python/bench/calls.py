@@ -1,0 +1,101 @@
+"""Single calls: put, put_writes, get_tuple; one task, many on one saver, many with one each."""
+
+from __future__ import annotations
+
+import statistics
+import time
+import uuid
+from typing import Any
+
+from measure import Call, Goal, Row, Timed, in_turns, median, millis, per_second, row, timed
+from sides import OURS, SIDES, THEIRS, Field
+from workloads import CHANNELS, checkpoint, config, writes
+
+GOALS: dict[str, dict[str, Goal]] = {
+    "put": {"p50": Goal(at_most=0.8), "shared": Goal(at_least=6)},
+}
+ALONE, SHARED, APART = "1 task", "tasks on one saver", "tasks with a saver each"
+
+
+async def calls(field: Field, *, rounds: int, number: int, tasks: int) -> list[Row]:
+    rows = []
+    for kind in ("put", "put_writes", "get_tuple"):
+        for setting in (ALONE, SHARED, APART):
+            found: dict[str, list[Timed]] = {side: [] for side in SIDES}
+            # The first round of each side warms it up and is not counted.
+            for counted, side in enumerate(in_turns(SIDES, rounds + 1)):
+                count = 1 if setting == ALONE else tasks
+                share = number if setting == ALONE else max(1, 2 * number // tasks)
+                savers = tasks if setting == APART else 1
+                result = await _round(field, side, kind, (count, share), savers)
+                if counted >= len(SIDES):
+                    found[side].append(result)
+            rows += _rows(kind, setting, tasks, {side: median(found[side]) for side in SIDES})
+    return rows
+
+
+async def _round(field: Field, side: str, kind: str, load: tuple[int, int], savers: int) -> Timed:
+    threads = [str(uuid.uuid4()) for _ in range(load[0])]
+    async with field.savers(side, savers) as made:
+        # Each saver has opened its connection before it is timed.
+        parents = [await _begin(made[at % savers], thread) for at, thread in enumerate(threads)]
+        return await timed(_call(kind, made, threads, parents), *load)
+
+
+async def _begin(saver: Any, thread: str) -> Any:
+    """A thread of three checkpoints with the writes of two tasks on the last; its address."""
+    where = config(thread)
+    for step in range(3):
+        where = await saver.aput(where, *checkpoint(step))
+    for task in ("a", "b"):
+        await saver.aput_writes(where, writes(3), task)
+    return where
+
+
+def _call(kind: str, savers: list[Any], threads: list[str], parents: list[Any]) -> Call:
+    async def put(task: int, number: int) -> None:
+        saver = savers[task % len(savers)]
+        parents[task] = await saver.aput(parents[task], *checkpoint(number + 3))
+
+    async def put_writes(task: int, number: int) -> None:
+        await savers[task % len(savers)].aput_writes(
+            parents[task], writes(number), f"task {number}", "~1"
+        )
+
+    async def get_tuple(task: int, _: int) -> None:
+        found = await savers[task % len(savers)].aget_tuple(config(threads[task]))
+        assert CHANNELS[0] in found.checkpoint["channel_values"]
+
+    return {"put": put, "put_writes": put_writes, "get_tuple": get_tuple}[kind]
+
+
+def _rows(kind: str, setting: str, tasks: int, found: dict[str, Timed]) -> list[Row]:
+    goals, ours, theirs = GOALS.get(kind, {}), found[OURS], found[THEIRS]
+    if setting == ALONE:
+        return [
+            row(f"{kind}, 1 task, p50", ours.p50, theirs.p50, millis, goals.get("p50")),
+            row(f"{kind}, 1 task, p99", ours.p99, theirs.p99, millis),
+        ]
+    goal = goals.get("shared") if setting == SHARED else None
+    return [
+        row(f"{kind}, {tasks} {setting}", ours.rate, theirs.rate, per_second, goal),
+        row(f"{kind}, {tasks} {setting}, p99", ours.p99, theirs.p99, millis),
+    ]
+
+
+def blocking_calls(field: Field, *, rounds: int, number: int) -> list[Row]:
+    """The same put from a plain program without an event loop."""
+    medians: dict[str, list[float]] = {side: [] for side in SIDES}
+    for counted, side in enumerate(in_turns(SIDES, rounds + 1)):
+        saver, closable = field.sync_saver(side)
+        where, times = config(str(uuid.uuid4())), []
+        for step in range(number):
+            arguments = checkpoint(step)
+            begun = time.perf_counter()
+            where = saver.put(where, *arguments)
+            times.append(time.perf_counter() - begun)
+        closable.close()
+        if counted >= len(SIDES):
+            medians[side].append(statistics.median(times))
+    ours, theirs = (statistics.median(medians[side]) for side in (OURS, THEIRS))
+    return [row("put, blocking, p50", ours, theirs, millis)]

@@ -1,0 +1,134 @@
+"""Speed and size against the Postgres savers, on one PostgreSQL, fsync on; `make bench` runs it.
+
+THREADKEEP_TEST_PG_BIN names the folder of initdb, THREADKEEP_BIN the server (default: the release
+build). Only the ratios mean anything: the absolute figures are those of this machine at this
+minute. See README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+os.environ.setdefault("THREADKEEP_BIN", str(ROOT / "target" / "release" / "threadkeep"))
+
+import agents  # noqa: E402
+import calls  # noqa: E402
+import disk  # noqa: E402
+from measure import Row  # noqa: E402
+from sides import Field, Postgres  # noqa: E402
+
+from support import settings  # noqa: E402
+
+
+def parts(options: argparse.Namespace) -> dict[str, Callable[[Field], Awaitable[list[Row]]]]:
+    """The parts of the benchmark by name."""
+
+    async def blocking(field: Field) -> list[Row]:
+        return calls.blocking_calls(field, rounds=options.rounds, number=options.calls)
+
+    return {
+        "calls": lambda field: calls.calls(
+            field, rounds=options.rounds, number=options.calls, tasks=options.tasks
+        ),
+        "blocking": blocking,
+        "turns": lambda field: agents.turns(field, turns=options.turns),
+        "long": lambda field: agents.long_thread(
+            field, checkpoints=options.checkpoints, rounds=options.rounds
+        ),
+        "chat": lambda field: disk.chat(field, turns=options.chat_turns),
+        "lists": lambda field: disk.growing_lists(field, turns=options.list_turns),
+    }
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="small sizes: does it run at all")
+    parser.add_argument(
+        "--only", nargs="+", metavar="PART", help="calls blocking turns long chat lists"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
+    parser.add_argument("--rounds", type=int, help="rounds per side, in turns (7)")
+    parser.add_argument("--calls", type=int, help="calls per round and task (200)")
+    parser.add_argument("--tasks", type=int, default=32, help="tasks at once (32)")
+    parser.add_argument("--turns", type=int, help="turns of the agent (15)")
+    parser.add_argument("--checkpoints", type=int, help="length of the long thread (600)")
+    parser.add_argument("--chat-turns", type=int, help="turns of the chat (200)")
+    parser.add_argument("--list-turns", type=int, help="turns with whole lists (20)")
+    options = parser.parse_args()
+    full = {
+        "rounds": 7,
+        "calls": 200,
+        "turns": 15,
+        "checkpoints": 600,
+        "chat_turns": 200,
+        "list_turns": 20,
+    }
+    quick = {
+        "rounds": 2,
+        "calls": 20,
+        "turns": 3,
+        "checkpoints": 45,
+        "chat_turns": 10,
+        "list_turns": 3,
+    }
+    for name, number in (quick if options.quick else full).items():
+        if getattr(options, name) is None:
+            setattr(options, name, number)
+    return options
+
+
+def table(rows: list[Row]) -> str:
+    lines = [
+        "| measure | threadkeep | reference | ratio | goal | met |",
+        "|---|---|---|---|---|---|",
+    ]
+    for one in rows:
+        met = {True: "yes", False: "**no**", None: ""}[one.met]
+        cells = [one.measure, one.threadkeep, one.reference, f"{one.ratio:.3g}", one.goal, met]
+        lines.append("| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |")
+    return "\n".join(lines)
+
+
+async def run(options: argparse.Namespace, postgres: Postgres) -> list[Row]:
+    rows: list[Row] = []
+    for name, part in parts(options).items():
+        if options.only and name not in options.only:
+            continue
+        print(f"… {name}", file=sys.stderr, flush=True)
+        # A part has databases of its own, so that what one leaves behind slows down no other.
+        field = Field(postgres)
+        try:
+            rows += await part(field)
+        finally:
+            field.close()
+    return rows
+
+
+def main() -> None:
+    options = arguments()
+    assert settings.PG_BIN, "THREADKEEP_TEST_PG_BIN must name a folder with initdb and postgres"
+    postgres = Postgres(settings.PG_BIN, fsync=True)
+    try:
+        postgres.start()
+        rows = asyncio.run(run(options, postgres))
+    finally:
+        postgres.remove()
+    print(f"{os.cpu_count()} cores, {platform.machine()}, PostgreSQL with fsync on, medians\n")
+    print(table(rows))
+    if options.json:
+        options.json.write_text(
+            json.dumps([asdict(one) for one in rows], indent=1, ensure_ascii=False)
+        )
+
+
+if __name__ == "__main__":
+    main()

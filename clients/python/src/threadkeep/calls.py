@@ -1,0 +1,109 @@
+"""The calls of the native clients as requests, and their answers as typed records.
+
+One function per call, used by the blocking and by the asynchronous client alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeVar
+from urllib.parse import urlencode
+
+import ormsgpack
+
+from threadkeep.errors import InvalidError, ProtocolError
+from threadkeep.http.transport import Request
+
+Sort = Literal["created", "updated", "thread_id"]
+Order = Literal["asc", "desc"]
+Record = TypeVar("Record", bound="Thread | Lease | Identity")
+
+
+@dataclass(frozen=True)
+class Thread:
+    """One thread. Times are as the server writes them; sizes are bytes."""
+
+    thread_id: str
+    created_at: str
+    updated_at: str
+    checkpoint_count: int
+    size_bytes: int
+    generation: str
+    last_step: int | None = None
+    owner: str | None = None
+    graph_id: str | None = None
+    assistant_id: str | None = None
+    user_id: str | None = None
+
+
+@dataclass(frozen=True)
+class ThreadPage:
+    """A page of threads. `next_cursor` is None on the last one."""
+
+    threads: list[Thread]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True)
+class Lease:
+    """A lease that is held. `fence` only grows; the latest holder has the greatest."""
+
+    fence: int
+    expires_at: str
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who the server takes the caller for."""
+
+    tenant: str
+    subject: str | None = None
+    label: str | None = None
+
+
+def post(path: str, body: Mapping[str, Any]) -> Request:
+    """A call with a body; entries that are None are left out."""
+    try:
+        present = {name: value for name, value in body.items() if value is not None}
+        return Request("POST", path, ormsgpack.packb(present))
+    except (ormsgpack.MsgpackEncodeError, UnicodeEncodeError) as error:
+        raise InvalidError(f"the request cannot be encoded: {error}") from error
+
+
+def get(path: str, query: Mapping[str, Any] | None = None) -> Request:
+    """A call without a body; entries that are None are left out."""
+    present = {name: value for name, value in (query or {}).items() if value is not None}
+    return Request("GET", f"{path}?{urlencode(present)}" if present else path)
+
+
+def record(kind: type[Record], answer: object) -> Record:
+    """A record of an answer. Fields of later servers are ignored, missing ones are an error."""
+    if not isinstance(answer, dict):
+        raise ProtocolError(f"the answer holds no {kind.__name__}")
+    known = {field.name for field in fields(kind)}
+    try:
+        return kind(**{name: value for name, value in answer.items() if name in known})
+    except TypeError as error:
+        raise ProtocolError(f"the answer is no {kind.__name__}: {error}") from error
+
+
+def thread_page(answer: dict[str, Any]) -> ThreadPage:
+    """A page of `GET /v1/threads`."""
+    threads = answer.get("threads")
+    if not isinstance(threads, list):
+        raise ProtocolError("the answer holds no threads")
+    return ThreadPage([record(Thread, thread) for thread in threads], answer.get("next_cursor"))
+
+
+def thread_or_none(answer: dict[str, Any]) -> Thread | None:
+    """The thread of `threads/get`; absent only when it does not exist."""
+    found = answer.get("thread")
+    return None if found is None else record(Thread, found)
+
+
+def lease_body(
+    thread_id: str, holder: str, *, fence: int | None = None, ttl_seconds: float | None = None
+) -> dict[str, Any]:
+    """The body of the three lease calls."""
+    return {"thread_id": thread_id, "holder": holder, "fence": fence, "ttl_seconds": ttl_seconds}

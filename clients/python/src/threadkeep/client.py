@@ -1,0 +1,183 @@
+"""`Client` and `AsyncClient`: threads, leases, limits and identity, natively.
+
+Constructing does no I/O; objects work across threads, event loops and a fork. Failures raise the
+types of `threadkeep.errors`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from threadkeep import calls
+from threadkeep.calls import Identity, Lease, Order, Sort, Thread, ThreadPage
+from threadkeep.http.connection import Connection
+from threadkeep.http.settings import TransportName, settings_of
+from threadkeep.http.transport import Request
+
+
+class _Base:
+    """What both clients are constructed from. Times are in seconds."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        api_key: str | None = None,
+        connect_timeout_seconds: float = 5.0,
+        request_timeout_seconds: float = 60.0,
+        attempts: int = 4,
+        transport: TransportName = "auto",
+    ) -> None:
+        settings = settings_of(
+            url,
+            api_key,
+            connect_timeout_seconds=connect_timeout_seconds,
+            request_timeout_seconds=request_timeout_seconds,
+            attempts=attempts,
+            transport=transport,
+        )
+        self._connection = Connection(settings)
+
+    @property
+    def transport(self) -> str:
+        """The HTTP core in use: "pyreqwest" or "stdlib"."""
+        return self._connection.transport_name
+
+
+class Client(_Base):
+    """For threads (of the operating system). See `AsyncClient` for coroutines."""
+
+    def get_thread(self, thread_id: str) -> Thread | None:
+        """One thread, None when it does not exist or is not the caller's."""
+        return calls.thread_or_none(
+            self._read(calls.post("/v1/threads/get", {"thread_id": thread_id}))
+        )
+
+    def list_threads(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        sort: Sort | None = None,
+        order: Order | None = None,
+        graph_id: str | None = None,
+        assistant_id: str | None = None,
+        user_id: str | None = None,
+        prefix: str | None = None,
+    ) -> ThreadPage:
+        """One page of threads; pass `next_cursor` on as `cursor` with the same arguments."""
+        query = {name: value for name, value in locals().items() if name != "self"}
+        return calls.thread_page(self._read(calls.get("/v1/threads", query)))
+
+    def acquire_lease(self, thread_id: str, holder: str, *, ttl_seconds: float) -> Lease:
+        """Take the lease of a thread. Raises LeaseHeldError while another holder has it."""
+        body = calls.lease_body(thread_id, holder, ttl_seconds=ttl_seconds)
+        return calls.record(Lease, self._write("/v1/threads/lease/acquire", body))
+
+    def renew_lease(self, thread_id: str, holder: str, *, fence: int, ttl_seconds: float) -> Lease:
+        """Keep a lease. Raises FenceStaleError when it was lost."""
+        body = calls.lease_body(thread_id, holder, fence=fence, ttl_seconds=ttl_seconds)
+        return calls.record(Lease, self._write("/v1/threads/lease/renew", body))
+
+    def release_lease(self, thread_id: str, holder: str, *, fence: int) -> None:
+        """Give a lease back."""
+        body = calls.lease_body(thread_id, holder, fence=fence)
+        self._write("/v1/threads/lease/release", body)
+
+    def limits(self) -> dict[str, Any]:
+        """Every declared limit of the server by name."""
+        return self._read(calls.get("/v1/limits"))
+
+    def whoami(self) -> Identity:
+        """Who the server takes this client for."""
+        return calls.record(Identity, self._read(calls.get("/v1/whoami")))
+
+    def healthz(self) -> None:
+        """Returns when the server answers that it lives, else raises."""
+        self._connection.probe(calls.get("/healthz"))
+
+    def close(self) -> None:
+        """Close idle connections. Optional and repeatable."""
+        self._connection.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _read(self, request: Request) -> dict[str, Any]:
+        return self._connection.call(request, is_write=False)
+
+    def _write(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        return self._connection.call(calls.post(path, body), is_write=True)
+
+
+class AsyncClient(_Base):
+    """For coroutines, on any number of event loops. The methods are those of `Client`."""
+
+    async def get_thread(self, thread_id: str) -> Thread | None:
+        """See `Client.get_thread`."""
+        request = calls.post("/v1/threads/get", {"thread_id": thread_id})
+        return calls.thread_or_none(await self._read(request))
+
+    async def list_threads(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        sort: Sort | None = None,
+        order: Order | None = None,
+        graph_id: str | None = None,
+        assistant_id: str | None = None,
+        user_id: str | None = None,
+        prefix: str | None = None,
+    ) -> ThreadPage:
+        """See `Client.list_threads`."""
+        query = {name: value for name, value in locals().items() if name != "self"}
+        return calls.thread_page(await self._read(calls.get("/v1/threads", query)))
+
+    async def acquire_lease(self, thread_id: str, holder: str, *, ttl_seconds: float) -> Lease:
+        """See `Client.acquire_lease`."""
+        body = calls.lease_body(thread_id, holder, ttl_seconds=ttl_seconds)
+        return calls.record(Lease, await self._write("/v1/threads/lease/acquire", body))
+
+    async def renew_lease(
+        self, thread_id: str, holder: str, *, fence: int, ttl_seconds: float
+    ) -> Lease:
+        """See `Client.renew_lease`."""
+        body = calls.lease_body(thread_id, holder, fence=fence, ttl_seconds=ttl_seconds)
+        return calls.record(Lease, await self._write("/v1/threads/lease/renew", body))
+
+    async def release_lease(self, thread_id: str, holder: str, *, fence: int) -> None:
+        """See `Client.release_lease`."""
+        body = calls.lease_body(thread_id, holder, fence=fence)
+        await self._write("/v1/threads/lease/release", body)
+
+    async def limits(self) -> dict[str, Any]:
+        """See `Client.limits`."""
+        return await self._read(calls.get("/v1/limits"))
+
+    async def whoami(self) -> Identity:
+        """See `Client.whoami`."""
+        return calls.record(Identity, await self._read(calls.get("/v1/whoami")))
+
+    async def healthz(self) -> None:
+        """See `Client.healthz`."""
+        await self._connection.aprobe(calls.get("/healthz"))
+
+    async def aclose(self) -> None:
+        """Close idle connections. Optional and repeatable."""
+        self._connection.close()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def _read(self, request: Request) -> dict[str, Any]:
+        return await self._connection.acall(request, is_write=False)
+
+    async def _write(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        return await self._connection.acall(calls.post(path, body), is_write=True)

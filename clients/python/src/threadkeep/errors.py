@@ -1,0 +1,199 @@
+"""Everything that this package raises on purpose, one class per thing a caller can do about it.
+
+An answer of the server that is a problem document becomes the class of its `code`. Nothing here
+knows how a request is sent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class ThreadkeepError(Exception):
+    """Base class. `detail` is for people, `code` is stable and for programs.
+
+    `status` is the HTTP status, None when no answer of the server is behind the error. `field` and
+    `limit` name what was refused, `request_id` finds the request in the server's log.
+    """
+
+    code = "error"
+
+    def __init__(
+        self,
+        detail: str,
+        *,
+        code: str | None = None,
+        status: int | None = None,
+        field: str | None = None,
+        limit: int | None = None,
+        request_id: str | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.code = code or type(self).code
+        self.status = status
+        self.field = field
+        self.limit = limit
+        self.request_id = request_id
+
+    def __str__(self) -> str:
+        named = (
+            ("status", self.status),
+            ("field", self.field),
+            ("limit", self.limit),
+            ("request_id", self.request_id),
+        )
+        known = "".join(f", {name} {value}" for name, value in named if value is not None)
+        return f"{self.detail} [{self.code}{known}]"
+
+
+class InvalidError(ThreadkeepError, ValueError):
+    """An argument is of the wrong kind, missing or out of range. Sending it again is no use."""
+
+    code = "invalid"
+
+
+class TooLargeError(InvalidError):
+    """A value or a request is over the declared `limit`."""
+
+    code = "too_large"
+
+
+class UnauthorizedError(ThreadkeepError):
+    """No API key was sent, or the server does not know it."""
+
+    code = "unauthorized"
+
+
+class NotGrantedError(ThreadkeepError):
+    """The key does not grant this, or the server refuses the host or origin."""
+
+    code = "not_granted"
+
+
+class NotFoundError(ThreadkeepError):
+    """The route or the named thing does not exist. A checkpoint that does not exist is None."""
+
+    code = "not_found"
+
+
+class ConflictError(ThreadkeepError):
+    """The state on the server is not the one the request was made for."""
+
+    code = "conflict"
+
+
+class ThreadRestoredError(ConflictError):
+    """The thread was restored in place since it was last read: read it again, then go on."""
+
+    code = "thread_restored"
+
+
+class ThreadExistsError(ConflictError):
+    """The target of a copy already has checkpoints or writes."""
+
+    code = "thread_exists"
+
+
+class LeaseHeldError(ConflictError):
+    """Somebody else holds the lease of the thread."""
+
+    code = "lease_held"
+
+
+class FenceStaleError(ConflictError):
+    """The fence sent is not the current one: the lease was lost to another holder."""
+
+    code = "fence_stale"
+
+
+class UnavailableError(ThreadkeepError):
+    """The server could not do it now, and all attempts are used up. May be tried again later."""
+
+    code = "unavailable"
+
+
+class InternalError(ThreadkeepError):
+    """A defect of the server; `request_id` finds it in the log."""
+
+    code = "internal"
+
+
+class TransportError(ThreadkeepError):
+    """No connection, a lost one, or no answer in time, in every attempt."""
+
+    code = "transport"
+
+
+class ProtocolError(ThreadkeepError):
+    """An answer came that is not one of ours: truncated, wrong media type, missing fields.
+
+    Most often something else answers at this address, or a proxy stands in between.
+    """
+
+    code = "protocol"
+
+
+class CodecError(ThreadkeepError):
+    """A stored value carries a codec tag that the serializer cannot read."""
+
+    code = "unknown_codec"
+
+
+_BY_CODE: dict[str, type[ThreadkeepError]] = {
+    "malformed_body": InvalidError,
+    "invalid": InvalidError,
+    "idempotency_mismatch": InvalidError,
+    "too_large": TooLargeError,
+    "unauthorized": UnauthorizedError,
+    "not_granted": NotGrantedError,
+    "forbidden_host": NotGrantedError,
+    "forbidden_origin": NotGrantedError,
+    "forbidden_forwarding": NotGrantedError,
+    "not_found": NotFoundError,
+    "thread_restored": ThreadRestoredError,
+    "thread_exists": ThreadExistsError,
+    "lease_held": LeaseHeldError,
+    "fence_stale": FenceStaleError,
+    "internal": InternalError,
+}
+_BY_STATUS: dict[int, type[ThreadkeepError]] = {
+    400: InvalidError,
+    401: UnauthorizedError,
+    403: NotGrantedError,
+    404: NotFoundError,
+    409: ConflictError,
+    413: TooLargeError,
+    422: InvalidError,
+    429: UnavailableError,
+    500: InternalError,
+    502: UnavailableError,
+    503: UnavailableError,
+    504: UnavailableError,
+}
+
+
+def error_of_problem(status: int, problem: dict[str, Any]) -> ThreadkeepError:
+    """The typed error of a problem document. An unknown code falls back to its status."""
+    code = _text(problem.get("code"))
+    kind = _BY_CODE.get(code or "") or _BY_STATUS.get(status, ProtocolError)
+    limit = problem.get("limit")
+    return kind(
+        _text(problem.get("detail")) or _text(problem.get("title")) or f"HTTP {status}",
+        code=code,
+        status=status,
+        field=_text(problem.get("field")),
+        limit=limit if isinstance(limit, int) else None,
+        request_id=_text(problem.get("request_id")),
+    )
+
+
+def error_of_status(status: int, detail: str) -> ThreadkeepError:
+    """The typed error of an answer that is no problem document, such as a proxy's page."""
+    trusted = status in (401, 403, 429, 502, 503, 504)
+    kind = _BY_STATUS[status] if trusted else ProtocolError
+    return kind(detail, status=status)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,88 @@
+"""The fast HTTP core: one pyreqwest client for threads, one for coroutines.
+
+Both are driven by a runtime of their own, outside Python, so the asynchronous one belongs to no
+event loop: its connections outlive a loop and are shared between loops. That runtime does not
+survive a fork; `Connection` never lets a child use a transport of its parent.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TypeVar
+
+from pyreqwest.client import BaseClientBuilder, ClientBuilder, SyncClientBuilder
+from pyreqwest.exceptions import PyreqwestError, RequestTimeoutError
+
+from threadkeep.http.settings import Settings
+from threadkeep.http.transport import Answer, Request, SendFailedError, headers_of
+
+Builder = TypeVar("Builder", bound=BaseClientBuilder)
+
+
+class PyreqwestTransport:
+    """See the module."""
+
+    name = "pyreqwest"
+
+    def __init__(self, settings: Settings) -> None:
+        self._url = settings.url
+        self._sync = _configured(SyncClientBuilder(), settings).build()
+        self._async = _configured(ClientBuilder(), settings).build()
+
+    def send(self, request: Request) -> Answer:
+        builder = self._sync.request(request.method, self._url + request.path)
+        if request.body is not None:
+            builder = builder.body_bytes(request.body)
+        if request.idempotency_key:
+            builder = builder.header("idempotency-key", request.idempotency_key)
+        try:
+            response = builder.build().send()
+            body = memoryview(response.bytes())
+        except PyreqwestError as error:
+            raise _failure(error) from error
+        return Answer(
+            response.status,
+            response.get_header("content-type") or "",
+            response.get_header("retry-after"),
+            body,
+        )
+
+    async def asend(self, request: Request) -> Answer:
+        builder = self._async.request(request.method, self._url + request.path)
+        if request.body is not None:
+            builder = builder.body_bytes(request.body)
+        if request.idempotency_key:
+            builder = builder.header("idempotency-key", request.idempotency_key)
+        try:
+            response = await builder.build().send()
+            body = memoryview(await response.bytes())
+        except PyreqwestError as error:
+            raise _failure(error) from error
+        return Answer(
+            response.status,
+            response.get_header("content-type") or "",
+            response.get_header("retry-after"),
+            body,
+        )
+
+    def close(self) -> None:
+        """Close the client for threads. The other one's connections close when it is dropped."""
+        self._sync.close()
+
+
+def _configured(builder: Builder, settings: Settings) -> Builder:
+    # Redirects are not followed: a POST would arrive as a GET, and a key would travel elsewhere.
+    builder = (
+        builder.default_headers(headers_of(settings))
+        .connect_timeout(timedelta(seconds=settings.connect_timeout_seconds))
+        .timeout(timedelta(seconds=settings.request_timeout_seconds))
+        .follow_redirects(False)
+    )
+    return builder.no_proxy() if settings.is_loopback else builder
+
+
+def _failure(error: PyreqwestError) -> SendFailedError:
+    details = getattr(error, "details", None) or {}
+    causes = "".join(f": {cause['message']}" for cause in details.get("causes") or ())
+    detail = f"{type(error).__name__}: {error.message}{causes}"
+    return SendFailedError(detail, timed_out=isinstance(error, RequestTimeoutError))

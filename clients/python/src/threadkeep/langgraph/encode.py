@@ -1,0 +1,178 @@
+"""From the arguments of the base saver to the bodies of the protocol.
+
+Values are serialized here, at call time and with the serializer of the saver that was called.
+Skeleton, metadata, versions and filters travel as the JSON text made here, pure ASCII.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import ormsgpack
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    get_serializable_checkpoint_metadata,
+)
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from threadkeep.errors import InvalidError
+
+EMPTY = "empty"
+"""Tag of a channel whose version moved and that has no value: absent, which is not null."""
+
+# The defaults of json.dumps but for NaN, which is not JSON. Made once: json.dumps makes one a call.
+_to_json = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+
+
+class Target(NamedTuple):
+    """The three keys of a config that matter. An absent id means the latest."""
+
+    thread_id: str
+    checkpoint_ns: str
+    checkpoint_id: str | None
+
+
+class Op(NamedTuple):
+    """One operation of a commit, packed, and the checkpoint it puts or adds writes to."""
+
+    packed: bytes
+    checkpoint_ns: str
+    checkpoint_id: str
+    is_put: bool
+
+
+def target_of(config: RunnableConfig) -> Target:
+    """Read a config. `None` and `""` as checkpoint_id are the same as no checkpoint_id."""
+    keys = config.get("configurable") or {}
+    checkpoint_id = keys.get("checkpoint_id")
+    return Target(
+        thread_id_of(keys.get("thread_id")),
+        str(keys.get("checkpoint_ns") or ""),
+        str(checkpoint_id) if checkpoint_id else None,
+    )
+
+
+def thread_id_of(value: object) -> str:
+    """A thread id as text; numbers and UUIDs are taken as their text."""
+    if value is None or value == "":
+        raise InvalidError("config needs a configurable.thread_id", field="thread_id")
+    return value if isinstance(value, str) else str(value)
+
+
+def config_of(thread_id: str, checkpoint_ns: str, checkpoint_id: str) -> RunnableConfig:
+    """A config of exactly the three keys."""
+    return {
+        "configurable": {
+            "thread_id": thread_id,
+            "checkpoint_ns": checkpoint_ns,
+            "checkpoint_id": checkpoint_id,
+        }
+    }
+
+
+def exact(value: object, field: str) -> bytes:
+    """JSON text that the server keeps byte for byte. Raises InvalidError naming `field`."""
+    try:
+        return _to_json(value).encode("ascii")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidError(f"{field} is not JSON: {error}", field=field) from error
+
+
+def packed(body: Mapping[str, Any]) -> bytes:
+    """MessagePack of a body. Raises InvalidError for what has no UTF-8, such as a surrogate."""
+    try:
+        return ormsgpack.packb(body)
+    except (ormsgpack.MsgpackEncodeError, UnicodeEncodeError) as error:
+        raise InvalidError(f"the request cannot be encoded: {error}") from error
+
+
+def checkpoint_op(
+    serde: SerializerProtocol,
+    config: RunnableConfig,
+    target: Target,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    new_versions: ChannelVersions,
+) -> Op:
+    """The operation of a put: the skeleton, and the values of the channels with new versions."""
+    values = checkpoint["channel_values"]
+    kept = get_serializable_checkpoint_metadata(config, metadata)
+    body: dict[str, Any] = {
+        "checkpoint_ns": target.checkpoint_ns,
+        "checkpoint_id": checkpoint["id"],
+        "skeleton": exact(
+            {k: v for k, v in checkpoint.items() if k != "channel_values"}, "checkpoint"
+        ),
+        "metadata": exact(kept, "metadata"),
+        "values": [
+            _value(serde, channel, version, values) for channel, version in new_versions.items()
+        ],
+    }
+    if target.checkpoint_id is not None:
+        body["parent_checkpoint_id"] = target.checkpoint_id
+    if kept.get("source") == "fork":
+        # A copied checkpoint has values of one that is no ancestor; these tell which are meant.
+        body["carried"] = [
+            _value(serde, channel, version, values)
+            for channel, version in checkpoint["channel_versions"].items()
+            if channel in values and channel not in new_versions
+        ]
+    return Op(packed({"checkpoint": body}), target.checkpoint_ns, checkpoint["id"], True)
+
+
+def writes_op(
+    serde: SerializerProtocol,
+    target: Target,
+    writes: Sequence[tuple[str, Any]],
+    task_id: str,
+    task_path: str,
+    seq: int,
+) -> Op:
+    """The operation of a put_writes: position is identity, but for the special channels."""
+    if target.checkpoint_id is None:
+        raise InvalidError("config needs a configurable.checkpoint_id", field="checkpoint_id")
+    entries = []
+    for position, (channel, value) in enumerate(writes):
+        tag, data = serde.dumps_typed(value)
+        idx = WRITES_IDX_MAP.get(channel, position)
+        entries.append({"idx": idx, "channel": channel, "tag": tag, "data": data})
+    body = {
+        "checkpoint_ns": target.checkpoint_ns,
+        "checkpoint_id": target.checkpoint_id,
+        "task_id": task_id,
+        "task_path": task_path,
+        "seq": seq,
+        "writes": entries,
+    }
+    return Op(packed({"writes": body}), target.checkpoint_ns, target.checkpoint_id, False)
+
+
+def commit_body(thread_id: str, writer: str, generation: str | None, ops: Sequence[Op]) -> bytes:
+    """The body of a commit from operations that are packed already: a head, then the parts."""
+    head: dict[str, Any] = {"thread_id": thread_id, "writer": writer}
+    if generation is not None:
+        head["generation"] = generation
+    # One entry more than the head has, in a map of under 16 entries: its first byte is the count.
+    text = packed(head)
+    count = len(ops)
+    array = bytes((0x90 | count,)) if count < 16 else b"\xdc" + count.to_bytes(2, "big")
+    return b"".join(
+        (bytes((text[0] + 1,)), text[1:], b"\xa3ops", array, *(op.packed for op in ops))
+    )
+
+
+def _value(
+    serde: SerializerProtocol, channel: str, version: object, values: Mapping[str, Any]
+) -> dict[str, Any]:
+    entry: dict[str, Any] = {"channel": channel, "version": exact(version, "new_versions")}
+    if channel in values:
+        entry["tag"], entry["data"] = serde.dumps_typed(values[channel])
+    else:
+        entry["tag"] = EMPTY
+    return entry

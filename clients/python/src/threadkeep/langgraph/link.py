@@ -1,0 +1,107 @@
+"""What all copies of a saver share: the connection, the memory, the commits under way.
+
+Every operation on the server that a saver makes is here once as a plan (request, and what to do
+with the answer), so that the blocking and the asynchronous method differ in the send alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import secrets
+import uuid
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from threadkeep.errors import ProtocolError
+from threadkeep.http.connection import Connection
+from threadkeep.http.settings import Settings
+from threadkeep.http.transport import Request
+from threadkeep.langgraph.commits import AsyncCommits, SyncCommits
+from threadkeep.langgraph.encode import Op, commit_body, packed
+from threadkeep.langgraph.memory import Memory
+
+
+class Link:
+    """See the module. Constructing opens nothing."""
+
+    def __init__(self, settings: Settings, chain_bytes_max: int) -> None:
+        self.connection = Connection(settings)
+        self.memory = Memory(chain_bytes_max)
+        self._start()
+        _links.add(self)
+
+    def _start(self) -> None:
+        self.writer = secrets.token_hex(8)
+        self._seq = itertools.count(1)
+        self.commits = SyncCommits(self._commit)
+        self.acommits = AsyncCommits(self._acommit)
+
+    def forget_parent(self) -> None:
+        """In a forked child: no socket, lock, queue or writer of the parent may be used."""
+        self.connection.forget_parent()
+        self.memory.forget_everything()
+        self._start()
+
+    def next_seq(self) -> int:
+        """Grows with each call: tells the server which of two replacing writes is older."""
+        return next(self._seq)
+
+    def call(self, path: str, body: Mapping[str, Any], *, is_write: bool) -> dict[str, Any]:
+        """One request that is its own call."""
+        return self.connection.call(Request("POST", path, packed(body)), is_write=is_write)
+
+    async def acall(self, path: str, body: Mapping[str, Any], *, is_write: bool) -> dict[str, Any]:
+        """The same without blocking."""
+        return await self.connection.acall(Request("POST", path, packed(body)), is_write=is_write)
+
+    def _commit(self, thread_id: str, ops: Sequence[Op]) -> None:
+        self._touch(thread_id, ops)
+        try:
+            answer = self.connection.call(self._request(thread_id, ops), is_write=True)
+        finally:
+            self._touch(thread_id, ops)
+        self._learn(thread_id, answer)
+
+    async def _acommit(self, thread_id: str, ops: Sequence[Op]) -> None:
+        self._touch(thread_id, ops)
+        try:
+            answer = await self.connection.acall(self._request(thread_id, ops), is_write=True)
+        finally:
+            self._touch(thread_id, ops)
+        self._learn(thread_id, answer)
+
+    def _request(self, thread_id: str, ops: Sequence[Op]) -> Request:
+        generation = self.memory.generation(thread_id)
+        body = commit_body(thread_id, self.writer, generation, ops)
+        return Request("POST", "/v1/checkpoints/commit", body)
+
+    def _touch(self, thread_id: str, ops: Sequence[Op]) -> None:
+        self.memory.touch(
+            thread_id, [((op.checkpoint_ns, op.checkpoint_id), op.is_put) for op in ops]
+        )
+
+    def _learn(self, thread_id: str, answer: dict[str, Any]) -> None:
+        generation = answer.get("generation")
+        if not isinstance(generation, str):
+            raise ProtocolError("the answer to a commit has no generation")
+        self.memory.learn(thread_id, generation)
+
+
+def copy_request(source_thread_id: str, target_thread_id: str) -> Request:
+    """A copy, with a key of its own so that a repetition is not a second copy."""
+    body = {"source_thread_id": source_thread_id, "target_thread_id": target_thread_id}
+    return Request("POST", "/v1/threads/copy", packed(body), uuid.uuid4().hex)
+
+
+_links: weakref.WeakSet[Link] = weakref.WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    for link in list(_links):
+        link.forget_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -1,0 +1,300 @@
+"""`ThreadkeepSaver`: the checkpointer of LangGraph on a threadkeep server.
+
+The methods are those of the base saver, blocking and asynchronous in pairs; what a pair has in
+common is in `reads`, `encode` and `link`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+)
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from threadkeep.errors import InvalidError
+from threadkeep.http.settings import TransportName, settings_of
+from threadkeep.langgraph import reads
+from threadkeep.langgraph.decode import View, tuple_of
+from threadkeep.langgraph.encode import checkpoint_op, config_of, target_of, thread_id_of, writes_op
+from threadkeep.langgraph.history import ChannelHistory
+from threadkeep.langgraph.link import Link, copy_request
+
+
+class ThreadkeepSaver(BaseCheckpointSaver[str]):
+    """Checkpoints on a threadkeep server, for sync and async graphs alike.
+
+    `url` and `api_key` default to the variables THREADKEEP_URL and THREADKEEP_API_KEY, and `url`
+    then to http://127.0.0.1:7070. Constructing does no I/O and needs no event loop. One object
+    serves any number of threads and event loops, and works on in a forked child.
+
+    Without `serde`, values are read with LangGraph's strict allow-list: stored bytes may only
+    become the types it knows as safe, and those in `allowed_types` (classes, or pairs of module
+    and name). A `serde` that is given is used as it is.
+
+    Times are in seconds. `history_bytes_max` bounds what is remembered of delta histories.
+    Failures raise the types of `threadkeep.errors`; None means that a checkpoint does not exist
+    and nothing else.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        api_key: str | None = None,
+        serde: SerializerProtocol | None = None,
+        allowed_types: Iterable[type | tuple[str, ...]] = (),
+        connect_timeout_seconds: float = 5.0,
+        request_timeout_seconds: float = 60.0,
+        attempts: int = 4,
+        history_bytes_max: int = 32 * 1024 * 1024,
+        transport: TransportName = "auto",
+    ) -> None:
+        super().__init__(serde=serde or strict_serde(allowed_types))
+        settings = settings_of(
+            url,
+            api_key,
+            connect_timeout_seconds=connect_timeout_seconds,
+            request_timeout_seconds=request_timeout_seconds,
+            attempts=attempts,
+            transport=transport,
+        )
+        self._link = Link(settings, history_bytes_max)
+
+    # Reading
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        read = reads.Get(self._link.memory, target_of(config))
+        view = read.view(self._link.call(read.path, read.body, is_write=False))
+        return None if view is None else self._tuple(view)
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        read = reads.Get(self._link.memory, target_of(config))
+        view = read.view(await self._link.acall(read.path, read.body, is_write=False))
+        return None if view is None else self._tuple(view)
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        return self._pages(reads.List(self._link.memory, config, filter, before, limit))
+
+    def _pages(self, read: reads.List) -> Iterator[CheckpointTuple]:
+        while (body := read.next_body()) is not None:
+            for view in read.views(self._link.call(read.path, body, is_write=False)):
+                yield self._tuple(view)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        read = reads.List(self._link.memory, config, filter, before, limit)
+        while (body := read.next_body()) is not None:
+            for view in read.views(await self._link.acall(read.path, body, is_write=False)):
+                yield self._tuple(view)
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        read = reads.History(self._link.memory, target_of(config), channels)
+        if (known := read.remembered()) is None:
+            known = read.histories(self._link.call(read.path, read.body(), is_write=False))
+        return self._histories(known)
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        read = reads.History(self._link.memory, target_of(config), channels)
+        if (known := read.remembered()) is None:
+            known = read.histories(await self._link.acall(read.path, read.body(), is_write=False))
+        return self._histories(known)
+
+    # Writing
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        target = target_of(config)
+        op = checkpoint_op(self.serde, config, target, checkpoint, metadata, new_versions)
+        self._link.commits.commit(target.thread_id, op)
+        return config_of(target.thread_id, target.checkpoint_ns, checkpoint["id"])
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        target = target_of(config)
+        op = checkpoint_op(self.serde, config, target, checkpoint, metadata, new_versions)
+        await self._link.acommits.commit(target.thread_id, op)
+        return config_of(target.thread_id, target.checkpoint_ns, checkpoint["id"])
+
+    def put_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        target, seq = target_of(config), self._link.next_seq()
+        op = writes_op(self.serde, target, writes, task_id, task_path, seq)
+        if writes:
+            self._link.commits.commit(target.thread_id, op)
+
+    async def aput_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        target, seq = target_of(config), self._link.next_seq()
+        op = writes_op(self.serde, target, writes, task_id, task_path, seq)
+        if writes:
+            await self._link.acommits.commit(target.thread_id, op)
+
+    # Removing and copying
+
+    def delete_thread(self, thread_id: str) -> None:
+        thread_id = thread_id_of(thread_id)
+        with reads.forgetting(self._link.memory, [thread_id]):
+            self._link.call("/v1/threads/delete", {"thread_id": thread_id}, is_write=True)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        thread_id = thread_id_of(thread_id)
+        with reads.forgetting(self._link.memory, [thread_id]):
+            await self._link.acall("/v1/threads/delete", {"thread_id": thread_id}, is_write=True)
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        if body := reads.delete_for_runs_body(run_ids):
+            with reads.deleting_somewhere(self._link.memory):
+                self._link.call("/v1/checkpoints/delete-for-runs", body, is_write=True)
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        if body := reads.delete_for_runs_body(run_ids):
+            with reads.deleting_somewhere(self._link.memory):
+                await self._link.acall("/v1/checkpoints/delete-for-runs", body, is_write=True)
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        source, target = thread_id_of(source_thread_id), thread_id_of(target_thread_id)
+        with reads.forgetting(self._link.memory, [target]):
+            self._link.connection.call(copy_request(source, target), is_write=True)
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        source, target = thread_id_of(source_thread_id), thread_id_of(target_thread_id)
+        with reads.forgetting(self._link.memory, [target]):
+            await self._link.connection.acall(copy_request(source, target), is_write=True)
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        if body := reads.prune_body(thread_ids, strategy):
+            with reads.forgetting(self._link.memory, body["thread_ids"]):
+                self._link.call("/v1/checkpoints/prune", body, is_write=True)
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        if body := reads.prune_body(thread_ids, strategy):
+            with reads.forgetting(self._link.memory, body["thread_ids"]):
+                await self._link.acall("/v1/checkpoints/prune", body, is_write=True)
+
+    # Versions, copies, closing
+
+    def get_next_version(self, current: str | None, channel: None) -> str:
+        """Text that sorts like its number; the random tail tells versions of two branches apart."""
+        text = "0" if current is None else str(current)
+        return f"{int(text.split('.', 1)[0]) + 1:032}.{random.random():016}"
+
+    @property
+    def transport(self) -> str:
+        """The HTTP core in use: "pyreqwest", or "stdlib" where that cannot be imported."""
+        return self._link.connection.transport_name
+
+    def close(self) -> None:
+        """Close idle connections. Optional and repeatable; copies of this saver share them."""
+        self._link.connection.close()
+
+    async def aclose(self) -> None:
+        """The same; closing does not wait for anything."""
+        self._link.connection.close()
+
+    def __enter__(self) -> ThreadkeepSaver:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> ThreadkeepSaver:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    def __copy__(self) -> ThreadkeepSaver:
+        """A saver with its own `serde` attribute and everything else shared."""
+        clone = type(self).__new__(type(self))
+        clone.__dict__.update(self.__dict__)
+        return clone
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ThreadkeepSaver:
+        return self.__copy__()
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        raise TypeError(
+            "a ThreadkeepSaver cannot be pickled, because it holds connections and an API key; "
+            "construct one in each process"
+        )
+
+    def _tuple(self, view: View) -> CheckpointTuple:
+        return tuple_of(view, self.serde, self.get_next_version)
+
+    def _histories(self, known: Mapping[str, ChannelHistory]) -> Mapping[str, DeltaChannelHistory]:
+        return {
+            channel: reads.loaded_history(self.serde, channel, history)
+            for channel, history in known.items()
+        }
+
+
+def strict_serde(allowed_types: Iterable[type | tuple[str, ...]] = ()) -> SerializerProtocol:
+    """LangGraph's serializer with its allow-list on, where the installed version has one."""
+    allowed = tuple(allowed_types)
+    try:
+        return JsonPlusSerializer(allowed_msgpack_modules=allowed or None)
+    except TypeError:
+        if allowed:
+            raise InvalidError(
+                "the installed langgraph-checkpoint has no allow-list", field="allowed_types"
+            ) from None
+        return JsonPlusSerializer()

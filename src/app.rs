@@ -1,0 +1,113 @@
+//! What a request may reach for. The only place that wires the rooms together.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+use tokio::time::MissedTickBehavior;
+
+use crate::auth::gate::Gate;
+use crate::domain::Result;
+use crate::domain::checkpoints::Checkpoints;
+use crate::domain::clock::Clock;
+use crate::domain::group_commit::GroupCommit;
+use crate::domain::limits::LIMITS;
+use crate::domain::storage::Storage;
+use crate::domain::threads::Threads;
+
+const SWEEP_EVERY: Duration = Duration::from_mins(1);
+/// Histograms keep raw samples until they are told to fold them.
+const FOLD_METRICS_EVERY: Duration = Duration::from_secs(5);
+
+/// Everything that handlers use. Shared by all requests of a server.
+pub struct App {
+    pub checkpoints: Checkpoints,
+    pub threads: Threads,
+    pub storage: Arc<dyn Storage>,
+    pub gate: Arc<Gate>,
+    pub clock: Arc<Clock>,
+    /// One permit per byte of a request body in memory.
+    pub body_bytes: Arc<Semaphore>,
+    /// None where nobody reads metrics (tests).
+    pub metrics: Option<PrometheusHandle>,
+    commits: Arc<GroupCommit>,
+    background: Vec<JoinHandle<()>>,
+}
+
+impl App {
+    /// Starts the commit queue, the reading of keys and the sweeper.
+    ///
+    /// # Errors
+    /// When the keys cannot be read.
+    pub async fn start(
+        storage: Arc<dyn Storage>,
+        clock: Arc<Clock>,
+        listen: SocketAddr,
+        metrics: Option<PrometheusHandle>,
+    ) -> Result<Self> {
+        let gate = Arc::new(Gate::load(storage.as_ref(), listen).await?);
+        let commits = Arc::new(GroupCommit::start(Arc::clone(&storage), Arc::clone(&clock)));
+        let background = vec![
+            tokio::spawn(Arc::clone(&gate).poll(Arc::clone(&storage))),
+            tokio::spawn(sweep(Arc::clone(&storage), Arc::clone(&clock))),
+            tokio::spawn(fold_metrics(metrics.clone())),
+        ];
+        let bytes_max = usize::try_from(LIMITS.bytes_in_flight_max).unwrap_or(usize::MAX);
+        Ok(Self {
+            checkpoints: Checkpoints::new(
+                Arc::clone(&storage),
+                Arc::clone(&commits),
+                Arc::clone(&clock),
+            ),
+            threads: Threads::new(Arc::clone(&storage), Arc::clone(&clock)),
+            storage,
+            gate,
+            clock,
+            body_bytes: Arc::new(Semaphore::new(bytes_max)),
+            metrics,
+            commits,
+            background,
+        })
+    }
+
+    /// Ends the background tasks, waits for what the commit queue has taken, closes the storage.
+    pub async fn stop(self) {
+        for task in self.background {
+            task.abort();
+        }
+        drop(self.checkpoints);
+        if let Some(commits) = Arc::into_inner(self.commits) {
+            commits.stop().await;
+        }
+        self.storage.close().await;
+    }
+}
+
+async fn sweep(storage: Arc<dyn Storage>, clock: Arc<Clock>) {
+    let mut ticks = every(SWEEP_EVERY);
+    loop {
+        ticks.tick().await;
+        if let Err(error) = storage.sweep(clock.now()).await {
+            tracing::warn!(%error, "sweeping failed; the next round tries again");
+        }
+    }
+}
+
+async fn fold_metrics(metrics: Option<PrometheusHandle>) {
+    let Some(metrics) = metrics else { return };
+    let mut ticks = every(FOLD_METRICS_EVERY);
+    loop {
+        ticks.tick().await;
+        metrics.run_upkeep();
+    }
+}
+
+/// Ticks at once and then with this distance, also after a delay.
+fn every(period: Duration) -> tokio::time::Interval {
+    let mut ticks = tokio::time::interval(period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}

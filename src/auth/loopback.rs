@@ -1,0 +1,110 @@
+//! Protection of a server without keys. Whatever reaches a loopback port is not yet its user: a web page can
+//! send requests there (and, with a name that resolves to 127.0.0.1, read the answers), and a proxy can let
+//! strangers in. So only requests that a local program makes on its own account are answered.
+
+use std::net::SocketAddr;
+
+use super::Refusal;
+
+/// What of a request decides.
+#[derive(Debug, Default)]
+pub struct Visit<'a> {
+    /// Every `Host` header, and the authority of the request line where there is one.
+    pub hosts: Vec<&'a [u8]>,
+    /// Every `Origin` header.
+    pub origins: Vec<&'a [u8]>,
+    /// Every `Sec-Fetch-Site` header.
+    pub fetch_sites: Vec<&'a [u8]>,
+    /// Whether `Forwarded` or any `X-Forwarded-…` is there.
+    pub forwarded: bool,
+}
+
+/// # Errors
+/// The reason why a server without keys does not answer this request.
+pub fn check(visit: &Visit<'_>, listen: SocketAddr) -> Result<(), Refusal> {
+    let own = |host: &[u8]| std::str::from_utf8(host).is_ok_and(|it| is_own(it, listen.port()));
+    if visit.hosts.is_empty() || !visit.hosts.iter().all(|host| own(host)) {
+        return Err(Refusal::ForbiddenHost);
+    }
+    let same = |origin: &[u8]| origin.strip_prefix(b"http://").is_some_and(own);
+    let local = |site: &[u8]| site == b"same-origin" || site == b"none";
+    let from_here = visit.origins.iter().all(|origin| same(origin))
+        && visit.fetch_sites.iter().all(|site| local(site));
+    if !from_here {
+        return Err(Refusal::ForbiddenOrigin);
+    }
+    if visit.forwarded {
+        return Err(Refusal::ForbiddenForwarding);
+    }
+    Ok(())
+}
+
+/// `127.0.0.1`, `[::1]` or `localhost` with the server's port; no port means 80.
+fn is_own(host: &str, port: u16) -> bool {
+    let host = host.to_ascii_lowercase();
+    let names = ["127.0.0.1", "[::1]", "localhost"];
+    names.iter().any(|name| match host.strip_prefix(name) {
+        Some("") => port == 80,
+        Some(rest) => rest.strip_prefix(':').is_some_and(|it| it == port.to_string()),
+        None => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LISTEN: SocketAddr =
+        SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7070);
+
+    fn answer(host: &[u8], change: impl FnOnce(&mut Visit<'static>)) -> Result<(), Refusal> {
+        let mut visit = Visit { hosts: vec![host.to_vec().leak()], ..Visit::default() };
+        change(&mut visit);
+        check(&visit, LISTEN)
+    }
+
+    #[test]
+    fn only_own_names_with_the_own_port_are_hosts() {
+        for host in ["127.0.0.1:7070", "[::1]:7070", "localhost:7070", "LocalHost:7070"] {
+            assert_eq!(answer(host.as_bytes(), |_| ()), Ok(()), "{host}");
+        }
+        let foreign = [
+            "evil.test:7070",
+            "127.0.0.1",
+            "localhost:80",
+            "127.0.0.1:7070.evil.test",
+            "localhost.evil.test:7070",
+            "127.0.0.1:07070",
+            "",
+            "127.0.0.2:7070",
+            "a@localhost:7070",
+        ];
+        for host in foreign {
+            assert_eq!(answer(host.as_bytes(), |_| ()), Err(Refusal::ForbiddenHost), "{host}");
+        }
+        assert_eq!(check(&Visit::default(), LISTEN), Err(Refusal::ForbiddenHost));
+        let two = answer(b"localhost:7070", |visit| visit.hosts.push(b"evil.test"));
+        assert_eq!(two, Err(Refusal::ForbiddenHost));
+    }
+
+    #[test]
+    fn other_sites_are_refused() {
+        let origin = |text: &'static [u8]| answer(b"localhost:7070", |it| it.origins.push(text));
+        assert_eq!(origin(b"http://localhost:7070"), Ok(()));
+        for text in ["http://localhost:3000", "https://localhost:7070", "null", "http://evil.test"]
+        {
+            assert_eq!(origin(text.as_bytes()), Err(Refusal::ForbiddenOrigin), "{text}");
+        }
+        let site = |text: &'static [u8]| answer(b"[::1]:7070", |it| it.fetch_sites.push(text));
+        assert_eq!(site(b"none"), Ok(()));
+        assert_eq!(site(b"same-origin"), Ok(()));
+        assert_eq!(site(b"cross-site"), Err(Refusal::ForbiddenOrigin));
+        assert_eq!(site(b"same-site"), Err(Refusal::ForbiddenOrigin));
+    }
+
+    #[test]
+    fn forwarded_requests_are_refused() {
+        let forwarded = answer(b"localhost:7070", |visit| visit.forwarded = true);
+        assert_eq!(forwarded, Err(Refusal::ForbiddenForwarding));
+    }
+}

@@ -1,0 +1,75 @@
+//! `threadkeep keys create | list | revoke`. The only place where a key's text is ever shown.
+
+use crate::auth::secret::Secret;
+use crate::config::Keys;
+use crate::domain::caller::check_tenant;
+use crate::domain::clock::{Clock, random_hex};
+use crate::domain::key::Key;
+use crate::domain::limits::LIMITS;
+use crate::domain::storage::Storage;
+use crate::domain::time::rfc3339;
+use crate::domain::{Error, Result};
+
+use super::{open_beside, print};
+
+pub(super) async fn run(command: Keys) -> Result<()> {
+    let (Keys::Create { database, tenant, .. }
+    | Keys::List { database, tenant }
+    | Keys::Revoke { database, tenant, .. }) = &command;
+    check_tenant(tenant)?;
+    let storage = open_beside(database).await?;
+    let done = match &command {
+        Keys::Create { tenant, subject, .. } => {
+            create(storage.as_ref(), tenant, subject.as_deref()).await
+        }
+        Keys::List { tenant, .. } => list(storage.as_ref(), tenant).await,
+        Keys::Revoke { tenant, key_id, .. } => revoke(storage.as_ref(), tenant, key_id).await,
+    };
+    storage.close().await;
+    print(&done?)
+}
+
+async fn create(storage: &dyn Storage, tenant: &str, subject: Option<&str>) -> Result<String> {
+    check_subject(subject)?;
+    let secret = Secret::random();
+    let key = Key {
+        key_id: format!("key_{}", random_hex()),
+        tenant: tenant.to_owned(),
+        subject: subject.map(str::to_owned),
+        hash: secret.hash(),
+        created_at: Clock::System.now(),
+        revoked_at: None,
+    };
+    storage.create_key(&key).await?;
+    Ok(format!("{}\n", secret.text()))
+}
+
+async fn list(storage: &dyn Storage, tenant: &str) -> Result<String> {
+    let keys = storage.list_keys(tenant).await?;
+    let line = |key: &Key| {
+        let subject = key.subject.as_deref().unwrap_or("-");
+        let revoked = key.revoked_at.map_or_else(|| "active".into(), rfc3339);
+        format!("{}\t{subject}\t{}\t{revoked}\n", key.key_id, rfc3339(key.created_at))
+    };
+    Ok(keys.iter().map(line).collect())
+}
+
+async fn revoke(storage: &dyn Storage, tenant: &str, key_id: &str) -> Result<String> {
+    if storage.revoke_key(tenant, key_id).await? {
+        return Ok(format!("revoked {key_id}\n"));
+    }
+    Err(Error::NotFound("an active key of this tenant with this id was"))
+}
+
+/// Subjects are free text, within the limit of an index column.
+fn check_subject(subject: Option<&str>) -> Result<()> {
+    let Some(subject) = subject else {
+        return Ok(());
+    };
+    let max = LIMITS.thread_id_bytes_max;
+    if subject.is_empty() || subject.len() as u64 > max || subject.contains('\0') {
+        let detail = format!("--subject must be 1 to {max} bytes without NUL");
+        return Err(Error::out_of_range("subject", detail, max));
+    }
+    Ok(())
+}

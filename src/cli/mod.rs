@@ -1,0 +1,93 @@
+//! The commands, one file each. Turns settings into calls; decides nothing about requests or data.
+
+mod keys;
+mod logging;
+mod serve;
+
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::config::{Command, Config, Database, LogFormat};
+use crate::domain::storage::Storage;
+use crate::domain::{Error, Result};
+use crate::http;
+use crate::storage::{self, StorageConfig};
+
+/// Runs the command and returns when it is done.
+///
+/// # Errors
+/// What the person at the terminal has to know; the text is meant for them.
+pub fn run(config: Config) -> Result<()> {
+    if let Command::Openapi = config.command {
+        return print(&http::document::text());
+    }
+    let (format, filter) = match &config.command {
+        Command::Serve(serve) => (serve.log_format, serve.log_filter.as_str()),
+        _ => (LogFormat::Text, "warn"),
+    };
+    logging::start(format, filter)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(|error| io("the runtime could not be started", &error))?.block_on(async {
+        match config.command {
+            Command::Serve(serve) => serve::run(serve).await,
+            Command::Migrate(database) => migrate(&database).await,
+            Command::Keys(command) => keys::run(command).await,
+            Command::Openapi => Ok(()),
+        }
+    })
+}
+
+async fn migrate(database: &Database) -> Result<()> {
+    let storage = open_beside(database).await?;
+    storage.close().await;
+    print("the schema is up to date\n")
+}
+
+/// Opens the storage for a short command, perhaps beside a running server. Durability settings are the
+/// server's business, so nothing is refused here.
+async fn open_beside(database: &Database) -> Result<Arc<dyn Storage>> {
+    let config = storage_config(database, true, true)?;
+    storage::open(&config).await
+}
+
+fn storage_config(database: &Database, migrate: bool, allow_unsafe: bool) -> Result<StorageConfig> {
+    let url = match &database.database_url {
+        Some(url) => url.clone(),
+        None => embedded_url(&database.data_dir)?,
+    };
+    Ok(StorageConfig {
+        url,
+        migrate,
+        allow_unsafe,
+        connections: database.connections,
+        exclusive: false,
+    })
+}
+
+/// The embedded database's URL; its folder is made for this user only.
+fn embedded_url(folder: &Path) -> Result<String> {
+    let folder = std::path::absolute(folder).map_err(|error| io("--data-dir", &error))?;
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(&folder).map_err(|error| {
+        io(&format!("the data folder {} cannot be made", folder.display()), &error)
+    })?;
+    let path = folder.join("threadkeep.db");
+    let path = path.to_str().ok_or_else(|| {
+        Error::invalid("data-dir", "--data-dir must be valid UTF-8; choose another folder")
+    })?;
+    Ok(format!("sqlite://{path}"))
+}
+
+fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.map_err(|error| io("standard output", &error))
+}
+
+fn io(what: &str, error: &std::io::Error) -> Error {
+    Error::Internal(format!("{what}: {error}"))
+}

@@ -1,0 +1,92 @@
+//! `threadkeep serve`: opens the storage, starts the app, listens, and ends in order.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{io, print, storage_config};
+use crate::app::App;
+use crate::config::Serve;
+use crate::domain::clock::Clock;
+use crate::domain::storage::Storage;
+use crate::domain::{Error, Result};
+use crate::http::{self, listener};
+use crate::storage;
+
+/// Seconds; from a request served from memory to one at the end of its budget.
+const LATENCY_BUCKETS: &[f64] = &[
+    0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0,
+];
+const BATCH_BUCKETS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+
+pub(super) async fn run(serve: Serve) -> Result<()> {
+    let metrics = metrics()?;
+    let mut config = storage_config(&serve.database, !serve.no_migrate, serve.allow_unsafe)?;
+    config.exclusive = true;
+    let storage = storage::open(&config).await?;
+    let result = listen(&serve.listen, Arc::clone(&storage), metrics).await;
+    if result.is_err() {
+        storage.close().await;
+    }
+    result
+}
+
+async fn listen(address: &str, storage: Arc<dyn Storage>, metrics: PrometheusHandle) -> Result<()> {
+    let listener = TcpListener::bind(address)
+        .await
+        .map_err(|error| io(&format!("cannot listen on {address}"), &error))?;
+    let local = listener.local_addr().map_err(|error| io("the listening address", &error))?;
+    let app = App::start(storage, Arc::new(Clock::System), local, Some(metrics)).await?;
+    if app.gate.is_unprotected() {
+        return Err(unprotected(local));
+    }
+    let app = Arc::new(app);
+    let router = http::router(&app);
+    let stop = stop_signal()?;
+    if app.gate.is_keyless() {
+        tracing::info!("no key exists: only local programs are answered, as tenant `default`");
+    }
+    print(&format!("listening on http://{local}\n"))?;
+    listener::serve(listener, router, stop).await;
+    if let Some(app) = Arc::into_inner(app) {
+        app.stop().await;
+    } else {
+        tracing::warn!("requests still run, the storage is left as it is");
+    }
+    Ok(())
+}
+
+fn unprotected(local: SocketAddr) -> Error {
+    Error::invalid(
+        "listen",
+        format!(
+            "refusing to listen on {local} without any key: everybody who reaches this address could read and \
+             write everything. Make a key first (threadkeep keys create --tenant NAME), or listen on 127.0.0.1"
+        ),
+    )
+}
+
+fn stop_signal() -> Result<impl Future<Output = ()>> {
+    let failed = |error| io("signals cannot be received", &error);
+    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => tracing::info!("SIGTERM: stopping"),
+            _ = interrupt.recv() => tracing::info!("SIGINT: stopping"),
+        }
+    })
+}
+
+fn metrics() -> Result<PrometheusHandle> {
+    let request_seconds = Matcher::Full(http::REQUEST_SECONDS.into());
+    let batch = Matcher::Full("threadkeep_batch_commands".into());
+    PrometheusBuilder::new()
+        .set_buckets_for_metric(request_seconds, LATENCY_BUCKETS)
+        .and_then(|it| it.set_buckets_for_metric(batch, BATCH_BUCKETS))
+        .and_then(PrometheusBuilder::install_recorder)
+        .map_err(|error| Error::Internal(format!("metrics could not be started: {error}")))
+}

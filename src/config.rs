@@ -1,0 +1,121 @@
+//! Every setting: flag, else `THREADKEEP_…` variable, else default. The doc comments are the manual that
+//! `--help` prints. Reads nothing but the command line and the environment.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Memory for AI agents that outlives their sandbox.
+#[derive(Debug, Parser)]
+#[command(name = "threadkeep", version, propagate_version = true)]
+pub struct Config {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve the HTTP API.
+    Serve(Serve),
+    /// Bring the database's schema to this version, then exit.
+    Migrate(Database),
+    /// Make, list and revoke the keys that open a tenant.
+    #[command(subcommand)]
+    Keys(Keys),
+    /// Print the OpenAPI document.
+    #[command(hide = true)]
+    Openapi,
+}
+
+#[derive(Debug, Args)]
+pub struct Serve {
+    /// Address to listen on; port 0 takes a free one. Without any key only loopback addresses are allowed.
+    #[arg(long, env = "THREADKEEP_LISTEN", default_value = "127.0.0.1:7070")]
+    pub listen: String,
+    #[command(flatten)]
+    pub database: Database,
+    /// Refuse to run on an old schema instead of bringing it up to date.
+    #[arg(long, env = "THREADKEEP_NO_MIGRATE")]
+    pub no_migrate: bool,
+    /// Run although the database may lose acknowledged writes (fsync off). For tests.
+    #[arg(long, env = "THREADKEEP_ALLOW_UNSAFE")]
+    pub allow_unsafe: bool,
+    /// Form of the log on standard error.
+    #[arg(long, env = "THREADKEEP_LOG_FORMAT", value_enum, default_value_t = LogFormat::Text)]
+    pub log_format: LogFormat,
+    /// What is logged: a level, or `module=level` pairs joined by commas.
+    #[arg(long, env = "THREADKEEP_LOG_FILTER", default_value = "info")]
+    pub log_filter: String,
+}
+
+/// Where the data is.
+#[derive(Debug, Args)]
+pub struct Database {
+    /// `postgres://…` or `sqlite://PATH`. Default: the embedded database in the data folder.
+    #[arg(long, env = "THREADKEEP_DATABASE_URL", hide_env_values = true)]
+    pub database_url: Option<String>,
+    /// Folder of the embedded database; made, for this user only, when it does not exist.
+    #[arg(long, env = "THREADKEEP_DATA_DIR", default_value = "./threadkeep-data")]
+    pub data_dir: PathBuf,
+    /// Connections to the database.
+    #[arg(long, env = "THREADKEEP_CONNECTIONS", default_value_t = 8,
+          value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(2..=1_000))]
+    pub connections: usize,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Keys {
+    /// Make a key and print it, once, alone on standard output.
+    Create {
+        /// Tenant that the key opens: 1 to 63 characters of a-z, 0-9, _ and -.
+        #[arg(long)]
+        tenant: String,
+        /// Subject the key speaks for; without one it has the whole tenant.
+        #[arg(long)]
+        subject: Option<String>,
+        #[command(flatten)]
+        database: Database,
+    },
+    /// List a tenant's keys: id, subject, time of making, and of revocation.
+    List {
+        #[arg(long)]
+        tenant: String,
+        #[command(flatten)]
+        database: Database,
+    },
+    /// Revoke a key. Running servers refuse it within two seconds.
+    Revoke {
+        #[arg(long)]
+        tenant: String,
+        /// The id that `keys list` shows, `key_…`.
+        #[arg(long)]
+        key_id: String,
+        #[command(flatten)]
+        database: Database,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    Text,
+    Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory as _;
+        Config::command().debug_assert();
+    }
+
+    #[test]
+    fn options_of_the_database_follow_the_command() {
+        let line = ["threadkeep", "keys", "create", "--tenant", "t", "--data-dir", "/x"];
+        let config = Config::try_parse_from(line).unwrap();
+        let Command::Keys(Keys::Create { database, .. }) = config.command else { panic!() };
+        assert_eq!(database.data_dir, PathBuf::from("/x"));
+    }
+}

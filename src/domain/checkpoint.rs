@@ -1,0 +1,181 @@
+//! Checkpoints, writes and values as callers send and receive them (LangGraph's `BaseCheckpointSaver` contract).
+
+use bytes::Bytes;
+
+use super::error::{Error, Result};
+use super::limits::LIMITS;
+use super::names::{Channel, CheckpointId, CheckpointNs, Tag, TaskId, TaskPath, ThreadId, Writer};
+
+/// Tag of "this channel has no value at this version". Not the same as the value null.
+pub const EMPTY: &str = "empty";
+/// Channel of the `Send`s that checkpoints before format 4 kept as writes of their parent.
+pub const PENDING_SENDS: &str = "__pregel_tasks";
+
+/// A serialized value: opaque bytes and the codec that made them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Value {
+    pub tag: Tag,
+    pub data: Bytes,
+}
+
+/// Everything one request writes to one thread, applied in order, whole or not at all.
+#[derive(Debug, Clone)]
+pub struct Commit {
+    pub thread_id: ThreadId,
+    /// Generation the caller last read; None skips the check.
+    pub generation: Option<String>,
+    pub fence: Option<i64>,
+    pub writer: Writer,
+    pub ops: Vec<Op>,
+}
+
+#[derive(Debug, Clone)]
+pub enum Op {
+    Checkpoint(CheckpointPut),
+    Writes(WriteGroup),
+}
+
+#[derive(Debug, Clone)]
+pub struct CheckpointPut {
+    pub ns: CheckpointNs,
+    pub id: CheckpointId,
+    pub parent: Option<CheckpointId>,
+    /// The checkpoint without `channel_values`: exact JSON text of an object.
+    pub skeleton: Bytes,
+    /// Exact JSON text of an object.
+    pub metadata: Bytes,
+    /// One per channel of `new_versions`; tag [`EMPTY`] where it has no value.
+    pub values: Vec<NewValue>,
+    /// For forks: values the caller holds for channels that are carried over; they settle ties, nothing else.
+    pub carried: Vec<NewValue>,
+}
+
+#[derive(Debug, Clone)]
+pub struct NewValue {
+    pub channel: Channel,
+    /// JSON scalar, exact text.
+    pub version: Bytes,
+    pub value: Value,
+}
+
+/// The writes of one task on one checkpoint, which need not exist yet.
+#[derive(Debug, Clone)]
+pub struct WriteGroup {
+    pub ns: CheckpointNs,
+    pub checkpoint_id: CheckpointId,
+    pub task_id: TaskId,
+    pub task_path: TaskPath,
+    /// Call number of the writer; a replacing write never gives way to an earlier one of the same writer.
+    pub seq: i64,
+    pub writes: Vec<NewWrite>,
+}
+
+#[derive(Debug, Clone)]
+pub struct NewWrite {
+    /// Position in the call; negative for the special channels, which replace.
+    pub idx: i32,
+    pub channel: Channel,
+    pub value: Value,
+}
+
+/// Which checkpoint to read; no id means the greatest by byte order.
+#[derive(Debug, Clone)]
+pub struct Target {
+    pub thread_id: ThreadId,
+    pub ns: CheckpointNs,
+    pub id: Option<CheckpointId>,
+}
+
+/// A checkpoint as stored, with everything that belongs to it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct View {
+    pub thread_id: String,
+    pub ns: String,
+    pub id: String,
+    pub parent: Option<String>,
+    pub skeleton: Bytes,
+    pub metadata: Bytes,
+    /// In channel order (bytes).
+    pub values: Vec<(String, Value)>,
+    /// In (`task_path`, `task_id`, `idx`) order.
+    pub writes: Vec<PendingWrite>,
+    /// The parent's `__pregel_tasks` writes when the skeleton's `v` is below 4.
+    pub pending_sends: Vec<Value>,
+    /// Delta bases of this checkpoint (see `history`).
+    pub bases: Vec<super::history::Base>,
+    /// Channels with a version and no value that the metadata names as delta channels.
+    pub delta_channels: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PendingWrite {
+    pub task_id: String,
+    pub channel: String,
+    pub value: Value,
+}
+
+/// Which checkpoints to list, newest first.
+#[derive(Debug, Clone, Default)]
+pub struct ListQuery {
+    pub thread_id: Option<ThreadId>,
+    pub ns: Option<CheckpointNs>,
+    pub id: Option<CheckpointId>,
+    /// Ids strictly smaller.
+    pub before: Option<CheckpointId>,
+    /// A JSON object; see `exact_json::contains`.
+    pub filter: Option<serde_json::Value>,
+    pub limit: usize,
+    pub after: Option<ListCursor>,
+    pub values: bool,
+    /// None: no histories at all (listing without values, or over all threads).
+    pub history_channels: Option<Vec<String>>,
+}
+
+/// Position in the order of listings: (checkpoint id descending, thread id, namespace).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListCursor {
+    pub id: String,
+    pub thread_id: String,
+    pub ns: String,
+}
+
+/// What pruning keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PruneStrategy {
+    /// The greatest checkpoint id of each namespace.
+    KeepLatest,
+    /// Nothing: the thread goes.
+    Delete,
+}
+
+impl Commit {
+    /// Checks the counts that types cannot express.
+    ///
+    /// # Errors
+    /// 422 naming the field and the limit.
+    pub fn check(&self) -> Result<()> {
+        at_most("ops", self.ops.len(), LIMITS.ops_per_commit_max)?;
+        if self.ops.is_empty() {
+            return Err(Error::invalid("ops", "ops must not be empty"));
+        }
+        for op in &self.ops {
+            match op {
+                Op::Checkpoint(put) => at_most("values", put.values.len(), LIMITS.channels_max)?,
+                Op::Writes(group) => {
+                    at_most("writes", group.writes.len(), LIMITS.writes_per_op_max)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// # Errors
+/// 422 when there are more than `limit`.
+pub fn at_most(field: &str, count: usize, limit: u64) -> Result<()> {
+    if count as u64 <= limit {
+        return Ok(());
+    }
+    let detail = format!("{field} has {count} entries, at most {limit} are allowed");
+    Err(Error::out_of_range(field, detail, limit))
+}

@@ -1,0 +1,179 @@
+//! What callers do with checkpoints: permission first, then the one call that does it. Every route and every
+//! later front end goes through here.
+
+use std::sync::Arc;
+
+use super::caller::{Caller, Permission};
+use super::checkpoint::{Commit, ListQuery, PruneStrategy, Target, at_most};
+use super::clock::{Clock, Micros};
+use super::error::{Error, Result};
+use super::group_commit::{Committed, GroupCommit};
+use super::limits::LIMITS;
+use super::names::{Channel, CheckpointId, ThreadId};
+use super::storage::{Found, Page, Storage, TargetHistory};
+
+/// The checkpointer.
+pub struct Checkpoints {
+    storage: Arc<dyn Storage>,
+    commits: Arc<GroupCommit>,
+    clock: Arc<Clock>,
+}
+
+/// A walk that a client holds already.
+#[derive(Debug, Clone)]
+pub struct Held {
+    pub first_id: CheckpointId,
+    /// None when the text that was sent cannot be a digest of ours: then nothing is left out.
+    pub digest: Option<[u8; 16]>,
+}
+
+/// What a client learns about the chain of an answer.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// Names everything from the first node on; None for an empty chain.
+    pub digest: Option<[u8; 16]>,
+    /// The node of the client's own chain before which the answer stops.
+    pub continues_at: Option<String>,
+}
+
+impl Checkpoints {
+    pub fn new(storage: Arc<dyn Storage>, commits: Arc<GroupCommit>, clock: Arc<Clock>) -> Self {
+        Self { storage, commits, clock }
+    }
+
+    /// Durable when it returns. No round trip but the batch's own.
+    ///
+    /// # Errors
+    /// Limits and shapes; conflicts with the thread's generation or lease; see `GroupCommit::commit`.
+    pub async fn commit(
+        &self,
+        caller: &Caller,
+        commit: Commit,
+        deadline: Micros,
+    ) -> Result<Committed> {
+        caller.require(Permission::ThreadsWrite)?;
+        caller.require_thread_write(&commit.thread_id)?;
+        commit.check()?;
+        let prepared = self.storage.prepare(caller, commit, deadline).await?;
+        self.commits.commit(prepared).await
+    }
+
+    /// One round trip.
+    ///
+    /// # Errors
+    /// Limits; a storage that cannot be read.
+    pub async fn get(
+        &self,
+        caller: &Caller,
+        target: &Target,
+        history_channels: &[String],
+        held: Option<&Held>,
+    ) -> Result<(Found, Cut)> {
+        caller.require(Permission::ThreadsRead)?;
+        check_channels("history_channels", history_channels)?;
+        if !caller.may_read_thread(&target.thread_id) {
+            return Ok((Found::default(), Cut::default()));
+        }
+        let mut found = self.storage.get_checkpoint(caller, target, history_channels).await?;
+        let cut = cut(&mut found.chain, held);
+        Ok((found, cut))
+    }
+
+    /// Round trips as in `CheckpointStorage::list_checkpoints`.
+    ///
+    /// # Errors
+    /// Limits; a storage that cannot be read.
+    pub async fn list(&self, caller: &Caller, query: ListQuery) -> Result<Page> {
+        caller.require(Permission::ThreadsRead)?;
+        check_channels("history_channels", query.history_channels.as_deref().unwrap_or_default())?;
+        let hidden = query.thread_id.as_ref().is_some_and(|it| !caller.may_read_thread(it));
+        if hidden || query.limit == 0 {
+            return Ok(Page::default());
+        }
+        self.storage.list_checkpoints(caller, &query.within_limits()).await
+    }
+
+    /// One round trip. None: no such checkpoint.
+    ///
+    /// # Errors
+    /// Limits; a storage that cannot be read.
+    pub async fn history(
+        &self,
+        caller: &Caller,
+        target: &Target,
+        channels: &[String],
+        held: Option<&Held>,
+    ) -> Result<Option<(TargetHistory, Cut)>> {
+        caller.require(Permission::ThreadsRead)?;
+        check_channels("channels", channels)?;
+        if !caller.may_read_thread(&target.thread_id) {
+            return Ok(None);
+        }
+        let history = self.storage.get_history(caller, target, channels).await?;
+        Ok(history.map(|mut history| {
+            let cut = cut(&mut history.chain, held);
+            (history, cut)
+        }))
+    }
+
+    /// # Errors
+    /// `DeadlineExceeded` when it was not begun in time; a storage that cannot be written.
+    pub async fn delete_for_runs(
+        &self,
+        caller: &Caller,
+        run_ids: &[String],
+        deadline: Micros,
+    ) -> Result<()> {
+        caller.require(Permission::ThreadsWrite)?;
+        at_most("run_ids", run_ids.len(), LIMITS.ids_per_request_max)?;
+        self.clock.require_before(deadline)?;
+        self.storage.delete_for_runs(caller, run_ids).await
+    }
+
+    /// # Errors
+    /// `DeadlineExceeded` when it was not begun in time; a storage that cannot be written.
+    pub async fn prune(
+        &self,
+        caller: &Caller,
+        thread_ids: &[ThreadId],
+        strategy: PruneStrategy,
+        deadline: Micros,
+    ) -> Result<()> {
+        caller.require(Permission::ThreadsWrite)?;
+        at_most("thread_ids", thread_ids.len(), LIMITS.ids_per_request_max)?;
+        for thread_id in thread_ids {
+            caller.require_thread_write(thread_id)?;
+        }
+        self.clock.require_before(deadline)?;
+        self.storage.prune_threads(caller, thread_ids, strategy).await
+    }
+}
+
+impl ListQuery {
+    fn within_limits(mut self) -> Self {
+        self.limit = self.limit.min(usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX));
+        self
+    }
+}
+
+fn cut(chain: &mut super::history::Chain, held: Option<&Held>) -> Cut {
+    let digests = chain.digests();
+    let digest = digests.first().copied();
+    let continues_at = held.and_then(|held| {
+        let held_digest = held.digest.as_ref()?;
+        chain.cut(held.first_id.as_str(), held_digest, &digests)
+    });
+    Cut { digest, continues_at }
+}
+
+fn check_channels(field: &str, channels: &[String]) -> Result<()> {
+    at_most(field, channels.len(), LIMITS.channels_max)?;
+    channels.iter().try_for_each(|it| {
+        Channel::new(it.as_str()).map(drop).map_err(|error| match error {
+            Error::Invalid { detail, limit, .. } => {
+                Error::Invalid { field: field.to_owned(), detail, limit }
+            }
+            other => other,
+        })
+    })
+}

@@ -1,0 +1,71 @@
+//! The one error of the domain: variants by what the caller can do about it. Knows nothing of HTTP.
+
+use std::time::Duration;
+
+/// Why an operation did not happen. Absence is not an error here; look-ups return `Option`.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The input can never succeed. `field` names the input, `limit` the bound it broke.
+    #[error("{detail}")]
+    Invalid { field: String, detail: String, limit: Option<u64> },
+    /// Larger than a declared limit (bytes, or entries, as `detail` says).
+    #[error("{field} is larger than the limit of {limit}")]
+    TooLarge { field: String, limit: u64 },
+    #[error("{0}")]
+    Conflict(Conflict),
+    /// The caller's grants do not cover this, decided from the token alone.
+    #[error("the token does not grant this: {0}")]
+    NotGranted(&'static str),
+    #[error("{0} not found")]
+    NotFound(&'static str),
+    /// The same idempotency key was used for another request.
+    #[error("this Idempotency-Key was used for another request")]
+    IdempotencyMismatch,
+    /// Nothing happened; the same request may be sent again.
+    #[error("not available now: {detail}")]
+    Unavailable { detail: String, retry_after: Duration },
+    /// The time budget ran out before the write was begun; nothing happened.
+    #[error("the time budget ran out before the write was begun")]
+    DeadlineExceeded,
+    /// The connection broke while the write was being made durable; it may or may not be there.
+    #[error("the database connection broke during the commit; send the same request again")]
+    CommitUnknown,
+    /// Stored bytes do not match their digest. Never answered with data.
+    #[error("stored data is damaged: {0}")]
+    Integrity(String),
+    /// A defect or an unexpected answer of a backend; the cause goes to the log, not to the caller.
+    #[error("internal error: {0}")]
+    Internal(String),
+}
+
+/// A condition that held when the caller last looked and does not hold now.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Conflict {
+    #[error("the thread was restored: its generation is now {current}")]
+    ThreadRestored { current: String },
+    #[error("the thread's lease is held by another holder")]
+    LeaseHeld,
+    #[error("the fence is not the current one ({current})")]
+    FenceStale { current: i64 },
+    #[error("the thread exists and is not empty")]
+    ThreadExists,
+}
+
+impl Error {
+    /// A refusal of one input field.
+    pub fn invalid(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::Invalid { field: field.into(), detail: detail.into(), limit: None }
+    }
+
+    /// A refusal of one input field that broke a numeric bound.
+    pub fn out_of_range(field: impl Into<String>, detail: impl Into<String>, limit: u64) -> Self {
+        Self::Invalid { field: field.into(), detail: detail.into(), limit: Some(limit) }
+    }
+
+    /// Whether sending the same request again may succeed.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::Unavailable { .. } | Self::DeadlineExceeded | Self::CommitUnknown)
+    }
+}
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,0 +1,193 @@
+//! JSON text that is kept byte for byte, and the lossless reading of it that filters need.
+//!
+//! The text is never rebuilt from a parsed form, so `1.0`, 2^70, key order and escapes survive.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::error::{Error, Result};
+use super::limits::LIMITS;
+
+/// Checks that `text` is one JSON document within the limits of size and depth.
+///
+/// # Errors
+/// 413 over the value limit; 422 for text that is not UTF-8, not JSON, or nested too deep.
+pub fn check(field: &str, text: &[u8]) -> Result<()> {
+    if text.len() as u64 > LIMITS.value_bytes_max {
+        return Err(Error::TooLarge { field: field.into(), limit: LIMITS.value_bytes_max });
+    }
+    if depth(text) > LIMITS.json_depth_max {
+        let detail = format!("{field} is nested deeper than {}", LIMITS.json_depth_max);
+        return Err(Error::out_of_range(field, detail, LIMITS.json_depth_max));
+    }
+    serde_json::from_slice::<&RawValue>(text)
+        .map(|_| ())
+        .map_err(|error| Error::invalid(field, format!("{field} is not JSON: {error}")))
+}
+
+/// Like [`check`], and the document must be an object.
+///
+/// # Errors
+/// As [`check`]; 422 when it is something else.
+pub fn check_object(field: &str, text: &[u8]) -> Result<()> {
+    check(field, text)?;
+    if text.trim_ascii_start().first() == Some(&b'{') {
+        return Ok(());
+    }
+    Err(Error::invalid(field, format!("{field} must be a JSON object")))
+}
+
+/// Parses without losing anything that comparisons see: numbers keep their digits, lone surrogates stay
+/// distinct. Strings hold an injective encoding (see [`escape_lone_surrogates`]), so never show them to a caller.
+///
+/// # Errors
+/// 422 when the text is not JSON.
+pub fn parse(field: &str, text: &[u8]) -> Result<Value> {
+    let invalid =
+        |error: serde_json::Error| Error::invalid(field, format!("{field} is not JSON: {error}"));
+    match escape_lone_surrogates(text) {
+        Some(escaped) => serde_json::from_slice(&escaped).map_err(invalid),
+        None => serde_json::from_slice(text).map_err(invalid),
+    }
+}
+
+/// Whether `document` contains `wanted`: objects by key, arrays element by element, scalars by value
+/// (numbers numerically). The rule of metadata filters; an absent key never matches.
+pub fn contains(document: &Value, wanted: &Value) -> bool {
+    match (document, wanted) {
+        (Value::Object(have), Value::Object(want)) => {
+            want.iter().all(|(key, value)| have.get(key).is_some_and(|it| contains(it, value)))
+        }
+        (Value::Array(have), Value::Array(want)) => {
+            want.iter().all(|value| have.iter().any(|it| contains(it, value)))
+        }
+        (Value::Number(a), Value::Number(b)) => decimal(&a.to_string()) == decimal(&b.to_string()),
+        (a, b) => a == b,
+    }
+}
+
+/// Greatest nesting of brackets outside strings. Iterative: hostile depth costs no stack.
+fn depth(text: &[u8]) -> u64 {
+    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_u64, 0, false, false);
+    for byte in text {
+        match (in_string, byte) {
+            (true, _) if escaped => escaped = false,
+            (true, b'\\') => escaped = true,
+            (_, b'"') => in_string = !in_string,
+            (false, b'[' | b'{') => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            (false, b']' | b'}') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// Rewrites `\ud800` without its partner as U+FDD0 and four hex digits, and U+FDD0 itself as U+FDD0 `fdd0`:
+/// injective, and legal for a parser that wants Unicode scalars. None when nothing needs it.
+fn escape_lone_surrogates(text: &[u8]) -> Option<Vec<u8>> {
+    const MARK: &str = "\u{fdd0}";
+    let has_mark = text.windows(MARK.len()).any(|window| window == MARK.as_bytes());
+    let has_escape = text
+        .windows(3)
+        .any(|w| w[0] == b'\\' && w[1] == b'u' && matches!(w[2], b'd' | b'D' | b'f' | b'F'));
+    if !has_mark && !has_escape {
+        return None;
+    }
+    let mut out = Vec::with_capacity(text.len() + 16);
+    let mut at = 0;
+    while at < text.len() {
+        let rest = &text[at..];
+        if rest.starts_with(MARK.as_bytes()) {
+            out.extend_from_slice(MARK.as_bytes());
+            out.extend_from_slice(b"fdd0");
+            at += MARK.len();
+        } else if rest[0] == b'\\' && rest.len() > 1 && rest[1] != b'u' {
+            out.extend_from_slice(&rest[..2]);
+            at += 2;
+        } else if let Some(unit) = unicode_escape(rest) {
+            let pair = (0xd800..0xdc00).contains(&unit)
+                && unicode_escape(&rest[6..]).is_some_and(|low| (0xdc00..0xe000).contains(&low));
+            if pair {
+                out.extend_from_slice(&rest[..12]);
+                at += 12;
+            } else if (0xd800..0xe000).contains(&unit) || unit == 0xfdd0 {
+                out.extend_from_slice(MARK.as_bytes());
+                out.extend_from_slice(format!("{unit:04x}").as_bytes());
+                at += 6;
+            } else {
+                out.extend_from_slice(&rest[..6]);
+                at += 6;
+            }
+        } else {
+            out.push(rest[0]);
+            at += 1;
+        }
+    }
+    Some(out)
+}
+
+fn unicode_escape(text: &[u8]) -> Option<u32> {
+    let digits = text.strip_prefix(b"\\u")?.get(..4)?;
+    u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+/// A number's sign, significant digits and exponent, so that `1`, `1.0` and `10e-1` are equal.
+fn decimal(number: &str) -> (bool, String, i64) {
+    let (mantissa, exponent) = match number.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().unwrap_or(i64::MAX / 2)),
+        None => (number, 0),
+    };
+    let negative = mantissa.starts_with('-');
+    let mantissa = mantissa.trim_start_matches('-');
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}");
+    let significant = digits.trim_start_matches('0').trim_end_matches('0');
+    if significant.is_empty() {
+        return (false, String::new(), 0);
+    }
+    let dropped = digits.trim_start_matches('0').len() - significant.len();
+    let scale = i64::try_from(dropped).unwrap_or(0) - i64::try_from(fraction.len()).unwrap_or(0);
+    (negative, significant.to_owned(), exponent.saturating_add(scale))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds(document: &str, wanted: &str) -> bool {
+        let parse = |text: &str| parse("x", text.as_bytes()).unwrap();
+        contains(&parse(document), &parse(wanted))
+    }
+
+    #[test]
+    fn containment_follows_the_rule_of_metadata_filters() {
+        assert!(holds(r#"{"parents":{"":"x"},"step":1}"#, r#"{"parents":{}}"#));
+        assert!(holds(r#"{"tags":["a","b"]}"#, r#"{"tags":["a"]}"#));
+        assert!(holds(r#"{"n":10}"#, r#"{"n":1.0e1}"#));
+        assert!(!holds(r#"{"n":"10"}"#, r#"{"n":10}"#));
+        assert!(!holds(r#"{"n":true}"#, r#"{"n":1}"#));
+        assert!(!holds("{}", r#"{"absent":null}"#));
+        assert!(!holds("{\"n\":1180591620717411303424}", "{\"n\":1180591620717411303425}"));
+    }
+
+    #[test]
+    fn lone_surrogates_stay_distinct() {
+        assert!(holds(r#"{"a":"\ud800"}"#, r#"{"a":"\uD800"}"#));
+        assert!(!holds(r#"{"a":"\ud800"}"#, r#"{"a":"\ud801"}"#));
+        assert!(!holds(r#"{"a":"\ufdd0d800"}"#, r#"{"a":"\ud800"}"#));
+        assert!(holds(r#"{"a":"\ud83d\ude00"}"#, "{\"a\":\"\u{1f600}\"}"));
+        assert!(holds(r#"{"a":"\\ud800"}"#, r#"{"a":"\\ud800"}"#));
+    }
+
+    #[test]
+    fn hostile_nesting_is_refused_without_recursion() {
+        let deep = "[".repeat(10_000) + &"]".repeat(10_000);
+        assert!(matches!(check("x", deep.as_bytes()), Err(Error::Invalid { limit: Some(_), .. })));
+        assert!(check("x", b"{\"a\":\"\\ud800\"}").is_ok());
+        assert!(check("x", b"{\"a\":\xff}").is_err());
+        assert!(check_object("x", b"[1]").is_err());
+    }
+}

@@ -1,0 +1,67 @@
+//! Every declared limit, once. Sizes are bytes of decoded UTF-8 or of raw data.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// The limits as `GET /v1/limits` answers them.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+pub struct Limits {
+    /// Thread id.
+    pub thread_id_bytes_max: u64,
+    /// Checkpoint namespace; nested subgraphs join theirs with `|`.
+    pub checkpoint_ns_bytes_max: u64,
+    pub checkpoint_id_bytes_max: u64,
+    pub task_id_bytes_max: u64,
+    pub task_path_bytes_max: u64,
+    pub channel_bytes_max: u64,
+    /// Codec tag of a value.
+    pub tag_bytes_max: u64,
+    pub writer_bytes_max: u64,
+    pub lease_holder_bytes_max: u64,
+    pub idempotency_key_bytes_max: u64,
+    /// One value, write, skeleton or metadata document.
+    pub value_bytes_max: u64,
+    /// A request body after decompression.
+    pub body_bytes_max: u64,
+    /// Nesting of skeleton, metadata and filter documents.
+    pub json_depth_max: u64,
+    pub ops_per_commit_max: u64,
+    /// Channels of one checkpoint.
+    pub channels_max: u64,
+    pub writes_per_op_max: u64,
+    /// Ids in one request of prune and delete-for-runs.
+    pub ids_per_request_max: u64,
+    pub list_rows_max: u64,
+    pub list_bytes_max: u64,
+    pub lease_ttl_seconds_max: u64,
+    pub budget_ms_max: u64,
+    /// Request bodies in memory at one time, over all requests.
+    pub bytes_in_flight_max: u64,
+}
+
+/// Key columns of one index sum to at most 2,000 bytes (PostgreSQL refuses entries over about 2,700):
+/// thread key and tenant are small, so ns + checkpoint id + task id may take 500 each.
+pub const LIMITS: Limits = Limits {
+    thread_id_bytes_max: 512,
+    checkpoint_ns_bytes_max: 512,
+    checkpoint_id_bytes_max: 256,
+    task_id_bytes_max: 256,
+    task_path_bytes_max: 1_024,
+    channel_bytes_max: 512,
+    tag_bytes_max: 128,
+    writer_bytes_max: 64,
+    lease_holder_bytes_max: 256,
+    idempotency_key_bytes_max: 255,
+    value_bytes_max: 64 << 20,
+    body_bytes_max: 72 << 20,
+    json_depth_max: 100,
+    ops_per_commit_max: 256,
+    channels_max: 4_096,
+    writes_per_op_max: 10_000,
+    ids_per_request_max: 1_000,
+    list_rows_max: 1_000,
+    list_bytes_max: 4 << 20,
+    lease_ttl_seconds_max: 3_600,
+    budget_ms_max: 30_000,
+    bytes_in_flight_max: 256 << 20,
+};

@@ -1,0 +1,23 @@
+//! Meaning: types, rules and the storage traits, one file per noun. Imports no other room.
+
+pub mod batch;
+pub mod caller;
+pub mod checkpoint;
+pub mod checkpoints;
+pub mod clock;
+pub mod error;
+pub mod exact_json;
+pub mod group_commit;
+pub mod history;
+pub mod key;
+pub mod label;
+pub mod limits;
+pub mod names;
+pub mod planner;
+pub mod prepared;
+pub mod storage;
+pub mod thread;
+pub mod threads;
+pub mod time;
+
+pub use error::{Conflict, Error, Result};

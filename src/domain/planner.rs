@@ -1,0 +1,296 @@
+//! Folds waiting commits into one batch before any SQL: at most one row per key per table, the commits of
+//! one thread in their order, values of a parent in the same batch resolved in memory. Pure.
+
+use std::collections::{BTreeMap, HashMap};
+
+pub use super::batch::{
+    Batch, CheckpointRow, Fresh, SlotRow, SlotValue, ThreadRow, ValueRow, WriteRow,
+};
+use super::clock::{Micros, random_hex, random_id};
+use super::prepared::{
+    Prepared, PreparedCheckpoint, PreparedOp, PreparedWrites, Sealed, SlotSource, ThreadLabels,
+};
+
+/// Commands in one batch.
+pub const COMMANDS_MAX: usize = 256;
+/// Bytes in one batch; a larger command goes alone.
+pub const BATCH_BYTES_MAX: usize = 4 << 20;
+
+/// Takes from the front of `waiting` what fits into one batch. Answers the batch and, per command taken,
+/// its index in `waiting` and its row in `Batch::threads`. Commands not taken keep their order.
+pub fn fold(waiting: &[&Prepared], now: Micros) -> (Batch, Vec<(usize, usize)>) {
+    let mut taken: Vec<usize> = Vec::new();
+    let mut groups: BTreeMap<(&str, &str), Group> = BTreeMap::new();
+    let mut blocked: HashMap<(&str, &str), ()> = HashMap::new();
+    let mut size_bytes = 0;
+    for (at, command) in waiting.iter().enumerate() {
+        if taken.len() >= COMMANDS_MAX {
+            break;
+        }
+        let key = (command.tenant.as_str(), command.thread_id.as_str());
+        let fits = taken.is_empty() || size_bytes + command.size_bytes <= BATCH_BYTES_MAX;
+        let joins = fits
+            && !blocked.contains_key(&key)
+            && groups.get(&key).is_none_or(|group| group.accepts(command));
+        if !joins {
+            // Later commands of this thread must not overtake it.
+            blocked.insert(key, ());
+            continue;
+        }
+        size_bytes += command.size_bytes;
+        groups.entry(key).or_default().commands.push(command);
+        taken.push(at);
+    }
+    let mut batch = Batch { now, ..Batch::default() };
+    let mut rows: HashMap<(&str, &str), usize> = HashMap::new();
+    for (key, group) in groups {
+        rows.insert(key, batch.threads.len());
+        group.write(&mut batch);
+    }
+    let placed = taken.into_iter().map(|at| {
+        let key = (waiting[at].tenant.as_str(), waiting[at].thread_id.as_str());
+        (at, rows[&key])
+    });
+    let placed = placed.collect();
+    (batch, placed)
+}
+
+/// The commands of one thread in one batch.
+#[derive(Default)]
+struct Group<'a> {
+    commands: Vec<&'a Prepared>,
+}
+
+impl Group<'_> {
+    /// A command joins when it asks for the same condition and its carried values can be resolved from what is
+    /// in the database or in this batch, but never need both.
+    fn accepts(&self, command: &Prepared) -> bool {
+        let same = self.commands.first().is_none_or(|first| {
+            first.condition == command.condition && first.owner == command.owner
+        });
+        same && self.resolvable_with(command)
+    }
+
+    fn resolvable_with(&self, command: &Prepared) -> bool {
+        let mut known: HashMap<(&str, &str), &PreparedCheckpoint> = HashMap::new();
+        for (index, op) in self.commands.iter().copied().chain([command]).flat_map(ops).enumerate()
+        {
+            let PreparedOp::Checkpoint(put) = op else {
+                continue;
+            };
+            let carries = put.slots.iter().any(|it| matches!(it.source, SlotSource::Carried(_)));
+            let alone = known.is_empty();
+            if carries && !alone && index > 0 {
+                let parent =
+                    put.parent.as_ref().and_then(|id| known.get(&(put.ns.as_str(), id.as_str())));
+                let own = put.parent.as_ref().is_some_and(|id| id == &put.id);
+                let covered = parent.is_some_and(|parent| covers(parent, put)) && !own;
+                if !covered {
+                    return false;
+                }
+            }
+            if known.contains_key(&(put.ns.as_str(), put.id.as_str())) && carries {
+                return false;
+            }
+            known.insert((put.ns.as_str(), put.id.as_str()), put);
+        }
+        true
+    }
+
+    fn write(self, batch: &mut Batch) {
+        let thread = batch.threads.len();
+        let first = self.commands[0];
+        batch.threads.push(ThreadRow {
+            tenant: first.tenant.clone(),
+            thread_id: first.thread_id.as_str().to_owned(),
+            owner: first.owner.clone(),
+            condition: first.condition.clone(),
+            fresh: Fresh {
+                thread_key: random_id(),
+                scope_id: random_id(),
+                generation: random_hex(),
+            },
+            last_step: None,
+            labels: ThreadLabels::default(),
+            value_count: 0,
+        });
+        let mut fold = Fold { batch, thread, checkpoints: HashMap::new(), writes: HashMap::new() };
+        for command in &self.commands {
+            for op in &command.ops {
+                match op {
+                    PreparedOp::Checkpoint(put) => fold.checkpoint(put),
+                    PreparedOp::Writes(group) => fold.writes(group, &command.writer),
+                }
+            }
+        }
+    }
+}
+
+fn ops(command: &Prepared) -> impl Iterator<Item = &PreparedOp> {
+    command.ops.iter()
+}
+
+/// Whether every carried slot of `child` has the same version in `parent`.
+fn covers(parent: &PreparedCheckpoint, child: &PreparedCheckpoint) -> bool {
+    child.slots.iter().all(|slot| match slot.source {
+        SlotSource::Carried(_) => parent
+            .slots
+            .iter()
+            .any(|it| it.channel_key == slot.channel_key && it.version_key == slot.version_key),
+        _ => true,
+    })
+}
+
+struct Fold<'b> {
+    batch: &'b mut Batch,
+    thread: usize,
+    /// (ns, id) → row in `batch.checkpoints`
+    checkpoints: HashMap<(String, String), usize>,
+    writes: HashMap<(String, String, String, i32), usize>,
+}
+
+impl Fold<'_> {
+    fn checkpoint(&mut self, put: &PreparedCheckpoint) {
+        let in_batch = put
+            .parent
+            .as_ref()
+            .and_then(|id| self.checkpoints.get(&key(put.ns.as_str(), id.as_str())))
+            .copied();
+        let row = self.place(put, in_batch);
+        let inherited: HashMap<(i64, i64), SlotValue> =
+            in_batch.map_or_else(HashMap::new, |parent| {
+                let slots = self.batch.slots.iter().filter(|slot| slot.checkpoint == parent);
+                slots.map(|it| ((it.channel_key, it.version_key), it.value.clone())).collect()
+            });
+        for slot in &put.slots {
+            let value = match &slot.source {
+                SlotSource::New(sealed) => {
+                    SlotValue::New(self.value(slot.version_key, sealed, Some(row)))
+                }
+                SlotSource::Empty => SlotValue::Empty,
+                SlotSource::Carried(digest) => inherited
+                    .get(&(slot.channel_key, slot.version_key))
+                    .cloned()
+                    .unwrap_or(SlotValue::Carried(*digest)),
+            };
+            self.batch.slots.push(SlotRow {
+                checkpoint: row,
+                channel_key: slot.channel_key,
+                version_key: slot.version_key,
+                value,
+            });
+        }
+        for (version_key, sealed) in &put.unlisted {
+            self.value(*version_key, sealed, Some(row));
+        }
+        self.describe(put);
+    }
+
+    /// Makes or replaces the row of a checkpoint: a second put of one id in one batch replaces the first.
+    fn place(&mut self, put: &PreparedCheckpoint, in_batch: Option<usize>) -> usize {
+        let own_parent = put.parent.as_ref().is_some_and(|parent| parent == &put.id);
+        let existing = self.checkpoints.get(&key(put.ns.as_str(), put.id.as_str())).copied();
+        let parent = match (own_parent, existing) {
+            (true, Some(at)) => self.batch.checkpoints[at].parent.clone(),
+            _ => put.parent.as_ref().map(|id| id.as_str().to_owned()),
+        };
+        let look_parent = match in_batch {
+            Some(at) => self.batch.checkpoints[at].look_parent.clone(),
+            None => put.parent.as_ref().map(|id| id.as_str().to_owned()),
+        };
+        let made = CheckpointRow {
+            thread: self.thread,
+            ns: put.ns.as_str().to_owned(),
+            id: put.id.as_str().to_owned(),
+            parent,
+            look_parent,
+            skeleton: put.skeleton.clone(),
+            metadata: put.metadata.clone(),
+            size_bytes: put.size_bytes,
+            legacy: put.legacy,
+            run_id: put.run_id.clone(),
+            delta_channels: put.delta_channels.clone(),
+            delta_keys: put.delta_keys.clone(),
+        };
+        if let Some(at) = existing {
+            self.batch.checkpoints[at] = made;
+            self.batch.slots.retain(|slot| slot.checkpoint != at);
+            return at;
+        }
+        let at = self.batch.checkpoints.len();
+        self.checkpoints.insert(key(&made.ns, &made.id), at);
+        self.batch.checkpoints.push(made);
+        at
+    }
+
+    fn value(&mut self, version_key: i64, sealed: &Sealed, checkpoint: Option<usize>) -> i32 {
+        let thread = &mut self.batch.threads[self.thread];
+        let rank = thread.value_count;
+        thread.value_count += 1;
+        self.batch.values.push(ValueRow {
+            thread: self.thread,
+            rank,
+            version_key,
+            sealed: sealed.clone(),
+            checkpoint,
+        });
+        rank
+    }
+
+    /// What the thread's row takes over from a checkpoint of the root graph.
+    fn describe(&mut self, put: &PreparedCheckpoint) {
+        let thread = &mut self.batch.threads[self.thread];
+        if put.ns.as_str().is_empty() && put.step.is_some() {
+            thread.last_step = put.step;
+        }
+        let labels = &mut thread.labels;
+        for (to, from) in [
+            (&mut labels.graph_id, &put.labels.graph_id),
+            (&mut labels.assistant_id, &put.labels.assistant_id),
+            (&mut labels.user_id, &put.labels.user_id),
+        ] {
+            if from.is_some() {
+                to.clone_from(from);
+            }
+        }
+    }
+
+    fn writes(&mut self, group: &PreparedWrites, writer: &str) {
+        for (idx, channel, sealed) in &group.writes {
+            let key = (
+                group.ns.as_str().to_owned(),
+                group.checkpoint_id.as_str().to_owned(),
+                group.task_id.as_str().to_owned(),
+                *idx,
+            );
+            let row = WriteRow {
+                thread: self.thread,
+                ns: key.0.clone(),
+                checkpoint_id: key.1.clone(),
+                task_id: key.2.clone(),
+                idx: *idx,
+                task_path: group.task_path.as_str().to_owned(),
+                channel: channel.clone(),
+                writer: writer.to_owned(),
+                seq: group.seq,
+                sealed: sealed.clone(),
+            };
+            match self.writes.get(&key) {
+                // First wins for ordinary positions; the special ones replace, but never an own later one.
+                Some(&at) => {
+                    if *idx < 0 && row.supersedes(&self.batch.writes[at]) {
+                        self.batch.writes[at] = row;
+                    }
+                }
+                None => {
+                    self.writes.insert(key, self.batch.writes.len());
+                    self.batch.writes.push(row);
+                }
+            }
+        }
+    }
+}
+
+fn key(ns: &str, id: &str) -> (String, String) {
+    (ns.to_owned(), id.to_owned())
+}

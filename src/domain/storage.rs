@@ -1,0 +1,194 @@
+//! What the domain asks of a storage engine. Each engine implements all of it, with the same results; the
+//! contract suite holds them to it. Every call says who asks.
+
+use async_trait::async_trait;
+
+use super::caller::Caller;
+use super::checkpoint::{Commit, ListQuery, PruneStrategy, Target, View};
+use super::clock::Micros;
+use super::error::Result;
+use super::history::{Base, Chain};
+use super::key::Key;
+use super::names::ThreadId;
+use super::planner::Batch;
+use super::prepared::Prepared;
+use super::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
+
+/// All of a storage engine.
+pub trait Storage: CheckpointStorage + ThreadStorage + KeyStorage + Engine {}
+impl<T: CheckpointStorage + ThreadStorage + KeyStorage + Engine> Storage for T {}
+
+/// How a batch ended for one of its threads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    Done {
+        generation: String,
+    },
+    /// Nothing was written for this thread.
+    ThreadRestored {
+        current: String,
+    },
+    LeaseHeld,
+    FenceStale {
+        current: i64,
+    },
+    /// The content was planned for another epoch of the scope: plan again with everything in it.
+    EpochStale {
+        current: i64,
+    },
+    /// Another server created the thread at the same moment: send the same batch again.
+    Raced,
+}
+
+/// Why a whole batch failed. Nothing of it is durable, but for `ConnectionLost`.
+#[derive(Debug, thiserror::Error)]
+pub enum BatchError {
+    /// Serialization failure or deadlock: send it again.
+    #[error("the database asks for a retry: {0}")]
+    Retry(String),
+    /// No connection could be had; nothing was sent.
+    #[error("no connection: {0}")]
+    Unavailable(String),
+    /// The connection broke after the statement was sent: it may be durable or not.
+    #[error("the connection broke: {0}")]
+    ConnectionLost(String),
+    /// The statement was refused; one member is at fault.
+    #[error("the statement failed: {0}")]
+    Statement(String),
+}
+
+#[async_trait]
+pub trait CheckpointStorage: Send + Sync {
+    /// Seals the values of a commit with the tenant's secrets. No round trip once the tenant is known here.
+    async fn prepare(&self, caller: &Caller, commit: Commit, deadline: Micros) -> Result<Prepared>;
+
+    /// Applies a batch: one statement (PostgreSQL) or one transaction (SQLite). One outcome per thread row.
+    async fn write_batch(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError>;
+
+    /// One round trip: the checkpoint, its values and writes, and the history of its delta channels and of
+    /// those of `history_channels` that have a version here, all without a value.
+    async fn get_checkpoint(
+        &self,
+        caller: &Caller,
+        target: &Target,
+        history_channels: &[String],
+    ) -> Result<Found>;
+
+    /// A page in the order (checkpoint id descending, thread id, ns), with the shared chain of histories when the
+    /// query asks for it. Two round trips, one more per delta snapshot that the page crosses.
+    async fn list_checkpoints(&self, caller: &Caller, query: &ListQuery) -> Result<Page>;
+
+    /// One round trip. None: no such checkpoint.
+    async fn get_history(
+        &self,
+        caller: &Caller,
+        target: &Target,
+        channels: &[String],
+    ) -> Result<Option<TargetHistory>>;
+
+    /// Removes the thread with everything in it; leaves its fence and generation for 7 days.
+    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<()>;
+
+    /// Removes the checkpoints of these runs with their writes in all threads of the tenant; checkpoints that
+    /// stay get a delta base first.
+    async fn delete_for_runs(&self, caller: &Caller, run_ids: &[String]) -> Result<()>;
+
+    /// Removes all but what `strategy` keeps, per thread in one transaction; unknown threads are no error.
+    async fn prune_threads(
+        &self,
+        caller: &Caller,
+        thread_ids: &[ThreadId],
+        strategy: PruneStrategy,
+    ) -> Result<()>;
+
+    /// Copies all checkpoints, values, writes and bases into a new thread. Answers the number of checkpoints.
+    async fn copy_thread(&self, caller: &Caller, request: &CopyThread) -> Result<u64>;
+}
+
+/// Answer of `get_checkpoint`.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// None: no such thread.
+    pub generation: Option<String>,
+    pub view: Option<View>,
+    pub history_channels: Vec<String>,
+    pub chain: Chain,
+}
+
+#[derive(Debug, Default)]
+pub struct Page {
+    pub views: Vec<View>,
+    /// Set when there may be more.
+    pub next: Option<super::checkpoint::ListCursor>,
+    pub history_channels: Vec<String>,
+    pub chain: Chain,
+}
+
+#[derive(Debug)]
+pub struct TargetHistory {
+    pub checkpoint_id: String,
+    pub parent: Option<String>,
+    pub bases: Vec<Base>,
+    pub chain: Chain,
+}
+
+#[derive(Debug, Clone)]
+pub struct DeleteThread {
+    pub thread_id: ThreadId,
+    pub generation: Option<String>,
+    pub fence: Option<i64>,
+}
+
+#[derive(Debug, Clone)]
+pub struct CopyThread {
+    pub source: ThreadId,
+    pub target: ThreadId,
+    /// Key and digest of the request: the same pair is answered again without a second copy.
+    pub idempotency: Option<(String, [u8; 32])>,
+}
+
+#[async_trait]
+pub trait ThreadStorage: Send + Sync {
+    async fn get_thread(&self, caller: &Caller, thread_id: &ThreadId) -> Result<Option<Thread>>;
+
+    async fn list_threads(&self, caller: &Caller, query: &ThreadQuery) -> Result<Vec<Thread>>;
+
+    /// Takes the lease when it is free, expired or held by the same holder; creates the thread if needed. The fence grows by one
+    /// unless the same holder still holds it.
+    async fn acquire_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<Lease>;
+
+    async fn renew_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<Lease>;
+
+    /// No error when it is not held any more.
+    async fn release_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<()>;
+}
+
+#[async_trait]
+pub trait KeyStorage: Send + Sync {
+    async fn create_key(&self, key: &Key) -> Result<()>;
+
+    async fn list_keys(&self, tenant: &str) -> Result<Vec<Key>>;
+
+    /// Whether there was such a key that was not revoked.
+    async fn revoke_key(&self, tenant: &str, key_id: &str) -> Result<bool>;
+
+    /// Every key that is not revoked: the authenticator polls this.
+    async fn list_active_keys(&self) -> Result<Vec<Key>>;
+}
+
+#[async_trait]
+pub trait Engine: Send + Sync {
+    /// `postgres` or `sqlite`.
+    fn name(&self) -> &'static str;
+
+    /// How many batches may be written at once.
+    fn lanes(&self) -> usize;
+
+    /// One trivial statement.
+    async fn check_ready(&self) -> Result<()>;
+
+    /// Removes expired idempotency answers and tombstones; safe to run from any number of servers.
+    async fn sweep(&self, now: Micros) -> Result<()>;
+
+    async fn close(&self);
+}

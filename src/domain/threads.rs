@@ -1,0 +1,143 @@
+//! What callers do with threads: permission first, then the one call that does it.
+
+use std::sync::Arc;
+
+use super::caller::{Caller, Permission};
+use super::clock::{Clock, Micros};
+use super::error::{Error, Result};
+use super::limits::LIMITS;
+use super::names::ThreadId;
+use super::storage::{CopyThread, DeleteThread, Storage};
+use super::thread::{Lease, LeaseRequest, Thread, ThreadCursor, ThreadQuery, ThreadSort};
+
+/// Threads and the leases on them.
+pub struct Threads {
+    storage: Arc<dyn Storage>,
+    clock: Arc<Clock>,
+}
+
+/// A page of a listing.
+#[derive(Debug, Default)]
+pub struct ThreadPage {
+    pub threads: Vec<Thread>,
+    /// Set when there are more.
+    pub next: Option<ThreadCursor>,
+}
+
+impl Threads {
+    pub fn new(storage: Arc<dyn Storage>, clock: Arc<Clock>) -> Self {
+        Self { storage, clock }
+    }
+
+    /// # Errors
+    /// A storage that cannot be read.
+    pub async fn get(&self, caller: &Caller, thread_id: &ThreadId) -> Result<Option<Thread>> {
+        caller.require(Permission::ThreadsRead)?;
+        if !caller.may_read_thread(thread_id) {
+            return Ok(None);
+        }
+        self.storage.get_thread(caller, thread_id).await
+    }
+
+    /// # Errors
+    /// A storage that cannot be read.
+    pub async fn list(&self, caller: &Caller, mut query: ThreadQuery) -> Result<ThreadPage> {
+        caller.require(Permission::ThreadsRead)?;
+        let rows_max = usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX);
+        let limit = query.limit.min(rows_max);
+        if limit == 0 {
+            return Ok(ThreadPage::default());
+        }
+        // One more than asked for tells whether there is a next page.
+        query.limit = limit + 1;
+        let mut threads = self.storage.list_threads(caller, &query).await?;
+        let more = threads.len() > limit;
+        threads.truncate(limit);
+        let next = threads.last().filter(|_| more).map(|last| position(last, query.sort));
+        Ok(ThreadPage { threads, next })
+    }
+
+    /// # Errors
+    /// A conflict with the thread's generation or lease; `DeadlineExceeded`; a storage that cannot be written.
+    pub async fn delete(
+        &self,
+        caller: &Caller,
+        request: &DeleteThread,
+        deadline: Micros,
+    ) -> Result<()> {
+        caller.require(Permission::ThreadsWrite)?;
+        caller.require_thread_write(&request.thread_id)?;
+        self.clock.require_before(deadline)?;
+        self.storage.delete_thread(caller, request).await
+    }
+
+    /// Answers the number of checkpoints copied.
+    ///
+    /// # Errors
+    /// `NotFound` when the caller may not read the source; `ThreadExists`; `IdempotencyMismatch`.
+    pub async fn copy(
+        &self,
+        caller: &Caller,
+        request: &CopyThread,
+        deadline: Micros,
+    ) -> Result<u64> {
+        caller.require(Permission::ThreadsWrite)?;
+        caller.require_thread_write(&request.target)?;
+        if !caller.may_read_thread(&request.source) {
+            return Err(Error::NotFound("thread"));
+        }
+        self.clock.require_before(deadline)?;
+        self.storage.copy_thread(caller, request).await
+    }
+
+    /// # Errors
+    /// `LeaseHeld` while another holder has it.
+    pub async fn acquire_lease(
+        &self,
+        caller: &Caller,
+        request: &LeaseRequest,
+        deadline: Micros,
+    ) -> Result<Lease> {
+        self.may_lease(caller, request, deadline)?;
+        self.storage.acquire_lease(caller, request).await
+    }
+
+    /// # Errors
+    /// `FenceStale` when it was lost.
+    pub async fn renew_lease(
+        &self,
+        caller: &Caller,
+        request: &LeaseRequest,
+        deadline: Micros,
+    ) -> Result<Lease> {
+        self.may_lease(caller, request, deadline)?;
+        self.storage.renew_lease(caller, request).await
+    }
+
+    /// # Errors
+    /// A storage that cannot be written.
+    pub async fn release_lease(
+        &self,
+        caller: &Caller,
+        request: &LeaseRequest,
+        deadline: Micros,
+    ) -> Result<()> {
+        self.may_lease(caller, request, deadline)?;
+        self.storage.release_lease(caller, request).await
+    }
+
+    fn may_lease(&self, caller: &Caller, request: &LeaseRequest, deadline: Micros) -> Result<()> {
+        caller.require(Permission::ThreadsWrite)?;
+        caller.require_thread_write(&request.thread_id)?;
+        self.clock.require_before(deadline)
+    }
+}
+
+fn position(last: &Thread, sort: ThreadSort) -> ThreadCursor {
+    let time = match sort {
+        ThreadSort::Created => last.created_at,
+        ThreadSort::Updated => last.updated_at,
+        ThreadSort::ThreadId => 0,
+    };
+    ThreadCursor { time, thread_id: last.thread_id.clone() }
+}

@@ -1,0 +1,224 @@
+//! Reads a request's body: bounded in size, in time, and in what all requests together hold in memory;
+//! decompressed, with the same bounds on what comes out.
+
+use std::io::Read;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, header};
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt as _;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::problem::{Code, Problem};
+use crate::domain::limits::LIMITS;
+
+/// A client that sends nothing for this long has gone.
+const SILENCE_MAX: Duration = Duration::from_secs(30);
+/// What is read and thrown away after a refusal, so that the client reads the answer instead of a reset.
+const DRAIN_BYTES_MAX: u64 = 256 << 20;
+const DRAIN_TIME_MAX: Duration = Duration::from_secs(10);
+/// Capacity taken on the word of Content-Length; more comes with the bytes.
+const TRUSTED_CAPACITY_MAX: u64 = 1 << 20;
+/// RFC 9659: a decoder of HTTP content needs at most 8 MB of window. Bounds what a frame can ask for.
+const ZSTD_WINDOW_LOG_MAX: u32 = 23;
+const DECODE_STEP_BYTES: usize = 64 << 10;
+
+/// A whole body; its bytes count against the server's budget until this is dropped.
+#[derive(Debug)]
+pub struct Whole {
+    pub bytes: Bytes,
+    pub held: Held,
+}
+
+/// Permits for the bytes of one request, released when dropped.
+#[derive(Debug, Default)]
+pub struct Held(Option<OwnedSemaphorePermit>);
+
+/// # Errors
+/// 413 over the limit, before or after decompression; 415 for another encoding; 400 for damage and for a body
+/// that ends early; 503 when all requests together hold too much.
+pub async fn read(
+    headers: &HeaderMap,
+    body: Body,
+    budget: &Arc<Semaphore>,
+) -> Result<Whole, Problem> {
+    let encoding = Encoding::of(headers)?;
+    let announced = announced(headers);
+    let mut body = body;
+    if announced > LIMITS.body_bytes_max {
+        drain(headers, body);
+        return Err(too_large());
+    }
+    let mut held = Held::default();
+    match collect(&mut body, announced, budget, &mut held).await {
+        Ok(bytes) => match encoding {
+            Encoding::Identity => Ok(Whole { bytes, held }),
+            other => decompress(other, bytes, Arc::clone(budget)).await,
+        },
+        Err(problem) => {
+            drop(held);
+            drain(headers, body);
+            Err(problem)
+        }
+    }
+}
+
+async fn collect(
+    body: &mut Body,
+    announced: u64,
+    budget: &Arc<Semaphore>,
+    held: &mut Held,
+) -> Result<Bytes, Problem> {
+    let mut first = Bytes::new();
+    let mut more = BytesMut::new();
+    while let Some(chunk) = next(body).await? {
+        let length = (first.len() + more.len() + chunk.len()) as u64;
+        if length > LIMITS.body_bytes_max {
+            return Err(too_large());
+        }
+        held.grow(budget, chunk.len())?;
+        if first.is_empty() && more.is_empty() {
+            first = chunk;
+            continue;
+        }
+        if more.is_empty() {
+            let capacity = announced.min(TRUSTED_CAPACITY_MAX).max(length);
+            more.reserve(usize::try_from(capacity).unwrap_or(0));
+            more.extend_from_slice(&std::mem::take(&mut first));
+        }
+        more.extend_from_slice(&chunk);
+    }
+    Ok(if more.is_empty() { first } else { more.freeze() })
+}
+
+async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
+    loop {
+        let frame = tokio::time::timeout(SILENCE_MAX, body.frame()).await;
+        match frame {
+            Err(_) => return Err(malformed("the body did not arrive in time")),
+            Ok(None) => return Ok(None),
+            Ok(Some(Err(_))) => return Err(malformed("the body ended early")),
+            Ok(Some(Ok(frame))) => match frame.into_data() {
+                Ok(data) if data.is_empty() => {}
+                Ok(data) => return Ok(Some(data)),
+                // Trailers say nothing here.
+                Err(_) => {}
+            },
+        }
+    }
+}
+
+/// Lets the client finish sending while it is answered, so that it sees the answer and no reset. One that waits
+/// for `100 Continue` has not begun.
+fn drain(headers: &HeaderMap, mut body: Body) {
+    if headers.contains_key(header::EXPECT) {
+        return;
+    }
+    let drained = async move {
+        let mut total = 0;
+        while let Some(Ok(frame)) = body.frame().await {
+            total += frame.data_ref().map_or(0, |data| data.len() as u64);
+            if total > DRAIN_BYTES_MAX {
+                return;
+            }
+        }
+    };
+    // Time up: the connection is closed, which is all that is left to do.
+    tokio::spawn(tokio::time::timeout(DRAIN_TIME_MAX, drained));
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Encoding {
+    Identity,
+    Gzip,
+    Zstd,
+}
+
+impl Encoding {
+    fn of(headers: &HeaderMap) -> Result<Self, Problem> {
+        let Some(value) = headers.get(header::CONTENT_ENCODING) else {
+            return Ok(Self::Identity);
+        };
+        match value.to_str().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+            "" | "identity" => Ok(Self::Identity),
+            "gzip" | "x-gzip" => Ok(Self::Gzip),
+            "zstd" => Ok(Self::Zstd),
+            _ => {
+                let detail = "Content-Encoding must be gzip, zstd or identity";
+                Err(Problem::new(Code::UnsupportedMediaType, detail).at("Content-Encoding"))
+            }
+        }
+    }
+}
+
+/// On a thread of its own: a small body may stand for a large one.
+async fn decompress(
+    encoding: Encoding,
+    packed: Bytes,
+    budget: Arc<Semaphore>,
+) -> Result<Whole, Problem> {
+    let work = tokio::task::spawn_blocking(move || {
+        if encoding == Encoding::Gzip {
+            return unpack(flate2::read::MultiGzDecoder::new(&packed[..]), &budget);
+        }
+        let mut decoder = zstd::stream::read::Decoder::with_buffer(&packed[..])
+            .map_err(|error| Problem::internal(error.to_string()))?;
+        decoder
+            .window_log_max(ZSTD_WINDOW_LOG_MAX)
+            .map_err(|error| Problem::internal(error.to_string()))?;
+        unpack(decoder, &budget)
+    });
+    work.await.map_err(|error| Problem::internal(error.to_string()))?
+}
+
+fn unpack(mut decoder: impl Read, budget: &Arc<Semaphore>) -> Result<Whole, Problem> {
+    let mut held = Held::default();
+    let mut out = Vec::new();
+    let mut step = vec![0; DECODE_STEP_BYTES];
+    loop {
+        let read = decoder
+            .read(&mut step)
+            .map_err(|_| malformed("the body does not match its Content-Encoding"))?;
+        if read == 0 {
+            return Ok(Whole { bytes: Bytes::from(out), held });
+        }
+        if (out.len() + read) as u64 > LIMITS.body_bytes_max {
+            return Err(too_large());
+        }
+        held.grow(budget, read)?;
+        out.extend_from_slice(&step[..read]);
+    }
+}
+
+impl Held {
+    fn grow(&mut self, budget: &Arc<Semaphore>, bytes: usize) -> Result<(), Problem> {
+        let overloaded = || {
+            let detail = "the server holds as many request bytes as it may; try again";
+            Problem::new(Code::Overloaded, detail).limited(LIMITS.bytes_in_flight_max)
+        };
+        let count = u32::try_from(bytes).map_err(|_| overloaded())?;
+        let permit = Arc::clone(budget).try_acquire_many_owned(count).map_err(|_| overloaded())?;
+        match &mut self.0 {
+            Some(held) => held.merge(permit),
+            none => *none = Some(permit),
+        }
+        Ok(())
+    }
+}
+
+fn announced(headers: &HeaderMap) -> u64 {
+    let length = headers.get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok());
+    length.and_then(|it| it.parse().ok()).unwrap_or(0)
+}
+
+fn too_large() -> Problem {
+    let limit = LIMITS.body_bytes_max;
+    let detail = format!("the body is larger than the limit of {limit} bytes");
+    Problem::new(Code::TooLarge, detail).at("body").limited(limit)
+}
+
+fn malformed(detail: &'static str) -> Problem {
+    Problem::new(Code::MalformedBody, detail).at("body")
+}

@@ -1,0 +1,150 @@
+//! What a handler takes: who asks, what is asked, in which form to answer. The one place that builds a
+//! [`Caller`] and asks for the permission that the route page declares.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use super::body::{self, Held};
+use super::decode::{self, Input, Received};
+use super::media::Format;
+use super::problem::Problem;
+use crate::app::App;
+use crate::domain::Error;
+use crate::domain::caller::{Caller, Permission};
+use crate::domain::clock::Micros;
+use crate::domain::limits::LIMITS;
+
+/// Bodies up to this size are decoded where they arrive; larger ones would keep other requests waiting.
+const DECODE_INLINE_BYTES_MAX: usize = 256 << 10;
+
+/// A request without a body.
+pub struct Asks {
+    pub caller: Caller,
+    pub reply: Reply,
+}
+
+/// A request with a body.
+pub struct Call<T> {
+    pub caller: Caller,
+    /// A write must have begun by then.
+    pub deadline: Micros,
+    pub input: T,
+    pub reply: Reply,
+}
+
+/// Answers in the form that the caller wants. Keeps the body's bytes accounted for until then.
+pub struct Reply {
+    format: Format,
+    _held: Held,
+}
+
+/// What the route page declares for a route.
+#[derive(Debug, Clone, Copy)]
+pub struct Needs(pub Permission);
+
+pub type Answer = Result<Response, Problem>;
+
+impl Reply {
+    /// # Errors
+    /// `internal` when what is stored cannot be shown.
+    pub fn with(self, answer: &impl Serialize) -> Answer {
+        let body = match self.format {
+            Format::Json => serde_json::to_vec(answer).map_err(|error| error.to_string()),
+            Format::MessagePack => {
+                rmp_serde::to_vec_named(answer).map_err(|error| error.to_string())
+            }
+        };
+        let body = body.map_err(Problem::internal)?;
+        Ok(([(header::CONTENT_TYPE, self.format.content_type())], body).into_response())
+    }
+
+    /// The answer of writes that have nothing to tell.
+    ///
+    /// # Errors
+    /// None; as [`Reply::with`].
+    pub fn done(self) -> Answer {
+        self.with(&super::Empty {})
+    }
+}
+
+impl FromRequestParts<Arc<App>> for Asks {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        let caller = caller(parts, app)?;
+        let reply = Reply { format: Format::wanted(&parts.headers)?, _held: Held::default() };
+        Ok(Self { caller, reply })
+    }
+}
+
+impl<T: Input> FromRequest<Arc<App>> for Call<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let headers = &parts.headers;
+        let caller = caller(&parts, app)?;
+        let answer_format = Format::wanted(headers)?;
+        let format = Format::sent(headers)?;
+        let deadline = app.clock.now() + budget_micros(headers)?;
+        let idempotency_key = decode::idempotency_key(headers)?;
+        let whole = body::read(headers, body, &app.body_bytes).await?;
+        let received = Received { format, body: whole.bytes, idempotency_key };
+        let input = decode_input(received).await?;
+        let reply = Reply { format: answer_format, _held: whole.held };
+        Ok(Self { caller, deadline, input, reply })
+    }
+}
+
+async fn decode_input<T: Input>(received: Received) -> Result<T, Problem> {
+    if received.body.len() <= DECODE_INLINE_BYTES_MAX {
+        return decode::decode(&received);
+    }
+    let decoded = tokio::task::spawn_blocking(move || decode::decode(&received));
+    decoded.await.map_err(|error| Problem::internal(error.to_string()))?
+}
+
+/// Who asks, if the route's permission is covered.
+fn caller(parts: &Parts, app: &App) -> Result<Caller, Problem> {
+    let caller = app.gate.caller(presented_key(&parts.headers))?;
+    let Needs(permission) = parts
+        .extensions
+        .get()
+        .ok_or_else(|| Problem::internal("a route without a permission asks for its caller"))?;
+    caller.require(*permission)?;
+    Ok(caller)
+}
+
+/// From `Authorization: Bearer` or `x-api-key`; never from the query, which ends up in logs and histories.
+fn presented_key(headers: &HeaderMap) -> Option<&str> {
+    let text = |name: &str| headers.get(name).map(|it| it.to_str().unwrap_or_default());
+    let bearer = text("authorization").map(|it| match it.split_once(' ') {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => token.trim(),
+        // Another scheme is a key that nobody has.
+        _ => "",
+    });
+    bearer.or_else(|| text("x-api-key"))
+}
+
+/// Time budget of a write, in microseconds from its arrival.
+fn budget_micros(headers: &HeaderMap) -> Result<Micros, Error> {
+    const NAME: &str = "Threadkeep-Budget-Ms";
+    let max = LIMITS.budget_ms_max;
+    let Some(value) = headers.get(NAME) else {
+        return Ok(micros(max));
+    };
+    let milliseconds = value.to_str().ok().and_then(|it| it.parse().ok());
+    let legal = milliseconds.filter(|it| (1..=max).contains(it));
+    legal.map(micros).ok_or_else(|| {
+        Error::out_of_range(NAME, format!("{NAME} must be a whole number from 1 to {max}"), max)
+    })
+}
+
+fn micros(milliseconds: u64) -> Micros {
+    i64::try_from(milliseconds).unwrap_or(i64::MAX / 1_000) * 1_000
+}

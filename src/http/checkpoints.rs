@@ -1,0 +1,307 @@
+//! Reading checkpoints: `get`, `list`, `history`.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::call::{Answer, Call};
+use super::commit::or_empty;
+use super::cursor;
+use super::decode::{Input, Received};
+use super::exact::{Exact, Text};
+use super::views::{self, BaseOut, NodeOut, ViewOut};
+use crate::app::App;
+use crate::domain::checkpoint::{ListCursor, ListQuery, Target};
+use crate::domain::checkpoints::{Cut, Held};
+use crate::domain::limits::LIMITS;
+use crate::domain::names::{self, CheckpointId, CheckpointNs, ThreadId};
+use crate::domain::{Error, Result, exact_json};
+
+const CURSOR: &str = "checkpoints";
+
+/// Get a checkpoint
+///
+/// The latest, or the one named, with its values and writes and the history of its delta channels. An absent
+/// `checkpoint` means that there is none, and nothing else.
+#[utoipa::path(
+    post, path = "/v1/checkpoints/get", operation_id = "get_checkpoint", tag = "checkpoints",
+    request_body(content = GetBody, example = json!({"thread_id": "t-1", "history_channels": ["messages"]})),
+    responses((status = 200, description = "The checkpoint, if there is one", body = Got, example = json!({
+        "generation": "9f2b7c", "chain": [], "history_channels": [], "checkpoint": {
+            "thread_id": "t-1", "checkpoint_ns": "", "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875",
+            "skeleton": {"v": 4, "channel_versions": {"messages": "1"}}, "metadata": {"step": 1},
+            "values": [{"channel": "messages", "tag": "msgpack", "data": "kaVoZWxsbw=="}],
+            "writes": [], "pending_sends": [], "bases": []
+        }
+    }))),
+)]
+pub async fn get(State(app): State<Arc<App>>, call: Call<Get>) -> Answer {
+    let Call { caller, input, reply, .. } = call;
+    let held = input.held.as_ref();
+    let channels = &input.channels;
+    let (found, cut) = app.checkpoints.get(&caller, &input.target, channels, held).await?;
+    reply.with(&Got {
+        generation: found.generation,
+        checkpoint: found.view.map(ViewOut::from),
+        chain: views::chain(found.chain),
+        history_channels: found.history_channels,
+        digest: cut.digest.map(hex::encode),
+        continues_at: cut.continues_at,
+    })
+}
+
+/// List checkpoints
+///
+/// Newest first by checkpoint id (bytes), then thread id, then namespace. A page can be empty and still have
+/// a `next_cursor`.
+#[utoipa::path(
+    post, path = "/v1/checkpoints/list", operation_id = "list_checkpoints", tag = "checkpoints",
+    request_body(content = ListBody, example = json!({"thread_id": "t-1", "filter": {"source": "loop"}, "limit": 20})),
+    responses((status = 200, description = "A page", body = Listed, example = json!({
+        "checkpoints": [], "chain": [], "history_channels": []
+    }))),
+)]
+pub async fn list(State(app): State<Arc<App>>, call: Call<ListQuery>) -> Answer {
+    let Call { caller, input, reply, .. } = call;
+    let page = app.checkpoints.list(&caller, input).await?;
+    let position = |it: ListCursor| cursor::encode(CURSOR, &(it.id, it.thread_id, it.ns));
+    reply.with(&Listed {
+        checkpoints: page.views.into_iter().map(ViewOut::from).collect(),
+        next_cursor: page.next.map(position),
+        chain: views::shared_chain(page.chain),
+        history_channels: page.history_channels,
+    })
+}
+
+/// Get the history of delta channels
+///
+/// An absent `checkpoint_id` in the answer means that there is no such checkpoint; every history is then empty.
+#[utoipa::path(
+    post, path = "/v1/checkpoints/history", operation_id = "get_history", tag = "checkpoints",
+    request_body(content = HistoryBody, example = json!({"thread_id": "t-1", "channels": ["messages"]})),
+    responses((status = 200, description = "The histories", body = Histories, example = json!({
+        "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875", "bases": [], "chain": []
+    }))),
+)]
+pub async fn history(State(app): State<Arc<App>>, call: Call<History>) -> Answer {
+    let Call { caller, input: History(input), reply, .. } = call;
+    let (target, held) = (&input.target, input.held.as_ref());
+    let Some((found, cut)) =
+        app.checkpoints.history(&caller, target, &input.channels, held).await?
+    else {
+        return reply.with(&Histories::default());
+    };
+    let Cut { digest, continues_at } = cut;
+    reply.with(&Histories {
+        checkpoint_id: Some(found.checkpoint_id),
+        parent_checkpoint_id: found.parent,
+        bases: views::bases(found.bases),
+        chain: views::chain(found.chain),
+        digest: digest.map(hex::encode),
+        continues_at,
+    })
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct Got {
+    /// Of the thread; absent when there is no such thread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    generation: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checkpoint: Option<ViewOut>,
+    /// Newest first.
+    chain: Vec<NodeOut>,
+    /// Channels whose histories the chain holds.
+    history_channels: Vec<String>,
+    /// Names everything from the first node of the chain on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
+    /// The node of the caller's own chain before which this one stops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    continues_at: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct Listed {
+    checkpoints: Vec<ViewOut>,
+    /// Send it with the same arguments for the next page; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+    /// Nodes that the histories of the listed checkpoints need, each once.
+    chain: Vec<NodeOut>,
+    history_channels: Vec<String>,
+}
+
+#[derive(Serialize, ToSchema, Default)]
+pub struct Histories {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checkpoint_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_checkpoint_id: Option<String>,
+    bases: Vec<BaseOut>,
+    chain: Vec<NodeOut>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    continues_at: Option<String>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = GetCheckpoint)]
+pub struct GetBody {
+    thread_id: Text,
+    checkpoint_ns: Option<Text>,
+    /// Absent: the greatest by byte order.
+    checkpoint_id: Option<Text>,
+    /// Channels whose history is wanted beside those that the checkpoint names itself.
+    history_channels: Option<Vec<Text>>,
+    have: Option<HaveBody>,
+}
+
+/// A chain that the caller holds already.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Have)]
+pub struct HaveBody {
+    /// Its first node.
+    checkpoint_id: Text,
+    digest: Text,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = ListCheckpoints)]
+pub struct ListBody<'a> {
+    /// Absent: every thread the caller may read.
+    thread_id: Option<Text>,
+    /// Absent: any.
+    checkpoint_ns: Option<Text>,
+    checkpoint_id: Option<Text>,
+    /// Ids strictly smaller.
+    before: Option<Text>,
+    /// An object: checkpoints whose metadata contains it.
+    #[serde(borrow)]
+    filter: Option<Exact<'a>>,
+    #[schema(minimum = 0)]
+    limit: Option<i64>,
+    cursor: Option<Text>,
+    /// false: no values, writes and chain.
+    #[schema(default = true)]
+    values: Option<bool>,
+    history_channels: Option<Vec<Text>>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = GetHistory)]
+pub struct HistoryBody {
+    thread_id: Text,
+    checkpoint_ns: Option<Text>,
+    checkpoint_id: Option<Text>,
+    channels: Vec<Text>,
+    have: Option<HaveBody>,
+}
+
+/// A read of one checkpoint.
+pub struct Get {
+    target: Target,
+    channels: Vec<String>,
+    held: Option<Held>,
+}
+
+/// The same for its histories alone.
+pub struct History(Get);
+
+impl Input for Get {
+    type Wire<'a> = GetBody;
+
+    fn from_wire(wire: GetBody, _: &Received) -> Result<Self> {
+        Ok(Self {
+            target: target(wire.thread_id, wire.checkpoint_ns, wire.checkpoint_id)?,
+            channels: texts(wire.history_channels.unwrap_or_default()),
+            held: wire.have.map(held).transpose()?,
+        })
+    }
+}
+
+impl Input for History {
+    type Wire<'a> = HistoryBody;
+
+    fn from_wire(wire: HistoryBody, _: &Received) -> Result<Self> {
+        Ok(Self(Get {
+            target: target(wire.thread_id, wire.checkpoint_ns, wire.checkpoint_id)?,
+            channels: texts(wire.channels),
+            held: wire.have.map(held).transpose()?,
+        }))
+    }
+}
+
+impl Input for ListQuery {
+    type Wire<'a> = ListBody<'a>;
+
+    fn from_wire(wire: ListBody<'_>, _: &Received) -> Result<Self> {
+        let values = wire.values.unwrap_or(true);
+        // Histories are about one thread; a listing over all of them has none.
+        let histories = values && wire.thread_id.is_some();
+        let channels = texts(wire.history_channels.unwrap_or_default());
+        Ok(Self {
+            thread_id: wire.thread_id.map(|it| ThreadId::new(it.0)).transpose()?,
+            ns: wire.checkpoint_ns.map(|it| CheckpointNs::new(it.0)).transpose()?,
+            id: wire.checkpoint_id.map(|it| CheckpointId::new(it.0)).transpose()?,
+            before: wire.before.map(before).transpose()?,
+            filter: wire.filter.as_ref().map(filter).transpose()?,
+            limit: limit(wire.limit)?,
+            after: wire.cursor.as_ref().map(position).transpose()?,
+            values,
+            history_channels: histories.then_some(channels),
+        })
+    }
+}
+
+fn target(thread_id: Text, ns: Option<Text>, id: Option<Text>) -> Result<Target> {
+    Ok(Target {
+        thread_id: ThreadId::new(thread_id.0)?,
+        ns: CheckpointNs::new(or_empty(ns))?,
+        id: id.map(|it| CheckpointId::new(it.0)).transpose()?,
+    })
+}
+
+fn held(have: HaveBody) -> Result<Held> {
+    let mut digest = [0; 16];
+    let is_ours = hex::decode_to_slice(&have.digest.0, &mut digest).is_ok();
+    let first_id = CheckpointId::new(have.checkpoint_id.0)?;
+    Ok(Held { first_id, digest: is_ours.then_some(digest) })
+}
+
+fn before(text: Text) -> Result<CheckpointId> {
+    names::check("before", &text.0, LIMITS.checkpoint_id_bytes_max, false)?;
+    CheckpointId::new(text.0)
+}
+
+fn filter(text: &Exact<'_>) -> Result<serde_json::Value> {
+    exact_json::check_object("filter", text.0)?;
+    exact_json::parse("filter", text.0)
+}
+
+/// Absent: as many as fit in a page.
+pub fn limit(limit: Option<i64>) -> Result<usize> {
+    let Some(limit) = limit else { return Ok(usize::MAX) };
+    usize::try_from(limit)
+        .map_err(|_| Error::out_of_range("limit", "limit must be 0 or more", LIMITS.list_rows_max))
+}
+
+fn position(text: &Text) -> Result<ListCursor> {
+    let (id, thread_id, ns): (String, String, String) = cursor::decode(CURSOR, &text.0)?;
+    Ok(ListCursor {
+        id: CheckpointId::new(id)?.into_string(),
+        thread_id: ThreadId::new(thread_id)?.into_string(),
+        ns: CheckpointNs::new(ns)?.into_string(),
+    })
+}
+
+fn texts(texts: Vec<Text>) -> Vec<String> {
+    texts.into_iter().map(|it| it.0).collect()
+}

@@ -1,0 +1,278 @@
+//! The `OpenAPI` document. Handlers say what is particular to them; what holds for every route is added here, once:
+//! the second media type, the errors, the ways to present a key.
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value, json};
+use utoipa::PartialSchema as _;
+use utoipa::openapi::OpenApi;
+use utoipa::openapi::extensions::ExtensionsBuilder;
+use utoipa::openapi::path::{Operation, Paths};
+
+use super::problem::{Code, ProblemBody};
+use crate::domain::caller::Permission;
+use crate::domain::limits::LIMITS;
+
+/// Extension of an operation: the permission it needs.
+const PERMISSION: &str = "x-permission";
+
+/// The document as it is answered and as `openapi/openapi.json` holds it.
+pub fn text() -> String {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let text = serde_json::to_string_pretty(&document());
+        text.expect("a JSON value always serializes") + "\n"
+    });
+    TEXT.clone()
+}
+
+/// Every operation on a plain page.
+pub fn page() -> String {
+    let document = document();
+    let mut rows = String::new();
+    for (path, method, operation) in operations(&document) {
+        let text = |key: &str| escape(operation[key].as_str().unwrap_or_default());
+        let (summary, more) = (text("summary"), text("description"));
+        let (method, path) = (method.to_uppercase(), escape(path));
+        let name = format!("<td><code>{method}</code><td><code>{path}</code>");
+        rows.extend(["<tr>", &name, "<td><b>", &summary, "</b><br>", &more, "\n"]);
+    }
+    include_str!("docs.html").replace("{{rows}}", &rows)
+}
+
+/// Records the permission of a route's operations.
+pub(super) fn declare(paths: &mut Paths, permission: Permission) {
+    for item in paths.paths.values_mut() {
+        let all: [&mut Option<Operation>; 5] =
+            [&mut item.get, &mut item.post, &mut item.put, &mut item.delete, &mut item.patch];
+        for operation in all.into_iter().flatten() {
+            let extension = ExtensionsBuilder::new().add(PERMISSION, format!("{permission:?}"));
+            operation.extensions.get_or_insert_default().merge(extension.build());
+        }
+    }
+}
+
+fn document() -> Value {
+    let (_, api) = super::routes().split_for_parts();
+    complete(api)
+}
+
+fn complete(api: OpenApi) -> Value {
+    let mut document = serde_json::to_value(api).expect("an OpenAPI document is JSON");
+    inline_texts(&mut document);
+    document["info"] = info();
+    document["servers"] = json!([{"url": "http://127.0.0.1:7070"}]);
+    document["tags"] = tags();
+    document["components"]["securitySchemes"] = json!({
+        "bearer": {"type": "http", "scheme": "bearer", "description": "A key, `tk_…`"},
+        "api_key": {"type": "apiKey", "in": "header", "name": "x-api-key", "description": "The same key"}
+    });
+    let schemas = document["components"]["schemas"].as_object_mut();
+    if let Some(schemas) = schemas {
+        schemas.remove("Text");
+        schemas.insert("Problem".into(), problem_schema());
+    }
+    let mut problems = Map::new();
+    for item in document["paths"].as_object_mut().into_iter().flat_map(Map::values_mut) {
+        for operation in item.as_object_mut().into_iter().flat_map(Map::values_mut) {
+            complete_operation(operation);
+            problems.extend(share_problems(&mut operation["responses"]));
+        }
+    }
+    document["components"]["responses"] = Value::Object(problems);
+    document
+}
+
+fn complete_operation(operation: &mut Value) {
+    let permission = operation[PERMISSION].as_str().map(str::to_owned);
+    let has_body = operation.get("requestBody").is_some();
+    let writes = permission.as_deref() == Some("ThreadsWrite");
+    let mut codes = vec![Code::ForbiddenHost, Code::ForbiddenOrigin, Code::ForbiddenForwarding];
+    codes.push(Code::Internal);
+    if permission.is_some() {
+        codes.extend([Code::Unauthorized, Code::NotGranted, Code::NotAcceptable]);
+        codes.extend([Code::TooManyRequests, Code::Unavailable]);
+        operation["security"] = json!([{"bearer": []}, {"api_key": []}]);
+    } else {
+        operation["security"] = json!([]);
+    }
+    if has_body {
+        codes.extend([Code::MalformedBody, Code::TooLarge, Code::UnsupportedMediaType]);
+        codes.push(Code::Overloaded);
+    }
+    if has_body || operation.get("parameters").is_some() {
+        codes.push(Code::Invalid);
+    }
+    if writes {
+        codes.push(Code::DeadlineExceeded);
+        let parameters =
+            operation.as_object_mut().map(|it| it.entry("parameters").or_insert(json!([])));
+        if let Some(Value::Array(parameters)) = parameters {
+            parameters.push(budget_header());
+        }
+    }
+    if operation["operationId"] == "commit_checkpoints" {
+        codes.push(Code::CommitUnknown);
+    }
+    let with_key = permission.is_some();
+    let request = operation.pointer_mut("/requestBody/content").filter(|_| with_key);
+    request.map(second_media_type);
+    for (status, response) in operation["responses"].as_object_mut().into_iter().flatten() {
+        if status.starts_with('2') && with_key {
+            response.get_mut("content").map(second_media_type);
+        }
+        response["headers"] = json!({"x-request-id": request_id_header()});
+    }
+    for code in codes {
+        add_code(&mut operation["responses"], code);
+    }
+}
+
+/// The same body as MessagePack; fields that differ say so in their own schema.
+fn second_media_type(content: &mut Value) {
+    let mut twin = content["application/json"].clone();
+    if let Some(twin) = twin.as_object_mut() {
+        // An example in JSON would show the wrong form.
+        twin.remove("example");
+    }
+    content["application/msgpack"] = twin;
+}
+
+fn add_code(responses: &mut Value, code: Code) {
+    let (status, code, _) = code.parts();
+    let response = &mut responses[status.to_string()];
+    let code = format!("`{code}`");
+    let description = response["description"].as_str().unwrap_or_default();
+    if !description.contains(&code) {
+        let joined =
+            [description, &code].map(str::to_owned).into_iter().filter(|it| !it.is_empty());
+        response["description"] = json!(joined.collect::<Vec<_>>().join(", "));
+    }
+}
+
+/// Every error has the one body, with the codes that this status can have here. Answers with equal codes are one
+/// component; gives them back by name.
+fn share_problems(responses: &mut Value) -> Map<String, Value> {
+    let mut shared = Map::new();
+    for (status, response) in responses.as_object_mut().into_iter().flatten() {
+        let Some(number) = status.parse::<u16>().ok().filter(|it| *it >= 400) else { continue };
+        let description = response["description"].as_str().unwrap_or_default();
+        let codes: Vec<&str> = description.split('`').skip(1).step_by(2).collect();
+        let name = format!("{status}.{}", codes.join("."));
+        let reference = json!({"$ref": format!("#/components/responses/{name}")});
+        shared.insert(name, problem_response(number, &codes));
+        *response = reference;
+    }
+    shared
+}
+
+fn problem_response(status: u16, codes: &[&str]) -> Value {
+    let schema = json!({"allOf": [
+        {"$ref": "#/components/schemas/Problem"},
+        {"type": "object", "properties": {"code": {"type": "string", "enum": codes}}}
+    ]});
+    let example = problem_example(status, codes.first().copied().unwrap_or_default());
+    let titles = Code::ALL.iter().map(|it| it.parts()).filter(|it| codes.contains(&it.1));
+    let titles: Vec<String> = titles.map(|(_, code, title)| format!("`{code}`: {title}")).collect();
+    let mut headers = json!({"x-request-id": request_id_header()});
+    if status == 503 || status == 429 {
+        headers["retry-after"] = json!({"description": "Seconds", "schema": {"type": "integer"}});
+    }
+    json!({
+        "description": titles.join("; "), "headers": headers,
+        "content": {"application/problem+json": {"schema": schema, "example": example}}
+    })
+}
+
+fn request_id_header() -> Value {
+    json!({
+        "description": "Of the request; finds it in the server's log", "schema": {"type": "string"}
+    })
+}
+
+fn problem_example(status: u16, code: &str) -> Value {
+    let known = Code::ALL.iter().find(|it| it.parts().1 == code);
+    let title = known.map_or("", |it| it.parts().2);
+    json!({
+        "type": format!("urn:threadkeep:problem:{code}"), "title": title, "status": status, "detail": title,
+        "code": code, "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e"
+    })
+}
+
+fn problem_schema() -> Value {
+    let mut schema = serde_json::to_value(ProblemBody::schema()).expect("a schema is JSON");
+    let codes: Vec<&str> = Code::ALL.iter().map(|it| it.parts().1).collect();
+    schema["properties"]["code"]["enum"] = json!(codes);
+    schema["description"] = json!("The body of every error, as RFC 9457 has it.");
+    schema
+}
+
+fn budget_header() -> Value {
+    json!({
+        "name": "Threadkeep-Budget-Ms", "in": "header", "required": false,
+        "description": "A write that is not begun within this time after its arrival is refused",
+        "schema": {
+            "type": "integer", "minimum": 1, "maximum": LIMITS.budget_ms_max, "default": LIMITS.budget_ms_max
+        }
+    })
+}
+
+/// `Text` is a type of ours, not of the API; where it stands, the API has a string.
+fn inline_texts(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            if fields.get("$ref").is_some_and(|it| it == "#/components/schemas/Text") {
+                fields.remove("$ref");
+                fields.insert("type".into(), json!("string"));
+            }
+            fields.values_mut().for_each(inline_texts);
+            if let Some(text) = optional_text(fields) {
+                fields.remove("oneOf");
+                fields.extend(text);
+                fields.insert("type".into(), json!(["string", "null"]));
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(inline_texts),
+        _ => {}
+    }
+}
+
+/// The string of `oneOf: [string, null]`.
+fn optional_text(schema: &Map<String, Value>) -> Option<Map<String, Value>> {
+    let [one, two] = schema.get("oneOf")?.as_array()?.as_slice() else { return None };
+    let (text, null) = if one["type"] == "null" { (two, one) } else { (one, two) };
+    (text["type"] == "string" && null["type"] == "null").then(|| text.as_object().cloned())?
+}
+
+fn info() -> Value {
+    json!({
+        "title": "threadkeep", "version": env!("CARGO_PKG_VERSION"),
+        "description": "Memory for AI agents that outlives their sandbox.\n\nEvery body is `application/json` or \
+            `application/msgpack`, by Content-Type for requests and by Accept for answers. Fields marked \
+            `x-msgpack: bin` are `bin` in MessagePack: exact JSON text (in place in JSON) and data (base64 in \
+            JSON). Unknown fields are refused; absent and null mean the same. `Content-Encoding` and \
+            `Accept-Encoding` with gzip and zstd work everywhere.",
+        "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"}
+    })
+}
+
+fn tags() -> Value {
+    json!([
+        {"name": "checkpoints", "description": "State of graphs, step by step"},
+        {"name": "threads", "description": "Conversations"},
+        {"name": "leases", "description": "One writer at a time"},
+        {"name": "service", "description": "The server and the caller"},
+        {"name": "operation", "description": "For operators and tools; needs no key"}
+    ])
+}
+
+fn operations(document: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
+    let paths = document["paths"].as_object().into_iter().flatten();
+    paths.flat_map(|(path, item)| {
+        let all = item.as_object().into_iter().flatten();
+        all.map(move |(method, operation)| (path.as_str(), method.as_str(), operation))
+    })
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

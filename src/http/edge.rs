@@ -1,0 +1,120 @@
+//! What surrounds every request: its id, the protection of a server without keys, its span and its metric, and
+//! the form of every refusal. Logs name the request, its route and its status; never what is in it.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use futures::FutureExt as _;
+use tracing::Instrument as _;
+
+use super::problem::Problem;
+use crate::app::App;
+use crate::auth::loopback::Visit;
+use crate::domain::clock::random_hex;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const REQUEST_ID_BYTES_MAX: usize = 128;
+/// Name of the latency histogram; its `_count` is the number of requests.
+pub const SECONDS: &str = "threadkeep_http_request_seconds";
+
+pub async fn surround(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let id = request_id(request.headers());
+    let method = method_name(request.method());
+    let route = request.extensions().get::<MatchedPath>().map(|it| it.as_str().to_owned());
+    let route = route.unwrap_or_else(|| "none".into());
+    let span = tracing::info_span!("request", id, method, route);
+    let response = answer(&app, request, next).instrument(span.clone()).await;
+    let response = span.in_scope(|| finish(response, &id, started));
+    metrics::histogram!(
+        SECONDS, "method" => method, "route" => route, "status" => response.status().as_str().to_owned()
+    )
+    .record(started.elapsed().as_secs_f64());
+    response
+}
+
+async fn answer(app: &App, request: Request, next: Next) -> Response {
+    if let Err(refusal) = app.gate.admit(|| visit(&request)) {
+        return Problem::from(refusal).into_response();
+    }
+    match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+        Ok(response) => response,
+        // The panic hook has logged where it happened.
+        Err(_) => Problem::internal("a handler panicked").into_response(),
+    }
+}
+
+/// Renders problems, logs the causes of internal ones, adds the request's id.
+fn finish(response: Response, id: &str, started: Instant) -> Response {
+    let mut response = match response.extensions().get::<Problem>() {
+        Some(problem) => {
+            log(problem);
+            let mut rendered = problem.render(id);
+            let kept = response.headers().iter().filter(|(name, _)| **name == header::ALLOW);
+            let kept: Vec<_> = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
+            rendered.headers_mut().extend(kept);
+            rendered
+        }
+        None => response,
+    };
+    if let Ok(value) = HeaderValue::from_str(id) {
+        response.headers_mut().insert(REQUEST_ID, value);
+    }
+    let milliseconds = started.elapsed().as_secs_f64() * 1_000.0;
+    tracing::debug!(status = response.status().as_u16(), milliseconds, "answered");
+    response
+}
+
+fn log(problem: &Problem) {
+    let (status, code, _) = problem.code.parts();
+    let cause = problem.cause.as_deref().unwrap_or_default();
+    match status {
+        500 => tracing::error!(code, cause, "the request failed"),
+        503 => tracing::warn!(code, cause, "the request was turned away"),
+        _ => {}
+    }
+}
+
+/// The caller's own id when it is harmless in logs and headers, else a new one.
+fn request_id(headers: &HeaderMap) -> String {
+    let sane = |text: &&str| {
+        let legal = |it: u8| it.is_ascii_alphanumeric() || b"-_.".contains(&it);
+        (1..=REQUEST_ID_BYTES_MAX).contains(&text.len()) && text.bytes().all(legal)
+    };
+    let sent = headers.get(REQUEST_ID).and_then(|it| it.to_str().ok()).filter(sane);
+    sent.map_or_else(random_hex, str::to_owned)
+}
+
+/// Callers can invent methods; metrics must not grow with them.
+fn method_name(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
+    }
+}
+
+fn visit(request: &Request) -> Visit<'_> {
+    let headers = request.headers();
+    let all = |name: HeaderName| headers.get_all(name).iter().map(HeaderValue::as_bytes).collect();
+    let mut hosts: Vec<&[u8]> = all(header::HOST);
+    hosts.extend(request.uri().authority().map(|it| it.as_str().as_bytes()));
+    Visit {
+        hosts,
+        origins: all(header::ORIGIN),
+        fetch_sites: all(HeaderName::from_static("sec-fetch-site")),
+        forwarded: headers
+            .keys()
+            .any(|name| *name == header::FORWARDED || name.as_str().starts_with("x-forwarded-")),
+    }
+}

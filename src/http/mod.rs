@@ -1,0 +1,93 @@
+//! Front door: the only room that knows axum. This file is the route page: every route, and what it needs.
+//!
+//! **Invariant:** a handler gets its caller only through `call`, which asks for the permission declared here.
+
+mod body;
+mod call;
+mod checkpoints;
+mod commit;
+mod cursor;
+mod decode;
+pub mod document;
+mod edge;
+mod exact;
+mod health;
+mod leases;
+pub mod listener;
+mod media;
+pub mod problem;
+mod pruning;
+mod service;
+mod threads;
+mod views;
+
+use std::sync::Arc;
+
+use axum::{Extension, Router, middleware};
+use serde::Serialize;
+use tower_http::compression::predicate::SizeAbove;
+use tower_http::compression::{CompressionLayer, CompressionLevel};
+use utoipa::ToSchema;
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
+use utoipa_axum::routes;
+
+use self::call::Needs;
+use self::problem::{Code, Problem};
+use crate::app::App;
+use crate::domain::caller::Permission::{self, Any, ThreadsRead, ThreadsWrite};
+
+pub use self::edge::SECONDS as REQUEST_SECONDS;
+
+/// Every route. `needs` declares the permission; a route without it is for everybody who reaches the server.
+pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::default()
+        .routes(needs(ThreadsWrite, routes!(commit::commit)))
+        .routes(needs(ThreadsRead, routes!(checkpoints::get)))
+        .routes(needs(ThreadsRead, routes!(checkpoints::list)))
+        .routes(needs(ThreadsRead, routes!(checkpoints::history)))
+        .routes(needs(ThreadsWrite, routes!(pruning::delete_for_runs)))
+        .routes(needs(ThreadsWrite, routes!(pruning::prune)))
+        .routes(needs(ThreadsRead, routes!(threads::list)))
+        .routes(needs(ThreadsRead, routes!(threads::get)))
+        .routes(needs(ThreadsWrite, routes!(threads::delete)))
+        .routes(needs(ThreadsWrite, routes!(threads::copy)))
+        .routes(needs(ThreadsWrite, routes!(leases::acquire)))
+        .routes(needs(ThreadsWrite, routes!(leases::renew)))
+        .routes(needs(ThreadsWrite, routes!(leases::release)))
+        .routes(needs(Any, routes!(service::limits)))
+        .routes(needs(Any, routes!(service::whoami)))
+        .routes(routes!(health::alive))
+        .routes(routes!(health::ready))
+        .routes(routes!(health::metrics))
+        .routes(routes!(health::openapi))
+        .routes(routes!(health::docs))
+}
+
+/// The whole server as a service.
+pub fn router(app: &Arc<App>) -> Router {
+    // Small answers gain nothing; callers that do not ask for compression never get it.
+    let compression = CompressionLayer::new()
+        .quality(CompressionLevel::Fastest)
+        .compress_when(SizeAbove::new(1_024));
+    let (router, _) = routes().split_for_parts();
+    router
+        .fallback(async || Problem::new(Code::NotFound, "there is no such route"))
+        .method_not_allowed_fallback(async || {
+            Problem::new(Code::MethodNotAllowed, "the route has other methods, see Allow")
+        })
+        .layer(compression)
+        .layer(middleware::from_fn_with_state(Arc::clone(app), edge::surround))
+        .with_state(Arc::clone(app))
+}
+
+/// The answer of writes that have nothing to tell.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Empty {}
+
+type Routes = UtoipaMethodRouter<Arc<App>>;
+
+/// Declares what a route needs: for the extractor that asks for it, and for the document.
+fn needs(permission: Permission, (schemas, mut paths, router): Routes) -> Routes {
+    document::declare(&mut paths, permission);
+    (schemas, paths, router.layer(Extension(Needs(permission))))
+}

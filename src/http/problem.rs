@@ -1,0 +1,206 @@
+//! The one mapping from errors to HTTP: `application/problem+json`, typed by `code`. The edge adds the request
+//! id and logs the causes of internal errors, once; their text never reaches the caller.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::auth::Refusal;
+use crate::domain::{Conflict, Error};
+
+/// A refusal or failure on its way to the caller.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    pub code: Code,
+    pub detail: Cow<'static, str>,
+    pub field: Option<String>,
+    pub limit: Option<u64>,
+    pub retry_after: Option<Duration>,
+    /// For the log only.
+    pub cause: Option<String>,
+}
+
+/// Declares the codes with their status and title.
+macro_rules! codes {
+    ($($name:ident = $status:literal $code:literal $title:literal;)*) => {
+        /// What happened, for programs.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Code { $($name),* }
+
+        impl Code {
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// Status, stable code, title.
+            pub const fn parts(self) -> (u16, &'static str, &'static str) {
+                match self { $(Self::$name => ($status, $code, $title)),* }
+            }
+        }
+    };
+}
+
+codes! {
+    MalformedBody = 400 "malformed_body" "The body cannot be read";
+    Unauthorized = 401 "unauthorized" "A valid key is needed";
+    NotGranted = 403 "not_granted" "The key does not allow this";
+    ForbiddenHost = 403 "forbidden_host" "Not a Host of this server";
+    ForbiddenOrigin = 403 "forbidden_origin" "Not from another site";
+    ForbiddenForwarding = 403 "forbidden_forwarding" "Not through a proxy";
+    NotFound = 404 "not_found" "Not found";
+    MethodNotAllowed = 405 "method_not_allowed" "The route has other methods";
+    NotAcceptable = 406 "not_acceptable" "No answer in an accepted media type";
+    ThreadRestored = 409 "thread_restored" "The thread was restored";
+    LeaseHeld = 409 "lease_held" "The lease is held by another";
+    FenceStale = 409 "fence_stale" "The fence is not the current one";
+    ThreadExists = 409 "thread_exists" "The thread exists";
+    TooLarge = 413 "too_large" "Larger than a limit";
+    UnsupportedMediaType = 415 "unsupported_media_type" "The media type is not supported";
+    Invalid = 422 "invalid" "The request is not valid";
+    IdempotencyMismatch = 422 "idempotency_mismatch" "The Idempotency-Key was used before";
+    TooManyRequests = 429 "too_many_requests" "Too many requests";
+    Internal = 500 "internal" "A defect in the server";
+    Unavailable = 503 "unavailable" "Not available now";
+    DeadlineExceeded = 503 "deadline_exceeded" "The time budget ran out";
+    Overloaded = 503 "overloaded" "Too much at once";
+    CommitUnknown = 503 "commit_unknown" "It is not known whether the write happened";
+}
+
+/// The body of every error.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Problem)]
+pub struct ProblemBody<'a> {
+    /// URN of the code.
+    pub r#type: String,
+    pub title: &'a str,
+    pub status: u16,
+    /// For people.
+    pub detail: &'a str,
+    /// For programs; stable.
+    pub code: &'a str,
+    /// Finds the request in the server's log.
+    pub request_id: &'a str,
+    /// The limit that was broken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+    /// The input that is at fault.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<&'a str>,
+}
+
+impl Problem {
+    pub fn new(code: Code, detail: impl Into<Cow<'static, str>>) -> Self {
+        let detail = detail.into();
+        let retry_after = (code.parts().0 == 503).then_some(Duration::from_secs(1));
+        Self { code, detail, field: None, limit: None, retry_after, cause: None }
+    }
+
+    /// A defect; the caller sees none of its cause.
+    pub fn internal(cause: impl Into<String>) -> Self {
+        let detail = "the server made an error; its log has more under the request id";
+        Self { cause: Some(cause.into()), ..Self::new(Code::Internal, detail) }
+    }
+
+    #[must_use]
+    pub fn at(self, field: impl Into<String>) -> Self {
+        Self { field: Some(field.into()), ..self }
+    }
+
+    #[must_use]
+    pub fn limited(self, limit: u64) -> Self {
+        Self { limit: Some(limit), ..self }
+    }
+
+    pub fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.code.parts().0).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// The complete answer. Called by the edge, which knows the request's id.
+    pub fn render(&self, request_id: &str) -> Response {
+        let (status, code, title) = self.code.parts();
+        let body = ProblemBody {
+            r#type: format!("urn:threadkeep:problem:{code}"),
+            title,
+            status,
+            detail: &self.detail,
+            code,
+            request_id,
+            limit: self.limit,
+            field: self.field.as_deref(),
+        };
+        let json = serde_json::to_vec(&body).expect("texts and numbers always serialize");
+        let kind = HeaderValue::from_static("application/problem+json");
+        let mut response = (self.status(), [(header::CONTENT_TYPE, kind)], json).into_response();
+        if let Some(after) = self.retry_after {
+            let seconds = after.as_secs_f64().ceil().max(1.0);
+            let value = HeaderValue::from_str(&format!("{seconds:.0}"));
+            response.headers_mut().extend(value.ok().map(|it| (header::RETRY_AFTER, it)));
+        }
+        if self.code == Code::Unauthorized {
+            let scheme = HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        response
+    }
+}
+
+/// Hands the problem to the edge, which renders it.
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = self.status().into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        let text = error.to_string();
+        match error {
+            Error::Invalid { field, limit, .. } => {
+                Self { limit, ..Self::new(Code::Invalid, text).at(field) }
+            }
+            Error::TooLarge { field, limit } => {
+                Self::new(Code::TooLarge, text).at(field).limited(limit)
+            }
+            Error::Conflict(conflict) => Self::new(code_of(&conflict), text),
+            Error::NotGranted(_) => Self::new(Code::NotGranted, text),
+            Error::NotFound(_) => Self::new(Code::NotFound, text),
+            Error::IdempotencyMismatch => {
+                Self::new(Code::IdempotencyMismatch, text).at("Idempotency-Key")
+            }
+            Error::Unavailable { retry_after, .. } => Self {
+                retry_after: Some(retry_after),
+                cause: Some(text),
+                ..Self::new(Code::Unavailable, "the storage is not available now; try again")
+            },
+            Error::DeadlineExceeded => Self::new(Code::DeadlineExceeded, text),
+            Error::CommitUnknown => Self::new(Code::CommitUnknown, text),
+            Error::Integrity(_) | Error::Internal(_) => Self::internal(text),
+        }
+    }
+}
+
+fn code_of(conflict: &Conflict) -> Code {
+    match conflict {
+        Conflict::ThreadRestored { .. } => Code::ThreadRestored,
+        Conflict::LeaseHeld => Code::LeaseHeld,
+        Conflict::FenceStale { .. } => Code::FenceStale,
+        Conflict::ThreadExists => Code::ThreadExists,
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        let code = match refusal {
+            Refusal::Unauthorized(_) => Code::Unauthorized,
+            Refusal::ForbiddenHost => Code::ForbiddenHost,
+            Refusal::ForbiddenOrigin => Code::ForbiddenOrigin,
+            Refusal::ForbiddenForwarding => Code::ForbiddenForwarding,
+            Refusal::Stale => Code::Unavailable,
+        };
+        Self::new(code, refusal.to_string())
+    }
+}

@@ -1,0 +1,15 @@
+//! threadkeep: memory for AI agents that outlives their sandbox. The rooms, in reading order; ARCHITECTURE.md
+//! has the map.
+
+// House rule 16; here and not in Cargo.toml, because tests may.
+#![warn(clippy::unwrap_used)]
+
+pub mod config;
+
+pub mod app;
+pub mod auth;
+pub mod cli;
+pub mod content;
+pub mod domain;
+pub mod http;
+pub mod storage;

@@ -1,0 +1,92 @@
+//! The stored form of a delta base: seed and writes of one channel in one sealed document.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::prepare::{open_document, seal_document};
+use crate::content::keys::TenantSecret;
+use crate::domain::checkpoint::Value;
+use crate::domain::history::Base;
+use crate::domain::names::Tag;
+use crate::domain::{Error, Result};
+
+#[derive(Serialize, Deserialize)]
+struct Document {
+    seed: Option<Part>,
+    writes: Vec<(String, Part)>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Part {
+    tag: String,
+    #[serde(with = "serde_bytes")]
+    data: Vec<u8>,
+}
+
+/// Seals everything of a base but its channel, which is a column beside it.
+///
+/// # Errors
+/// `Internal` when the document cannot be written, which only a defect can cause.
+pub fn seal_base(secret: &TenantSecret, base: &Base) -> Result<Bytes> {
+    let part =
+        |value: &Value| Part { tag: value.tag.as_str().to_owned(), data: value.data.to_vec() };
+    let document = Document {
+        seed: base.seed.as_ref().map(part),
+        writes: base.writes.iter().map(|(task, value)| (task.clone(), part(value))).collect(),
+    };
+    let text = rmp_serde::to_vec(&document)
+        .map_err(|error| Error::Internal(format!("a delta base cannot be written: {error}")))?;
+    Ok(seal_document(secret, &text))
+}
+
+/// Opens what [`seal_base`] made.
+///
+/// # Errors
+/// `Integrity` when the stored bytes are damaged.
+pub fn open_base(secret: &TenantSecret, channel: String, sealed: &[u8]) -> Result<Base> {
+    let text = open_document(secret, sealed)?;
+    let damaged = |detail: String| Error::Integrity(format!("a delta base is damaged: {detail}"));
+    let document: Document =
+        rmp_serde::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+    let value = |part: Part| {
+        let tag = Tag::new(part.tag).map_err(|error| damaged(error.to_string()))?;
+        Ok(Value { tag, data: Bytes::from(part.data) })
+    };
+    Ok(Base {
+        channel,
+        seed: document.seed.map(value).transpose()?,
+        writes: document
+            .writes
+            .into_iter()
+            .map(|(task, part)| Ok((task, value(part)?)))
+            .collect::<Result<_>>()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_opens_to_what_was_sealed_and_damage_is_an_error() {
+        let secret = TenantSecret::new([3; 32]);
+        let value = |tag: &str, data: &'static [u8]| Value {
+            tag: Tag::new(tag).unwrap(),
+            data: Bytes::from_static(data),
+        };
+        let base = Base {
+            channel: "messages".into(),
+            seed: Some(value("null", b"")),
+            writes: vec![
+                ("t1".into(), value("msgpack", &[0x90; 300])),
+                (String::new(), value("x", b"\0")),
+            ],
+        };
+        let sealed = seal_base(&secret, &base).unwrap();
+        assert_eq!(open_base(&secret, "messages".into(), &sealed).unwrap(), base);
+        let mut damaged = sealed.to_vec();
+        *damaged.last_mut().unwrap() ^= 1;
+        let error = open_base(&secret, "messages".into(), &damaged).unwrap_err();
+        assert!(matches!(error, Error::Integrity(_)), "{error}");
+    }
+}

@@ -1,0 +1,52 @@
+//! Back door. The only room that knows SQL, Redis or object storage. One folder per engine, one file per noun.
+
+pub mod base_document;
+pub mod channel_map;
+pub mod postgres;
+pub mod prepare;
+pub mod retention;
+pub mod sqlite;
+pub mod walk;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::domain::storage::Storage;
+use crate::domain::{Error, Result};
+
+/// Where the data lives and how it is reached.
+#[derive(Debug, Clone)]
+pub struct StorageConfig {
+    /// `postgres://…` or `sqlite://path`.
+    pub url: String,
+    pub migrate: bool,
+    /// Accept a database that may lose acknowledged writes.
+    pub allow_unsafe: bool,
+    pub connections: usize,
+    /// This is a server: an embedded database serves one at a time. Short commands run beside it.
+    pub exclusive: bool,
+}
+
+/// Opens the engine that the URL names.
+///
+/// # Errors
+/// `Unavailable` when it cannot be reached, `Invalid` when it must not be used as it is.
+pub async fn open(config: &StorageConfig) -> Result<Arc<dyn Storage>> {
+    match config.url.split_once("://") {
+        Some(("postgres" | "postgresql", _)) => {
+            Ok(Arc::new(postgres::PostgresStorage::open(config).await?))
+        }
+        Some(("sqlite", path)) => {
+            let config = sqlite::SqliteConfig {
+                path: Path::new(path),
+                migrate: config.migrate,
+                exclusive: config.exclusive,
+            };
+            Ok(Arc::new(sqlite::SqliteStorage::open(config).await?))
+        }
+        _ => Err(Error::invalid(
+            "database-url",
+            "--database-url must begin with postgres:// or sqlite://",
+        )),
+    }
+}

@@ -1,0 +1,319 @@
+//! Sends a batch of the group commit: binds its rows to the statement of `batch_sql` and reads the outcomes.
+
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+
+use super::batch_sql::Shape;
+use super::{PostgresStorage, failure};
+use crate::domain::planner::{Batch, CheckpointRow, SlotValue, ThreadRow, WriteRow};
+use crate::domain::prepared::Sealed;
+use crate::domain::storage::{BatchError, Outcome};
+use crate::storage::prepare::INLINE_BYTES_MAX;
+
+impl PostgresStorage {
+    /// One round trip; one more when a thread that this process knew is gone.
+    pub(super) async fn write_rows(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {
+        let known = batch.threads.iter().all(|it| self.known.contains(&it.tenant, &it.thread_id));
+        let mut outcomes = self.send(batch, !known).await?;
+        let vanished = known && outcomes.contains(&Outcome::Raced);
+        if vanished {
+            // Threads that were written are written again: every row of a batch is repeatable.
+            outcomes = self.send(batch, true).await?;
+        }
+        for (thread, outcome) in batch.threads.iter().zip(&outcomes) {
+            if matches!(outcome, Outcome::Done { .. }) {
+                self.known.insert(&thread.tenant, &thread.thread_id);
+            }
+        }
+        Ok(outcomes)
+    }
+
+    async fn send(&self, batch: &Batch, create: bool) -> Result<Vec<Outcome>, BatchError> {
+        let mut connection =
+            self.pool.get().await.map_err(|error| BatchError::Unavailable(error.to_string()))?;
+        let large = LargeWrites::of(batch);
+        let text = self.statements.text(shape(batch, &large, create));
+        let query = bind_threads(sqlx::query(text), batch, &large);
+        let query = bind_slots(bind_values(bind_checkpoints(query, batch), batch, &large), batch);
+        let query = bind_writes(query, batch, &large);
+        match query.fetch_all(&mut *connection).await {
+            Ok(rows) => {
+                connection.release();
+                Ok(rows.iter().map(outcome).collect())
+            }
+            Err(error) => {
+                if failure::is_connection(&error) {
+                    self.pool.clear();
+                }
+                Err(failure::of_batch(&error))
+            }
+        }
+    }
+}
+
+fn shape(batch: &Batch, large: &LargeWrites, create: bool) -> Shape {
+    let large_values = batch.values.iter().any(|value| value.sealed.body.len() > INLINE_BYTES_MAX);
+    let large_writes = large.ranks.iter().any(Option::is_some);
+    Shape {
+        create,
+        checkpoints: !batch.checkpoints.is_empty(),
+        values: !batch.values.is_empty() || large_writes,
+        chunks: large_values || large_writes,
+        writes: !batch.writes.is_empty(),
+        replacing: batch.writes.iter().any(|write| write.idx < 0),
+    }
+}
+
+type Query<'q> = sqlx::query::Query<'q, sqlx::Postgres, sqlx::postgres::PgArguments>;
+
+/// Write values that are too large for their row become manifests of the scope, numbered after the values
+/// of the thread's checkpoints.
+struct LargeWrites {
+    /// Per write: its rank among the thread's values.
+    ranks: Vec<Option<i32>>,
+    /// Per thread: numbers taken in the scope.
+    value_counts: Vec<i32>,
+}
+
+impl LargeWrites {
+    fn of(batch: &Batch) -> Self {
+        let mut value_counts: Vec<i32> = batch.threads.iter().map(|it| it.value_count).collect();
+        let ranks = batch.writes.iter().map(|write| {
+            let large = write.sealed.body.len() > INLINE_BYTES_MAX;
+            large.then(|| {
+                let count = &mut value_counts[write.thread];
+                *count += 1;
+                *count - 1
+            })
+        });
+        Self { ranks: ranks.collect(), value_counts }
+    }
+}
+
+fn bind_threads<'q>(query: Query<'q>, batch: &Batch, large: &LargeWrites) -> Query<'q> {
+    let all = &batch.threads;
+    let text = |of: fn(&ThreadRow) -> Option<&str>| -> Vec<Option<String>> {
+        all.iter().map(|it| of(it).map(str::to_owned)).collect()
+    };
+    let number =
+        |of: fn(&ThreadRow) -> Option<i64>| -> Vec<Option<i64>> { all.iter().map(of).collect() };
+    query
+        .bind(text(|it| Some(&it.tenant)))
+        .bind(text(|it| Some(&it.thread_id)))
+        .bind(text(|it| it.owner.as_deref()))
+        .bind(text(|it| it.condition.generation.as_deref()))
+        .bind(number(|it| it.condition.fence))
+        .bind(number(|it| it.condition.epoch))
+        .bind(number(|it| Some(it.fresh.thread_key)))
+        .bind(number(|it| Some(it.fresh.scope_id)))
+        .bind(text(|it| Some(&it.fresh.generation)))
+        .bind(number(|it| it.last_step))
+        .bind(text(|it| it.labels.graph_id.as_deref()))
+        .bind(text(|it| it.labels.assistant_id.as_deref()))
+        .bind(text(|it| it.labels.user_id.as_deref()))
+        .bind(large.value_counts.clone())
+        .bind(fresh_checkpoints(batch))
+        .bind(fresh_bytes(batch))
+        .bind(batch.now)
+}
+
+/// A thread that is created has exactly the rows of this batch.
+fn fresh_checkpoints(batch: &Batch) -> Vec<i64> {
+    let mut counts = vec![0; batch.threads.len()];
+    for row in &batch.checkpoints {
+        counts[row.thread] += 1;
+    }
+    counts
+}
+
+fn fresh_bytes(batch: &Batch) -> Vec<i64> {
+    let mut bytes = vec![0; batch.threads.len()];
+    for row in &batch.checkpoints {
+        bytes[row.thread] += i64::from(row.size_bytes);
+    }
+    for row in &batch.values {
+        bytes[row.thread] += i64::from(row.sealed.size_bytes);
+    }
+    for row in &batch.writes {
+        bytes[row.thread] += i64::from(row.sealed.size_bytes);
+    }
+    bytes
+}
+
+/// 1-based ordinal of a row, as `with ordinality` counts.
+fn ordinal(index: usize) -> i64 {
+    i64::try_from(index).expect("a batch has few rows") + 1
+}
+
+fn bind_checkpoints<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
+    let all = &batch.checkpoints;
+    let (firsts, lasts) = slot_ranges(batch);
+    let text = |of: fn(&CheckpointRow) -> Option<&str>| -> Vec<Option<String>> {
+        all.iter().map(|it| of(it).map(str::to_owned)).collect()
+    };
+    query
+        .bind(all.iter().map(|it| ordinal(it.thread)).collect::<Vec<_>>())
+        .bind(text(|it| Some(&it.ns)))
+        .bind(text(|it| Some(&it.id)))
+        .bind(text(|it| it.parent.as_deref()))
+        .bind(text(|it| it.look_parent.as_deref()))
+        .bind(all.iter().map(|it| &it.skeleton[..]).collect::<Vec<_>>())
+        .bind(all.iter().map(|it| &it.metadata[..]).collect::<Vec<_>>())
+        .bind(all.iter().map(|it| it.size_bytes).collect::<Vec<_>>())
+        .bind(all.iter().map(|it| it.legacy).collect::<Vec<_>>())
+        .bind(text(|it| it.run_id.as_deref()))
+        .bind(all.iter().map(delta_channels_literal).collect::<Vec<_>>())
+        .bind(all.iter().map(delta_keys_literal).collect::<Vec<_>>())
+        .bind(firsts)
+        .bind(lasts)
+}
+
+fn bind_slots<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
+    let slots = &batch.slots;
+    query
+        .bind(slots.iter().map(|it| it.channel_key).collect::<Vec<_>>())
+        .bind(slots.iter().map(|it| it.version_key).collect::<Vec<_>>())
+        .bind(
+            slots
+                .iter()
+                .map(|it| match it.value {
+                    SlotValue::New(rank) => Some(rank),
+                    SlotValue::Empty => Some(-1),
+                    SlotValue::Carried(_) => None,
+                })
+                .collect::<Vec<Option<i32>>>(),
+        )
+        .bind(
+            slots
+                .iter()
+                .map(|it| match &it.value {
+                    SlotValue::Carried(Some(digest)) => Some(&digest[..]),
+                    _ => None,
+                })
+                .collect::<Vec<_>>(),
+        )
+}
+
+/// Slots of one checkpoint stand together: first and last position, 1-based; last < first for none.
+fn slot_ranges(batch: &Batch) -> (Vec<i32>, Vec<i32>) {
+    let mut firsts = vec![1; batch.checkpoints.len()];
+    let mut lasts = vec![0; batch.checkpoints.len()];
+    for (at, slot) in batch.slots.iter().enumerate() {
+        let position = i32::try_from(at).expect("a batch has few slots") + 1;
+        if lasts[slot.checkpoint] == 0 {
+            firsts[slot.checkpoint] = position;
+        }
+        lasts[slot.checkpoint] = position;
+    }
+    (firsts, lasts)
+}
+
+/// One value to store: of a checkpoint, or of a large write.
+struct Stored<'a> {
+    thread: usize,
+    rank: i32,
+    version_key: i64,
+    sealed: &'a Sealed,
+    checkpoint: Option<usize>,
+    write: Option<&'a WriteRow>,
+}
+
+fn stored_values<'a>(batch: &'a Batch, large: &LargeWrites) -> Vec<Stored<'a>> {
+    let of_checkpoints = batch.values.iter().map(|it| Stored {
+        thread: it.thread,
+        rank: it.rank,
+        version_key: it.version_key,
+        sealed: &it.sealed,
+        checkpoint: it.checkpoint,
+        write: None,
+    });
+    let of_writes = batch.writes.iter().zip(&large.ranks).filter_map(|(write, rank)| {
+        rank.map(|rank| Stored {
+            thread: write.thread,
+            rank,
+            version_key: 0,
+            sealed: &write.sealed,
+            checkpoint: None,
+            write: Some(write),
+        })
+    });
+    of_checkpoints.chain(of_writes).collect()
+}
+
+fn bind_values<'q>(query: Query<'q>, batch: &Batch, large: &LargeWrites) -> Query<'q> {
+    let all = stored_values(batch, large);
+    let of_write = |of: fn(&WriteRow) -> &str| -> Vec<Option<String>> {
+        all.iter().map(|it| it.write.map(|write| of(write).to_owned())).collect()
+    };
+    query
+        .bind(all.iter().map(|it| ordinal(it.thread)).collect::<Vec<_>>())
+        .bind(all.iter().map(|it| it.rank).collect::<Vec<_>>())
+        .bind(all.iter().map(|it| it.version_key).collect::<Vec<_>>())
+        .bind(all.iter().map(|it| it.sealed.tag.clone()).collect::<Vec<_>>())
+        .bind(all.iter().map(|it| it.sealed.size_bytes).collect::<Vec<_>>())
+        .bind(all.iter().map(|it| &it.sealed.digest[..]).collect::<Vec<_>>())
+        .bind(all.iter().map(|it| &it.sealed.body[..]).collect::<Vec<_>>())
+        .bind(all.iter().map(|it| it.checkpoint.map(ordinal)).collect::<Vec<_>>())
+        .bind(of_write(|it| &it.ns))
+        .bind(of_write(|it| &it.checkpoint_id))
+        .bind(of_write(|it| &it.task_id))
+        .bind(all.iter().map(|it| it.write.map(|write| write.idx)).collect::<Vec<_>>())
+        .bind(of_write(|it| &it.writer))
+        .bind(all.iter().map(|it| it.write.map(|write| write.seq)).collect::<Vec<_>>())
+        .bind(i32::try_from(INLINE_BYTES_MAX).expect("a small constant"))
+}
+
+fn bind_writes<'q>(query: Query<'q>, batch: &Batch, large: &LargeWrites) -> Query<'q> {
+    let all = &batch.writes;
+    let text = |of: fn(&WriteRow) -> &str| -> Vec<String> {
+        all.iter().map(|it| of(it).to_owned()).collect()
+    };
+    query
+        .bind(all.iter().map(|it| ordinal(it.thread)).collect::<Vec<_>>())
+        .bind(text(|it| &it.ns))
+        .bind(text(|it| &it.checkpoint_id))
+        .bind(text(|it| &it.task_id))
+        .bind(all.iter().map(|it| it.idx).collect::<Vec<_>>())
+        .bind(text(|it| &it.task_path))
+        .bind(text(|it| &it.channel))
+        .bind(all.iter().map(|it| (it.idx < 0).then(|| it.writer.clone())).collect::<Vec<_>>())
+        .bind(all.iter().map(|it| (it.idx < 0).then_some(it.seq)).collect::<Vec<_>>())
+        .bind(text(|it| &it.sealed.tag))
+        .bind(all.iter().map(|it| it.sealed.size_bytes).collect::<Vec<_>>())
+        .bind(all.iter().map(|it| &it.sealed.digest[..]).collect::<Vec<_>>())
+        .bind(all.iter().map(inline_body).collect::<Vec<_>>())
+        .bind(large.ranks.clone())
+}
+
+fn inline_body(write: &WriteRow) -> Option<&[u8]> {
+    (write.sealed.body.len() <= INLINE_BYTES_MAX).then(|| &write.sealed.body[..])
+}
+
+/// Arrays of arrays do not pass through `unnest`: each inner one travels as an array literal.
+fn delta_channels_literal(row: &CheckpointRow) -> Option<String> {
+    let quoted = row
+        .delta_channels
+        .iter()
+        .map(|channel| format!("\"{}\"", channel.replace('\\', "\\\\").replace('"', "\\\"")));
+    literal(quoted.collect())
+}
+
+fn delta_keys_literal(row: &CheckpointRow) -> Option<String> {
+    literal(row.delta_keys.iter().map(ToString::to_string).collect())
+}
+
+fn literal(elements: Vec<String>) -> Option<String> {
+    (!elements.is_empty()).then(|| format!("{{{}}}", elements.join(",")))
+}
+
+fn outcome(row: &PgRow) -> Outcome {
+    let generation: String = row.get("generation");
+    match row.get::<&str, _>("state") {
+        "ok" => Outcome::Done { generation },
+        "generation" => Outcome::ThreadRestored { current: generation },
+        "held" => Outcome::LeaseHeld,
+        "fence" => Outcome::FenceStale { current: row.get("fence") },
+        "epoch" => Outcome::EpochStale { current: row.get("epoch") },
+        _ => Outcome::Raced,
+    }
+}

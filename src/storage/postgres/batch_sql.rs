@@ -1,0 +1,369 @@
+//! The text of the batch statement, in the order in which its parts run.
+//!
+//! **Invariant:** the gates (`scopes`) and threads are locked first, in (tenant, scope) order; everything else selects
+//! from what was locked. What a caller can get wrong comes back as a row, never as an SQL error.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+/// Threads are created by it when they are absent; costs more, so it runs only for threads that this process has
+/// not seen.
+const CREATE: &str = r"
+, born as (
+    insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence, created_at,
+        updated_at, last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id)
+    select t.tenant, t.thread_id, t.fresh_key, t.fresh_scope,
+        coalesce(d.generation, t.fresh_generation), coalesce(d.fence, 0), $17, $17, t.last_step,
+        t.fresh_checkpoints, t.fresh_bytes, t.owner, t.graph_id, t.assistant_id, t.user_id
+    from t left join thread_tombstones d on d.tenant = t.tenant and d.thread_id = t.thread_id
+    where not exists (select from threads x where x.tenant = t.tenant and x.thread_id = t.thread_id)
+      and (d.generation is null or t.want_generation is null or t.want_generation = d.generation)
+      and (t.want_fence is null or t.want_fence = coalesce(d.fence, 0))
+      and coalesce(t.want_epoch, 0) = 0
+    order by t.ord
+    on conflict do nothing
+    returning tenant, thread_id, thread_key, scope_id, generation
+), born_scope as (
+    insert into scopes (tenant, scope_id, epoch, next_no)
+    select b.tenant, b.scope_id, 0, 1 + t.value_count
+    from born b join t on t.tenant = b.tenant and t.thread_id = b.thread_id
+), born_holder as (
+    insert into scope_holders (tenant, scope_id, kind, holder)
+    select tenant, scope_id, 'thread', thread_key::text from born
+), buried as (
+    delete from thread_tombstones d using born b
+    where d.tenant = b.tenant and d.thread_id = b.thread_id
+)
+";
+
+const CREATE_NOTHING: &str = r"
+, born as (
+    select tenant, thread_id, thread_key, scope_id, generation from threads where false
+)
+";
+
+/// The inputs: one row per thread.
+const THREADS: &str = r"
+with t as materialized (
+    select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[],
+        $7::bigint[], $8::bigint[], $9::text[], $10::bigint[], $11::text[], $12::text[], $13::text[],
+        $14::integer[], $15::bigint[], $16::bigint[])
+    with ordinality as t (tenant, thread_id, owner, want_generation, want_fence, want_epoch, fresh_key,
+        fresh_scope, fresh_generation, last_step, graph_id, assistant_id, user_id, value_count,
+        fresh_checkpoints, fresh_bytes, ord)
+)
+";
+
+/// `seen` is the epoch in this statement's snapshot, `gate` the one after the lock was had: where they
+/// differ, content was removed in between and the snapshot must not be used.
+///
+/// Look-ups stand in lateral subqueries with a limit, here and below: the plan is made once per connection, perhaps
+/// while the tables are empty, and must find rows by their whole primary key whatever the statistics say.
+const GATE: &str = r"
+, seen as materialized (
+    select t.ord, t.tenant, t.thread_id, x.thread_key, x.scope_id, s.epoch, t.want_generation,
+        t.want_fence, t.want_epoch
+    from t
+    cross join lateral (select x.thread_key, x.scope_id from threads x
+        where x.tenant = t.tenant and x.thread_id = t.thread_id limit 1) x
+    cross join lateral (select s.epoch from scopes s
+        where s.tenant = t.tenant and s.scope_id = x.scope_id limit 1) s
+), gate as materialized (
+    select seen.ord, x.tenant, x.thread_key, x.scope_id, x.generation, x.fence, s.epoch, s.next_no,
+        case when s.epoch <> seen.epoch or x.thread_key <> seen.thread_key then 'raced'
+             when seen.want_generation <> x.generation then 'generation'
+             when seen.want_fence is null and x.lease_expires_at >
+                 (extract(epoch from clock_timestamp()) * 1000000)::bigint then 'held'
+             when seen.want_fence <> x.fence then 'fence'
+             when seen.want_epoch <> s.epoch then 'epoch'
+             else 'ok' end as state
+    from seen
+    join threads x on x.tenant = seen.tenant and x.thread_id = seen.thread_id
+    join scopes s on s.tenant = seen.tenant and s.scope_id = seen.scope_id
+    order by s.tenant, s.scope_id
+    for no key update of s, x
+), ok as materialized (
+    select ord, tenant, thread_key, scope_id, next_no as base from gate where state = 'ok'
+    union all
+    select t.ord, b.tenant, b.thread_key, b.scope_id, 1
+    from born b join t on t.tenant = b.tenant and t.thread_id = b.thread_id
+)
+";
+
+/// Checkpoints; `old_…` is the row that a repeated put replaces.
+const CHECKPOINT_ROWS: &str = r"
+, cp as materialized (
+    select c.*, ok.tenant, ok.thread_key, ok.scope_id, ok.base, k.checkpoint_id is not null as replaces,
+        k.parent_id as old_parent, k.version_keys as old_versions, k.value_nos as old_nos,
+        coalesce(k.size_bytes, 0) as old_size
+    from unnest($18::bigint[], $19::text[], $20::text[], $21::text[], $22::text[], $23::bytea[],
+        $24::bytea[], $25::integer[], $26::boolean[], $27::text[], $28::text[], $29::text[],
+        $30::integer[], $31::integer[])
+    with ordinality as c (thread, ns, id, parent, look_parent, skeleton, metadata, size_bytes, legacy,
+        run_id, delta_channels, delta_keys, slot_first, slot_last, cp)
+    join ok on ok.ord = c.thread
+    left join lateral (select k.checkpoint_id, k.parent_id, k.version_keys, k.value_nos, k.size_bytes
+        from checkpoints k where k.tenant = ok.tenant and k.thread_key = ok.thread_key
+            and k.ns = c.ns and k.checkpoint_id = c.id limit 1) k on true
+)
+";
+
+/// Values of checkpoints and of large writes.
+const VALUES: &str = r"
+, v as materialized (
+    select v.*, ok.tenant, ok.scope_id, ok.thread_key, ok.base + v.rank as no,
+        {reused} as reused,
+        {ignored} as ignored
+    from unnest($32::bigint[], $33::integer[], $34::bigint[], $35::text[], $36::integer[], $37::bytea[],
+        $38::bytea[], $39::bigint[], $40::text[], $41::text[], $42::text[], $43::integer[], $44::text[],
+        $45::bigint[])
+    as v (thread, rank, version_key, tag, size_bytes, digest, body, cp, write_ns, write_checkpoint,
+        write_task, write_idx, writer, seq)
+    join ok on ok.ord = v.thread
+)
+, new_manifests as (
+    insert into manifests (tenant, scope_id, no, version_key, tag, size_bytes, digest, body)
+    select tenant, scope_id, no, version_key, tag, size_bytes, digest,
+        case when octet_length(body) <= $46 then body end
+    from v where reused is null and not ignored
+    returning tenant, scope_id, size_bytes
+)
+";
+
+/// What a repeated put sends again is not stored again: the value that the replaced row shows, or, for a
+/// value that no map shows, an equal one of the same version.
+const REUSED: &str = "case when v.cp is not null then (
+            select coalesce(
+                (select m.no from manifests m where m.tenant = cp.tenant and m.scope_id = cp.scope_id
+                    and m.no = cp.old_nos[array_position(cp.old_versions, v.version_key)]
+                    and m.digest = v.digest and m.tag = v.tag limit 1),
+                (select max(m.no) from manifests m where m.tenant = cp.tenant
+                    and m.scope_id = cp.scope_id and m.version_key = v.version_key
+                    and m.digest = v.digest and m.tag = v.tag))
+            from cp where cp.cp = v.cp and cp.replaces) end";
+
+/// The value of a write that gives way to a stored one, or equals it, is not stored.
+const IGNORED: &str = "case when v.write_idx is null then false
+             else exists (select from writes w where w.tenant = ok.tenant
+                and w.thread_key = ok.thread_key and w.ns = v.write_ns
+                and w.checkpoint_id = v.write_checkpoint and w.task_id = v.write_task
+                and w.idx = v.write_idx
+                and (w.idx >= 0 or (w.writer = v.writer and w.seq > v.seq)
+                    or (w.value_no is not null and w.digest = v.digest and w.tag = v.tag))) end";
+
+/// Envelopes that are too large for their manifest.
+const CHUNKS: &str = r"
+, new_chunks as (
+    insert into chunks (tenant, scope_id, name, body)
+    select distinct on (tenant, scope_id, digest) tenant, scope_id, digest, body
+    from v where reused is null and not ignored and octet_length(body) > $46
+    on conflict do nothing
+)
+";
+
+/// The map of each checkpoint: new values by number, carried ones by digest, parent, sibling, newest.
+const CHECKPOINTS: &str = r"
+, new_checkpoints as (
+    insert into checkpoints as k (tenant, thread_key, ns, checkpoint_id, parent_id, channel_keys,
+        version_keys, value_nos, skeleton, metadata, size_bytes, legacy, run_id, delta_channels,
+        delta_keys)
+    select cp.tenant, cp.thread_key, cp.ns, cp.id,
+        case when cp.parent = cp.id then cp.old_parent else cp.parent end,
+        coalesce(map.channel_keys, '{}'), coalesce(map.version_keys, '{}'),
+        coalesce(map.value_nos, '{}'), cp.skeleton, cp.metadata, cp.size_bytes, cp.legacy, cp.run_id,
+        cp.delta_channels::text[], cp.delta_keys::bigint[]
+    from cp
+    left join lateral (select p.version_keys, p.value_nos from checkpoints p
+        where p.tenant = cp.tenant and p.thread_key = cp.thread_key and p.ns = cp.ns
+            and p.checkpoint_id = cp.look_parent limit 1) p on true
+    left join lateral (
+        select array_agg(s.channel_key order by s.pos) as channel_keys,
+            array_agg(s.version_key order by s.pos) as version_keys,
+            array_agg(coalesce(
+                case when s.rank = -1 then 0
+                     when s.rank >= 0 and cp.replaces then coalesce({shown}, cp.base + s.rank)
+                     when s.rank >= 0 then cp.base + s.rank end,
+                case when s.digest is not null then (
+                    select max(m.no) from manifests m where m.tenant = cp.tenant
+                        and m.scope_id = cp.scope_id and m.version_key = s.version_key
+                        and m.digest = s.digest) end,
+                p.value_nos[array_position(p.version_keys, s.version_key)],
+                (select b.value_nos[array_position(b.version_keys, s.version_key)]
+                    from checkpoints b where b.tenant = cp.tenant and b.thread_key = cp.thread_key
+                        and b.ns = cp.ns and b.parent_id is not distinct from cp.look_parent
+                        and b.checkpoint_id <> cp.id
+                        and b.version_keys = ($48::bigint[])[cp.slot_first:cp.slot_last]
+                    order by b.checkpoint_id desc limit 1),
+                (select max(m.no) from manifests m where m.tenant = cp.tenant
+                    and m.scope_id = cp.scope_id and m.version_key = s.version_key),
+                0) order by s.pos) as value_nos
+        from unnest(($47::bigint[])[cp.slot_first:cp.slot_last],
+            ($48::bigint[])[cp.slot_first:cp.slot_last], ($49::integer[])[cp.slot_first:cp.slot_last],
+            ($50::bytea[])[cp.slot_first:cp.slot_last])
+        with ordinality as s (channel_key, version_key, rank, digest, pos)
+    ) map on true
+    on conflict (tenant, thread_key, ns, checkpoint_id) do update set
+        parent_id = excluded.parent_id, channel_keys = excluded.channel_keys,
+        version_keys = excluded.version_keys, value_nos = excluded.value_nos,
+        skeleton = excluded.skeleton, metadata = excluded.metadata, size_bytes = excluded.size_bytes,
+        legacy = excluded.legacy, run_id = excluded.run_id, delta_channels = excluded.delta_channels,
+        delta_keys = excluded.delta_keys
+    returning k.tenant, k.thread_key, (k.xmax = 0)::integer as inserted, k.size_bytes
+)
+";
+
+const WRITES: &str = r"
+, w as materialized (
+    select w.*, ok.tenant, ok.thread_key, ok.base, o.idx is not null as replaces,
+        case when o.value_no is null then coalesce(o.size_bytes, 0) else 0 end as old_size
+    from unnest($51::bigint[], $52::text[], $53::text[], $54::text[], $55::integer[], $56::text[],
+        $57::text[], $58::text[], $59::bigint[], $60::text[], $61::integer[], $62::bytea[], $63::bytea[],
+        $64::integer[])
+    as w (thread, ns, checkpoint_id, task_id, idx, task_path, channel, writer, seq, tag, size_bytes,
+        digest, body, rank)
+    join ok on ok.ord = w.thread
+    {old}
+), new_writes as (
+    insert into writes as k (tenant, thread_key, ns, checkpoint_id, task_id, idx, task_path, channel,
+        writer, seq, tag, size_bytes, digest, body, value_no)
+    select tenant, thread_key, ns, checkpoint_id, task_id, idx, task_path, channel, writer, seq, tag,
+        size_bytes, digest, case when rank is null then body end, base + rank
+    from w
+    on conflict (tenant, thread_key, ns, checkpoint_id, task_id, idx) do update set
+        task_path = excluded.task_path, channel = excluded.channel, writer = excluded.writer,
+        seq = excluded.seq, tag = excluded.tag, size_bytes = excluded.size_bytes,
+        digest = excluded.digest, body = excluded.body,
+        value_no = case when k.value_no is not null and k.digest = excluded.digest
+            and k.tag = excluded.tag then k.value_no else excluded.value_no end
+        where k.idx < 0 and (k.writer <> excluded.writer or k.seq <= excluded.seq)
+    returning k.tenant, k.thread_key, k.ns, k.checkpoint_id, k.task_id, k.idx,
+        case when k.value_no is null then k.size_bytes else 0 end as size_bytes
+)
+";
+
+/// The write that a special one replaces; ordinary ones replace nothing.
+const OLD_WRITE: &str = "left join lateral (select o.idx, o.value_no, o.size_bytes from writes o
+        where w.idx < 0 and o.tenant = ok.tenant and o.thread_key = ok.thread_key and o.ns = w.ns
+            and o.checkpoint_id = w.checkpoint_id and o.task_id = w.task_id and o.idx = w.idx
+        limit 1) o on true";
+
+const NO_OLD_WRITE: &str = "cross join (select null::integer as idx, null::integer as value_no,
+        null::integer as size_bytes) o";
+
+/// What each part of the statement adds to its thread: checkpoints and bytes.
+const SUM_CHECKPOINTS: &str = r"
+    select tenant, thread_key, inserted as checkpoints, size_bytes from new_checkpoints
+    union all
+    select cp.tenant, cp.thread_key, 0, -cp.old_size from cp where cp.replaces
+";
+
+const SUM_VALUES: &str = r"
+    select ok.tenant, ok.thread_key, 0 as checkpoints, m.size_bytes
+    from new_manifests m join ok on ok.tenant = m.tenant and ok.scope_id = m.scope_id
+";
+
+const SUM_WRITES: &str = r"
+    select tenant, thread_key, 0 as checkpoints, size_bytes from new_writes
+";
+
+const SUM_OLD_WRITES: &str = r"
+    select n.tenant, n.thread_key, 0 as checkpoints, -w.old_size from new_writes n join w on w.replaces
+        and w.tenant = n.tenant and w.thread_key = n.thread_key and w.ns = n.ns
+        and w.checkpoint_id = n.checkpoint_id and w.task_id = n.task_id and w.idx = n.idx
+";
+
+const FINISH: &str = r"
+, touched_threads as (
+    update threads x set updated_at = greatest(x.updated_at, $17),
+        last_step = coalesce(t.last_step, x.last_step),
+        checkpoint_count = x.checkpoint_count + coalesce(sums.checkpoints, 0)::bigint,
+        size_bytes = x.size_bytes + coalesce(sums.size_bytes, 0)::bigint,
+        graph_id = coalesce(t.graph_id, x.graph_id),
+        assistant_id = coalesce(t.assistant_id, x.assistant_id),
+        user_id = coalesce(t.user_id, x.user_id)
+    from gate join t on t.ord = gate.ord
+    left join sums on sums.tenant = gate.tenant and sums.thread_key = gate.thread_key
+    where gate.state = 'ok' and x.tenant = t.tenant and x.thread_id = t.thread_id
+), touched_scopes as (
+    update scopes s set next_no = s.next_no + t.value_count
+    from gate join t on t.ord = gate.ord
+    where gate.state = 'ok' and t.value_count > 0 and s.tenant = gate.tenant
+      and s.scope_id = gate.scope_id
+)
+select t.ord,
+    case when b.generation is not null then 'ok' when gate.state is not null then gate.state
+         when d.generation is null then 'missing'
+         when t.want_generation <> d.generation then 'generation'
+         when t.want_fence <> d.fence then 'fence' else 'missing' end as state,
+    coalesce(b.generation, gate.generation, d.generation, '') as generation,
+    coalesce(gate.fence, d.fence, 0) as fence, coalesce(gate.epoch, 0) as epoch
+from t left join gate on gate.ord = t.ord
+left join born b on b.tenant = t.tenant and b.thread_id = t.thread_id
+left join lateral (select d.generation, d.fence from thread_tombstones d
+    where gate.ord is null and d.tenant = t.tenant and d.thread_id = t.thread_id limit 1) d on true
+order by t.ord
+";
+
+/// What a batch has: parts that it does not need are left out, since starting a plan costs by its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(clippy::struct_excessive_bools, reason = "each is one part of the statement, none a state")]
+pub struct Shape {
+    /// Some thread may have to be created.
+    pub create: bool,
+    pub checkpoints: bool,
+    pub values: bool,
+    /// Some value is too large for its manifest.
+    pub chunks: bool,
+    pub writes: bool,
+    /// Some write replaces (its idx is negative).
+    pub replacing: bool,
+}
+
+/// The forms of the statement, each assembled once per process; nothing of a request enters the text.
+#[derive(Default)]
+pub struct Statements {
+    made: Mutex<HashMap<Shape, &'static str>>,
+}
+
+impl Statements {
+    pub fn text(&self, shape: Shape) -> &'static str {
+        let Ok(mut made) = self.made.lock() else { return assemble(shape) };
+        made.entry(shape).or_insert_with(|| assemble(shape))
+    }
+}
+
+fn assemble(shape: Shape) -> &'static str {
+    let part = |wanted: bool, text: &str| if wanted { text.to_owned() } else { String::new() };
+    let reused = if shape.checkpoints { REUSED } else { "null::integer" };
+    let ignored = if shape.writes { IGNORED } else { "false" };
+    let shown = "(select v.reused from v where v.thread = cp.thread and v.rank = s.rank)";
+    let shown = if shape.values { shown } else { "null::integer" };
+    let old = if shape.replacing { OLD_WRITE } else { NO_OLD_WRITE };
+    let sums: Vec<&str> = [
+        (shape.checkpoints, SUM_CHECKPOINTS),
+        (shape.values, SUM_VALUES),
+        (shape.writes, SUM_WRITES),
+        (shape.writes && shape.replacing, SUM_OLD_WRITES),
+    ]
+    .into_iter()
+    .filter_map(|(wanted, text)| wanted.then_some(text))
+    .collect();
+    let nothing = "select tenant, thread_key, 0 as checkpoints, 0 as size_bytes from ok";
+    let sums = if sums.is_empty() { nothing.to_owned() } else { sums.join("union all") };
+    let text = [
+        THREADS.to_owned(),
+        (if shape.create { CREATE } else { CREATE_NOTHING }).to_owned(),
+        GATE.to_owned(),
+        part(shape.checkpoints, CHECKPOINT_ROWS),
+        part(shape.values, &VALUES.replace("{reused}", reused).replace("{ignored}", ignored)),
+        part(shape.chunks, CHUNKS),
+        part(shape.checkpoints, &CHECKPOINTS.replace("{shown}", shown)),
+        part(shape.writes, &WRITES.replace("{old}", old)),
+        format!(
+            ", sums as materialized (select tenant, thread_key, sum(checkpoints) as checkpoints,
+                sum(size_bytes) as size_bytes from ({sums}) parts group by tenant, thread_key)"
+        ),
+        FINISH.to_owned(),
+    ];
+    Box::leak(text.concat().into_boxed_str())
+}

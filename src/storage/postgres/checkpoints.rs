@@ -1,0 +1,347 @@
+//! Reading a checkpoint with everything that belongs to it, and the walk of delta histories: one statement, one
+//! round trip.
+
+use std::collections::{BTreeSet, HashMap};
+
+use sqlx::postgres::PgRow;
+use sqlx::{AssertSqlSafe, Row};
+
+use super::{PostgresStorage, failure};
+use crate::content::keys::TenantSecret;
+use crate::domain::caller::Caller;
+use crate::domain::checkpoint::{PendingWrite, Target, Value, View};
+use crate::domain::history::{Base, Chain, Gap, Node};
+use crate::domain::storage::{Found, TargetHistory};
+use crate::domain::{Error, Result};
+use crate::storage::base_document;
+use crate::storage::prepare::{channel_key, open_document, open_value};
+
+impl PostgresStorage {
+    /// One round trip; one more the first time this process meets a thread with delta channels.
+    pub(super) async fn read_checkpoint(
+        &self,
+        caller: &Caller,
+        target: &Target,
+        history_channels: &[String],
+    ) -> Result<Found> {
+        let secret = self.secret(&caller.tenant).await?;
+        let thread = (caller.tenant.as_str(), target.thread_id.as_str());
+        if history_channels.is_empty() && !self.delta_threads.contains(thread.0, thread.1) {
+            let rows =
+                self.read_rows(self.reads.plain, &secret, caller, target, &[], false).await?;
+            let found = found(&secret, target, &[], &rows)?;
+            if found.history_channels.is_empty() {
+                return Ok(found);
+            }
+            self.delta_threads.insert(thread.0, thread.1);
+        }
+        let text = self.reads.target;
+        let rows = self.read_rows(text, &secret, caller, target, history_channels, false).await?;
+        found(&secret, target, history_channels, &rows)
+    }
+
+    pub(super) async fn read_history(
+        &self,
+        caller: &Caller,
+        target: &Target,
+        channels: &[String],
+    ) -> Result<Option<TargetHistory>> {
+        let secret = self.secret(&caller.tenant).await?;
+        let text = self.reads.target;
+        let rows = self.read_rows(text, &secret, caller, target, channels, true).await?;
+        let mut reading = Reading::new(&secret, &target.ns.to_string(), channels);
+        reading.without_values = true;
+        reading.take(&rows)?;
+        let Some(view) = reading.view else {
+            return Ok(None);
+        };
+        let asked = |base: &Base| channels.contains(&base.channel);
+        Ok(Some(TargetHistory {
+            checkpoint_id: view.id,
+            parent: view.parent,
+            bases: view.bases.into_iter().filter(asked).collect(),
+            chain: reading.walk.into_chain(),
+        }))
+    }
+
+    async fn read_rows(
+        &self,
+        text: &'static str,
+        secret: &TenantSecret,
+        caller: &Caller,
+        target: &Target,
+        channels: &[String],
+        history_only: bool,
+    ) -> Result<Vec<PgRow>> {
+        let keys: Vec<i64> = channels.iter().map(|it| channel_key(secret, it)).collect();
+        let mut connection = self.pool.get().await?;
+        let rows = sqlx::query(text)
+            .bind(&caller.tenant)
+            .bind(target.thread_id.as_str())
+            .bind(target.ns.as_str())
+            .bind(target.id.as_ref().map(|it| it.as_str().to_owned()))
+            .bind(channels)
+            .bind(keys)
+            .bind(history_only)
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(|error| failure::of_call(&error))?;
+        connection.release();
+        Ok(rows)
+    }
+
+    /// Reads the nodes of one gap. An empty answer: the start does not exist.
+    pub(super) async fn read_walk(
+        &self,
+        connection: &mut sqlx::PgConnection,
+        secret: &TenantSecret,
+        place: (&str, &str),
+        gap: &Gap,
+    ) -> Result<Vec<Node>> {
+        let keys: Vec<i64> = gap.channels.iter().map(|it| channel_key(secret, it)).collect();
+        let rows = sqlx::query(AssertSqlSafe(self.reads.walk))
+            .bind(place.0)
+            .bind(place.1)
+            .bind(&gap.ns)
+            .bind(&gap.start)
+            .bind(&gap.channels)
+            .bind(keys)
+            .fetch_all(connection)
+            .await
+            .map_err(|error| failure::of_call(&error))?;
+        let mut walk = Walk::new(&gap.ns);
+        for row in &rows {
+            walk.take(secret, &gap.channels, row)?;
+        }
+        Ok(walk.into_nodes())
+    }
+}
+
+/// The answer of `get_checkpoint`, from the rows of its statement.
+fn found(
+    secret: &TenantSecret,
+    target: &Target,
+    history_channels: &[String],
+    rows: &[PgRow],
+) -> Result<Found> {
+    let mut found = Found::default();
+    let mut reading = Reading::new(secret, target.ns.as_str(), history_channels);
+    reading.take(rows)?;
+    found.generation = reading.generation;
+    if let Some(mut view) = reading.view {
+        view.thread_id = target.thread_id.to_string();
+        let based = view.bases.iter().map(|base| base.channel.clone());
+        let walked = wanted_channels(&reading.map, &view.delta_channels, history_channels, secret);
+        let channels: BTreeSet<String> = based.chain(walked).collect();
+        found.history_channels = channels.into_iter().collect();
+        found.view = Some(view);
+    }
+    found.chain = reading.walk.into_chain();
+    Ok(found)
+}
+
+/// channel key → number of its value, 0 for none
+type Map = HashMap<i64, i32>;
+
+fn wanted_channels(
+    map: &Map,
+    delta_channels: &[String],
+    asked: &[String],
+    secret: &TenantSecret,
+) -> Vec<String> {
+    let valueless = |channel: &&String| map.get(&channel_key(secret, channel)) == Some(&0);
+    delta_channels.iter().chain(asked).filter(valueless).cloned().collect()
+}
+
+/// Rows of the statement, sorted into what they are.
+struct Reading<'a> {
+    secret: &'a TenantSecret,
+    ns: String,
+    asked: &'a [String],
+    generation: Option<String>,
+    view: Option<View>,
+    map: Map,
+    walk: Walk,
+    /// A history read leaves values and writes out.
+    without_values: bool,
+}
+
+impl<'a> Reading<'a> {
+    fn new(secret: &'a TenantSecret, ns: &str, asked: &'a [String]) -> Self {
+        Self {
+            secret,
+            ns: ns.to_owned(),
+            asked,
+            generation: None,
+            view: None,
+            map: Map::new(),
+            walk: Walk::new(ns),
+            without_values: false,
+        }
+    }
+
+    fn take(&mut self, rows: &[PgRow]) -> Result<()> {
+        let (mut values, mut writes, mut sends) = (HashMap::new(), Vec::new(), Vec::new());
+        let mut bases = Vec::new();
+        for row in rows {
+            match row.get::<i32, _>("kind") {
+                0 => self.generation = row.get("a"),
+                1 => self.take_checkpoint(row)?,
+                2 => {
+                    values.insert(row.get::<i64, _>("number"), value_of(self.secret, row)?);
+                }
+                3 => writes.push(OrderedWrite::read(self.secret, row)?),
+                4 => sends.push(OrderedWrite::read(self.secret, row)?),
+                5 => bases.push(base_of(self.secret, row)?),
+                _ => {}
+            }
+        }
+        let known = self.view.as_ref().map(|it| it.delta_channels.clone()).unwrap_or_default();
+        let channels: Vec<String> = known.into_iter().chain(self.asked.iter().cloned()).collect();
+        for row in rows {
+            self.walk.take(self.secret, &channels, row)?;
+        }
+        if let Some(view) = &mut self.view {
+            if !self.without_values {
+                view.values = values_in_order(self.secret, view, &self.map, &values)?;
+            }
+            view.writes = in_order(writes);
+            view.pending_sends = in_order(sends).into_iter().map(|write| write.value).collect();
+            bases.sort_by(|a: &Base, b: &Base| a.channel.cmp(&b.channel));
+            view.bases = bases;
+        }
+        Ok(())
+    }
+
+    fn take_checkpoint(&mut self, row: &PgRow) -> Result<()> {
+        let keys: Vec<i64> = row.get("keys");
+        let nos: Vec<i32> = row.get("nos");
+        self.map = keys.into_iter().zip(nos).collect();
+        self.view = Some(View {
+            ns: self.ns.clone(),
+            id: row.get("a"),
+            parent: row.get("b"),
+            skeleton: open_document(self.secret, row.get("body"))?,
+            metadata: open_document(self.secret, row.get("digest"))?,
+            delta_channels: row.get::<Option<Vec<String>>, _>("names").unwrap_or_default(),
+            ..View::default()
+        });
+        Ok(())
+    }
+}
+
+/// Values by channel name: the names are in the skeleton, the map has their keys.
+pub(super) fn values_in_order(
+    secret: &TenantSecret,
+    view: &View,
+    map: &Map,
+    values: &HashMap<i64, Value>,
+) -> Result<Vec<(String, Value)>> {
+    if map.values().all(|no| *no == 0) {
+        return Ok(Vec::new());
+    }
+    let mut named = Vec::new();
+    for channel in crate::storage::prepare::channels_of(&view.skeleton)? {
+        let no = map.get(&channel_key(secret, &channel)).copied().unwrap_or(0);
+        if no == 0 {
+            continue;
+        }
+        let value = values.get(&i64::from(no)).ok_or_else(|| {
+            Error::Integrity("a checkpoint names a value that is not there".into())
+        })?;
+        named.push((channel, value.clone()));
+    }
+    Ok(named)
+}
+
+pub(super) fn value_of(secret: &TenantSecret, row: &PgRow) -> Result<Value> {
+    let body: Option<&[u8]> = row.get("body");
+    let body =
+        body.ok_or_else(|| Error::Integrity("a value names a chunk that is not there".into()))?;
+    open_value(secret, row.get("tag"), row.get("size_bytes"), row.get("digest"), body)
+}
+
+pub(super) fn base_of(secret: &TenantSecret, row: &PgRow) -> Result<Base> {
+    base_document::open_base(secret, row.get("b"), row.get("body"))
+}
+
+/// A write with its place in the order (`task_path`, `task_id`, `idx`), all by bytes.
+pub(super) struct OrderedWrite {
+    place: (String, String, i64),
+    channel: String,
+    value: Value,
+}
+
+impl OrderedWrite {
+    pub(super) fn read(secret: &TenantSecret, row: &PgRow) -> Result<Self> {
+        Ok(Self {
+            place: (row.get("c"), row.get("a"), row.get("number")),
+            channel: row.get("b"),
+            value: value_of(secret, row)?,
+        })
+    }
+}
+
+pub(super) fn in_order(mut writes: Vec<OrderedWrite>) -> Vec<PendingWrite> {
+    writes.sort_by(|a, b| a.place.cmp(&b.place));
+    let pending = writes.into_iter().map(|it| PendingWrite {
+        task_id: it.place.1,
+        channel: it.channel,
+        value: it.value,
+    });
+    pending.collect()
+}
+
+/// Nodes of a walk, by depth.
+struct Walk {
+    ns: String,
+    nodes: HashMap<i32, (Node, Vec<OrderedWrite>)>,
+}
+
+impl Walk {
+    fn new(ns: &str) -> Self {
+        Self { ns: ns.to_owned(), nodes: HashMap::new() }
+    }
+
+    fn take(&mut self, secret: &TenantSecret, channels: &[String], row: &PgRow) -> Result<()> {
+        let kind: i32 = row.get("kind");
+        if kind < 6 {
+            return Ok(());
+        }
+        let (node, writes) = self.nodes.entry(row.get("depth")).or_default();
+        match kind {
+            6 => {
+                let open: Vec<i64> = row.get("keys");
+                let read = |it: &&String| open.contains(&channel_key(secret, it));
+                node.ns.clone_from(&self.ns);
+                node.id = row.get("a");
+                node.parent = row.get("b");
+                node.read_for = channels.iter().filter(read).cloned().collect();
+            }
+            7 => node.seeds.push((row.get("b"), value_of(secret, row)?)),
+            8 => writes.push(OrderedWrite::read(secret, row)?),
+            _ => node.bases.push(base_of(secret, row)?),
+        }
+        Ok(())
+    }
+
+    fn into_nodes(self) -> Vec<Node> {
+        let mut by_depth: Vec<_> = self.nodes.into_iter().collect();
+        by_depth.sort_by_key(|(depth, _)| *depth);
+        let nodes = by_depth.into_iter().map(|(_, (mut node, writes))| {
+            node.seeds.sort_by(|a, b| a.0.cmp(&b.0));
+            node.bases.sort_by(|a, b| a.channel.cmp(&b.channel));
+            let ordered = in_order(writes);
+            node.writes =
+                ordered.into_iter().map(|it| (it.channel, it.task_id, it.value)).collect();
+            node
+        });
+        nodes.collect()
+    }
+
+    fn into_chain(self) -> Chain {
+        let mut chain = Chain::default();
+        chain.add(self.into_nodes());
+        chain
+    }
+}

@@ -1,0 +1,247 @@
+//! Copying a thread: everything under new keys, in one transaction over one snapshot.
+
+use sqlx::postgres::PgConnection;
+use sqlx::{Executor, Row};
+
+use super::removal::{check, lock};
+use super::{PostgresStorage, failure};
+use crate::domain::caller::Caller;
+use crate::domain::clock::{random_hex, random_id};
+use crate::domain::storage::CopyThread;
+use crate::domain::{Conflict, Error, Result};
+
+/// Attempts when a removal or another copy came in between.
+const ATTEMPTS_MAX: u32 = 5;
+
+/// $1 tenant, $2 and $3 source, $4 and $5 new thread key and scope.
+const COPY_ROWS: &str = r"
+with c as (
+    insert into checkpoints (tenant, thread_key, ns, checkpoint_id, parent_id, channel_keys, version_keys,
+        value_nos, skeleton, metadata, size_bytes, legacy, sends_from, run_id, delta_channels, delta_keys)
+    select tenant, $4, ns, checkpoint_id, parent_id, channel_keys, version_keys, value_nos, skeleton,
+        metadata, size_bytes, legacy, sends_from, run_id, delta_channels, delta_keys
+    from checkpoints where tenant = $1 and thread_key = $2
+    returning 1
+), w as (
+    insert into writes (tenant, thread_key, ns, checkpoint_id, task_id, idx, task_path, channel, writer, seq,
+        tag, size_bytes, digest, body, value_no)
+    select tenant, $4, ns, checkpoint_id, task_id, idx, task_path, channel, writer, seq, tag, size_bytes,
+        digest, body, value_no
+    from writes where tenant = $1 and thread_key = $2
+), b as (
+    insert into delta_bases (tenant, thread_key, ns, checkpoint_id, channel, document)
+    select tenant, $4, ns, checkpoint_id, channel, document
+    from delta_bases where tenant = $1 and thread_key = $2
+), m as (
+    insert into manifests (tenant, scope_id, no, version_key, tag, size_bytes, digest, body)
+    select tenant, $5, no, version_key, tag, size_bytes, digest, body
+    from manifests where tenant = $1 and scope_id = $3
+), k as (
+    insert into chunks (tenant, scope_id, name, body)
+    select tenant, $5, name, body from chunks where tenant = $1 and scope_id = $3
+), s as (
+    insert into scopes (tenant, scope_id, epoch, next_no)
+    select tenant, $5, 0, next_no from scopes where tenant = $1 and scope_id = $3
+), h as (
+    insert into scope_holders (tenant, scope_id, kind, holder) values ($1, $5, 'thread', $4::text)
+)
+select count(*) as copied from c
+";
+
+/// $1 tenant, $2 source, $3 target, $4 and $5 new keys, $6 generation for a target that never was, $7 owner. A target that
+/// exists has no checkpoints and no writes: a lease made it, and it keeps its fence.
+const COPY_THREAD: &str = r"
+insert into threads as x (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
+    last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id)
+select o.tenant, $3, $4, $5, coalesce(d.generation, $6), coalesce(d.fence, 0), now.now, now.now, o.last_step,
+    o.checkpoint_count, o.size_bytes, $7, o.graph_id, o.assistant_id, o.user_id
+from threads o
+cross join (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now) now
+left join thread_tombstones d on d.tenant = $1 and d.thread_id = $3
+where o.tenant = $1 and o.thread_id = $2
+on conflict (tenant, thread_id) do update set thread_key = excluded.thread_key,
+    scope_id = excluded.scope_id, updated_at = excluded.updated_at, last_step = excluded.last_step,
+    checkpoint_count = excluded.checkpoint_count, size_bytes = excluded.size_bytes,
+    graph_id = excluded.graph_id, assistant_id = excluded.assistant_id, user_id = excluded.user_id
+";
+
+impl PostgresStorage {
+    pub(super) async fn copy(&self, caller: &Caller, request: &CopyThread) -> Result<u64> {
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let mut connection = self.pool.get().await?;
+            connection
+                .execute("begin isolation level repeatable read")
+                .await
+                .map_err(|error| failure::of_call(&error))?;
+            match copy_once(&mut connection, caller, request).await {
+                Ok(copied) => match connection.execute("commit").await {
+                    Ok(_) => {
+                        connection.release();
+                        return Ok(copied);
+                    }
+                    Err(_) if attempt < ATTEMPTS_MAX && request.idempotency.is_some() => {}
+                    Err(_) => return Err(Error::CommitUnknown),
+                },
+                Err(Error::Unavailable { .. }) if attempt < ATTEMPTS_MAX => {}
+                Err(error) => {
+                    connection
+                        .execute("rollback")
+                        .await
+                        .map_err(|error| failure::of_call(&error))?;
+                    connection.release();
+                    return Err(error);
+                }
+            }
+        }
+    }
+}
+
+async fn copy_once(
+    connection: &mut PgConnection,
+    caller: &Caller,
+    request: &CopyThread,
+) -> Result<u64> {
+    let tenant = caller.tenant.as_str();
+    if let Some(copied) = answered(connection, caller, request).await? {
+        return Ok(copied);
+    }
+    let source = find(connection, tenant, request.source.as_str()).await?;
+    let mut copied = 0;
+    if let Some((source_key, source_scope)) = source {
+        make_way(connection, tenant, request.target.as_str()).await?;
+        let (thread_key, scope_id) = (random_id(), random_id());
+        let row = sqlx::query(COPY_ROWS)
+            .bind(tenant)
+            .bind(source_key)
+            .bind(source_scope)
+            .bind(thread_key)
+            .bind(scope_id)
+            .fetch_one(&mut *connection)
+            .await
+            .map_err(|error| failure::of_call(&error))?;
+        copied = row.get::<i64, _>("copied").unsigned_abs();
+        sqlx::query(COPY_THREAD)
+            .bind(tenant)
+            .bind(request.source.as_str())
+            .bind(request.target.as_str())
+            .bind(thread_key)
+            .bind(scope_id)
+            .bind(random_hex())
+            .bind(&caller.subject)
+            .execute(&mut *connection)
+            .await
+            .map_err(|error| failure::of_call(&error))?;
+    }
+    remember(connection, caller, request, copied).await?;
+    Ok(copied)
+}
+
+/// Finds a thread and holds its gate against removals, not against commits.
+async fn find(
+    connection: &mut PgConnection,
+    tenant: &str,
+    thread_id: &str,
+) -> Result<Option<(i64, i64)>> {
+    let row = sqlx::query(
+        "select x.thread_key, x.scope_id from threads x
+         join scopes s on s.tenant = x.tenant and s.scope_id = x.scope_id
+         where x.tenant = $1 and x.thread_id = $2 for key share of s",
+    )
+    .bind(tenant)
+    .bind(thread_id)
+    .fetch_optional(connection)
+    .await
+    .map_err(|error| failure::of_call(&error))?;
+    Ok(row.map(|row| (row.get("thread_key"), row.get("scope_id"))))
+}
+
+/// Refuses a target that is leased or has anything in it. One that a lease made and left empty gives way:
+/// its scope goes, its fence and generation stay.
+async fn make_way(connection: &mut PgConnection, tenant: &str, thread_id: &str) -> Result<()> {
+    let Some(gate) = lock(connection, tenant, thread_id).await? else { return Ok(()) };
+    let row = sqlx::query(
+        "select exists (select from checkpoints where tenant = $1 and thread_key = $2)
+            or exists (select from writes where tenant = $1 and thread_key = $2) as occupied",
+    )
+    .bind(tenant)
+    .bind(gate.thread_key)
+    .fetch_one(&mut *connection)
+    .await
+    .map_err(|error| failure::of_call(&error))?;
+    if row.get("occupied") {
+        return Err(Error::Conflict(Conflict::ThreadExists));
+    }
+    check(&gate, None, None)?;
+    sqlx::query(
+        "with holder as (delete from scope_holders where tenant = $1 and scope_id = $2)
+         delete from scopes where tenant = $1 and scope_id = $2",
+    )
+    .bind(tenant)
+    .bind(gate.scope_id)
+    .execute(connection)
+    .await
+    .map_err(|error| failure::of_call(&error))?;
+    Ok(())
+}
+
+/// The answer of the same request, if it was answered before.
+async fn answered(
+    connection: &mut PgConnection,
+    caller: &Caller,
+    request: &CopyThread,
+) -> Result<Option<u64>> {
+    let Some((key, digest)) = &request.idempotency else {
+        return Ok(None);
+    };
+    let row = sqlx::query(
+        "select digest, answer from idempotency where tenant = $1 and caller = $2 and key = $3",
+    )
+    .bind(&caller.tenant)
+    .bind(caller.subject.clone().unwrap_or_default())
+    .bind(key)
+    .fetch_optional(connection)
+    .await
+    .map_err(|error| failure::of_call(&error))?;
+    let Some(row) = row else { return Ok(None) };
+    if row.get::<Vec<u8>, _>("digest") != digest {
+        return Err(Error::IdempotencyMismatch);
+    }
+    let answer: Vec<u8> = row.get("answer");
+    let bytes = answer
+        .try_into()
+        .map_err(|_| Error::Integrity("a stored answer has a wrong length".into()))?;
+    Ok(Some(u64::from_le_bytes(bytes)))
+}
+
+async fn remember(
+    connection: &mut PgConnection,
+    caller: &Caller,
+    request: &CopyThread,
+    copied: u64,
+) -> Result<()> {
+    let Some((key, digest)) = &request.idempotency else {
+        return Ok(());
+    };
+    sqlx::query(
+        "insert into idempotency (tenant, caller, key, digest, answer, created_at)
+         values ($1, $2, $3, $4, $5, (extract(epoch from clock_timestamp()) * 1000000)::bigint)",
+    )
+    .bind(&caller.tenant)
+    .bind(caller.subject.clone().unwrap_or_default())
+    .bind(key)
+    .bind(&digest[..])
+    .bind(&copied.to_le_bytes()[..])
+    .execute(connection)
+    .await
+    .map_err(|error| match failure::of_call(&error) {
+        // The same request at the same moment: the next attempt finds its answer.
+        Error::Internal(detail) if detail.contains("idempotency_pkey") => Error::Unavailable {
+            detail: "the same request is being answered".into(),
+            retry_after: std::time::Duration::from_millis(100),
+        },
+        other => other,
+    })?;
+    Ok(())
+}

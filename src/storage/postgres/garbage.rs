@@ -1,0 +1,127 @@
+//! What nobody can reach any more: how it becomes so, and how slices remove it. Also what expires.
+
+use sqlx::Row;
+use sqlx::postgres::PgConnection;
+
+use super::removal::Gate;
+use super::{PostgresStorage, failure};
+use crate::domain::Result;
+use crate::domain::clock::Micros;
+
+/// Rows removed by one statement of the garbage collection.
+const SLICE_ROWS: i64 = 5_000;
+const DAY: Micros = 24 * 3_600 * 1_000_000;
+
+impl PostgresStorage {
+    pub(super) async fn sweep_expired(&self, now: Micros) -> Result<()> {
+        let mut connection = self.pool.get().await?;
+        for (text, age) in [
+            ("delete from idempotency where created_at < $1 and tenant is not null", DAY),
+            ("delete from thread_tombstones where deleted_at < $1 and tenant is not null", 7 * DAY),
+        ] {
+            sqlx::query(text)
+                .bind(now - age)
+                .execute(&mut *connection)
+                .await
+                .map_err(|error| failure::of_call(&error))?;
+        }
+        // What a server that died left behind; younger entries may still be worked on.
+        let left = sqlx::query(
+            "select tenant, thread_key, scope_id from garbage where created_at < $1 limit 100",
+        )
+        .bind(now - DAY / 24)
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(|error| failure::of_call(&error))?;
+        for row in left {
+            let tenant: String = row.get("tenant");
+            remove_garbage(&mut connection, &tenant, row.get("thread_key"), row.get("scope_id"))
+                .await?;
+        }
+        connection.release();
+        Ok(())
+    }
+}
+
+/// Makes a thread unreachable: from here on it is absent, its rows are garbage.
+pub(super) async fn bury(connection: &mut PgConnection, tenant: &str, gate: &Gate) -> Result<()> {
+    sqlx::query(
+        "with clock as (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now),
+         grave as (
+            insert into thread_tombstones (tenant, thread_id, generation, fence, deleted_at)
+            select $1, $2, $5, $6, now from clock
+            on conflict (tenant, thread_id) do update set generation = excluded.generation,
+                fence = excluded.fence, deleted_at = excluded.deleted_at
+         ), trash as (
+            insert into garbage (tenant, thread_key, scope_id, created_at)
+            select $1, $3, $4, now from clock
+         ), holder as (
+            delete from scope_holders where tenant = $1 and scope_id = $4 and kind = 'thread'
+                and holder = $3::text
+         ), raised as (
+            update scopes set epoch = epoch + 1 where tenant = $1 and scope_id = $4
+         )
+         delete from threads where tenant = $1 and thread_id = $2",
+    )
+    .bind(tenant)
+    .bind(&gate.thread_id)
+    .bind(gate.thread_key)
+    .bind(gate.scope_id)
+    .bind(&gate.generation)
+    .bind(gate.fence)
+    .execute(connection)
+    .await
+    .map_err(|error| failure::of_call(&error))?;
+    Ok(())
+}
+
+/// Removes in slices what nobody can reach; can be repeated from any point.
+pub(super) async fn remove_garbage(
+    connection: &mut PgConnection,
+    tenant: &str,
+    thread_key: i64,
+    scope_id: i64,
+) -> Result<()> {
+    for text in [
+        "delete from checkpoints where ctid = any (array(select ctid from checkpoints
+            where tenant = $1 and thread_key = $2 limit $4)) and $3 is not null",
+        "delete from writes where ctid = any (array(select ctid from writes
+            where tenant = $1 and thread_key = $2 limit $4)) and $3 is not null",
+        "delete from delta_bases where ctid = any (array(select ctid from delta_bases
+            where tenant = $1 and thread_key = $2 limit $4)) and $3 is not null",
+        "delete from manifests where ctid = any (array(select ctid from manifests m
+            where tenant = $1 and scope_id = $3 and not exists (select from scope_holders h
+                where h.tenant = $1 and h.scope_id = $3) limit $4)) and $2 is not null",
+        "delete from chunks where ctid = any (array(select ctid from chunks k
+            where tenant = $1 and scope_id = $3 and not exists (select from scope_holders h
+                where h.tenant = $1 and h.scope_id = $3) limit $4)) and $2 is not null",
+    ] {
+        loop {
+            let done = sqlx::query(text)
+                .bind(tenant)
+                .bind(thread_key)
+                .bind(scope_id)
+                .bind(SLICE_ROWS)
+                .execute(&mut *connection)
+                .await
+                .map_err(|error| failure::of_call(&error))?;
+            if done.rows_affected() < SLICE_ROWS.unsigned_abs() {
+                break;
+            }
+        }
+    }
+    sqlx::query(
+        "with scope as (
+            delete from scopes s where s.tenant = $1 and s.scope_id = $3 and not exists (
+                select from scope_holders h where h.tenant = $1 and h.scope_id = $3)
+         )
+         delete from garbage where tenant = $1 and thread_key = $2",
+    )
+    .bind(tenant)
+    .bind(thread_key)
+    .bind(scope_id)
+    .execute(connection)
+    .await
+    .map_err(|error| failure::of_call(&error))?;
+    Ok(())
+}

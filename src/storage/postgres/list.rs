@@ -1,0 +1,280 @@
+//! Listing checkpoints: pages, newest first, from one snapshot of the database.
+
+use std::collections::{BTreeSet, HashMap};
+
+use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::{AssertSqlSafe, Executor, Row};
+
+use super::list_details::read_details;
+use super::{PostgresStorage, failure};
+use crate::content::keys::TenantSecret;
+use crate::domain::caller::Caller;
+use crate::domain::checkpoint::{ListCursor, ListQuery, View};
+use crate::domain::exact_json;
+use crate::domain::history::Chain;
+use crate::domain::limits::LIMITS;
+use crate::domain::storage::Page;
+use crate::domain::{Error, Result};
+use crate::storage::prepare::{channel_key, open_document};
+
+/// Rows that one request looks at when a filter rejects most of them.
+const SCAN_MAX: usize = 10_000;
+const SLICE: usize = 500;
+/// A row of the page before its values are read.
+pub(super) struct Listed {
+    pub thread_key: i64,
+    pub scope_id: i64,
+    pub sends_from: Option<String>,
+    pub map: HashMap<i64, i32>,
+    pub view: View,
+}
+
+/// The one thread of a listing.
+struct Only {
+    thread_key: i64,
+    scope_id: i64,
+}
+
+impl PostgresStorage {
+    pub(super) async fn read_page(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
+        let secret = self.secret(&caller.tenant).await?;
+        let mut connection = self.pool.get().await?;
+        connection
+            .execute("begin isolation level repeatable read, read only")
+            .await
+            .map_err(|error| failure::of_call(&error))?;
+        let page = self.read_in_snapshot(&mut connection, &secret, caller, query).await?;
+        connection.execute("commit").await.map_err(|error| failure::of_call(&error))?;
+        connection.release();
+        Ok(page)
+    }
+
+    async fn read_in_snapshot(
+        &self,
+        connection: &mut PgConnection,
+        secret: &TenantSecret,
+        caller: &Caller,
+        query: &ListQuery,
+    ) -> Result<Page> {
+        let only = match &query.thread_id {
+            None => None,
+            Some(id) => match find_thread(connection, &caller.tenant, id.as_str()).await? {
+                Some(only) => Some(only),
+                None => return Ok(Page::default()),
+            },
+        };
+        let (mut listed, mut next) =
+            self.scan(connection, secret, caller, query, only.as_ref()).await?;
+        let mut page = Page::default();
+        if query.values {
+            let size_max = usize::try_from(LIMITS.list_bytes_max).unwrap_or(usize::MAX);
+            let kept =
+                read_details(connection, secret, &caller.tenant, &mut listed, size_max).await?;
+            if kept < listed.len() {
+                listed.truncate(kept);
+                next = listed.last().map(|row| cursor_of(&row.view));
+            }
+            if let (Some(asked), Some(thread)) = (&query.history_channels, &query.thread_id) {
+                let place = (caller.tenant.as_str(), thread.as_str());
+                let channels = self
+                    .read_chain(connection, secret, place, &listed, asked, &mut page.chain)
+                    .await?;
+                page.history_channels = channels.into_iter().collect();
+            }
+        }
+        page.views = listed.into_iter().map(|row| row.view).collect();
+        page.next = next;
+        Ok(page)
+    }
+
+    /// Rows that match, and where the next page begins.
+    async fn scan(
+        &self,
+        connection: &mut PgConnection,
+        secret: &TenantSecret,
+        caller: &Caller,
+        query: &ListQuery,
+        only: Option<&Only>,
+    ) -> Result<(Vec<Listed>, Option<ListCursor>)> {
+        let mut listed: Vec<Listed> = Vec::new();
+        let mut after = query.after.clone();
+        let mut scanned = 0;
+        while listed.len() < query.limit {
+            let wanted = if query.filter.is_some() { SLICE } else { query.limit - listed.len() };
+            let rows =
+                read_slice(connection, &caller.tenant, query, only, after.as_ref(), wanted).await?;
+            let last_slice = rows.len() < wanted;
+            scanned += rows.len();
+            for row in &rows {
+                let entry = read_row(secret, query, only, row)?;
+                after = Some(cursor_of(&entry.view));
+                if matches(query, &entry.view)? {
+                    listed.push(entry);
+                    if listed.len() == query.limit {
+                        return Ok((listed, after));
+                    }
+                }
+            }
+            if last_slice {
+                return Ok((listed, None));
+            }
+            if scanned >= SCAN_MAX {
+                return Ok((listed, after));
+            }
+        }
+        Ok((listed, after))
+    }
+
+    /// The nodes that the histories of all rows need, each once. One round trip per gap: one, and one more per
+    /// snapshot that the page crosses.
+    async fn read_chain(
+        &self,
+        connection: &mut PgConnection,
+        secret: &TenantSecret,
+        place: (&str, &str),
+        listed: &[Listed],
+        asked: &[String],
+        chain: &mut Chain,
+    ) -> Result<BTreeSet<String>> {
+        let mut absent = BTreeSet::new();
+        let mut all = BTreeSet::new();
+        for row in listed {
+            // Channels that were asked for count without a version too: the caller answers from this chain.
+            let valueless =
+                |it: &&String| row.map.get(&channel_key(secret, it)).is_none_or(|no| *no == 0);
+            let channels: BTreeSet<String> =
+                row.view.delta_channels.iter().chain(asked).filter(valueless).cloned().collect();
+            all.extend(channels.iter().cloned());
+            let based = |it: &String| row.view.bases.iter().any(|base| base.channel == *it);
+            let open: Vec<String> = channels.into_iter().filter(|it| !based(it)).collect();
+            let start = row.view.parent.as_deref();
+            while let Some(gap) = chain.gap(&row.view.ns, start, &open, &absent) {
+                let nodes = self.read_walk(connection, secret, place, &gap).await?;
+                if nodes.is_empty() {
+                    absent.insert((gap.ns, gap.start));
+                } else {
+                    chain.add(nodes);
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+async fn find_thread(
+    connection: &mut PgConnection,
+    tenant: &str,
+    thread_id: &str,
+) -> Result<Option<Only>> {
+    let row = sqlx::query(
+        "select thread_key, scope_id from threads where tenant = $1 and thread_id = $2",
+    )
+    .bind(tenant)
+    .bind(thread_id)
+    .fetch_optional(connection)
+    .await
+    .map_err(|error| failure::of_call(&error))?;
+    Ok(row.map(|row| Only { thread_key: row.get("thread_key"), scope_id: row.get("scope_id") }))
+}
+
+/// One slice of rows. Only fixed fragments enter the text; every value is bound.
+async fn read_slice(
+    connection: &mut PgConnection,
+    tenant: &str,
+    query: &ListQuery,
+    only: Option<&Only>,
+    after: Option<&ListCursor>,
+    wanted: usize,
+) -> Result<Vec<PgRow>> {
+    let columns = "c.ns, c.checkpoint_id, c.parent_id, c.channel_keys, c.value_nos, c.skeleton, \
+         c.metadata, c.legacy, coalesce(c.sends_from, c.parent_id) as sends_from, c.delta_channels";
+    let mut text = match only {
+        Some(_) => {
+            format!("select {columns} from checkpoints c where c.tenant = $1 and c.thread_key = $2")
+        }
+        None => format!(
+            "select {columns}, t.thread_key, t.scope_id, t.thread_id from threads t \
+             join checkpoints c on c.tenant = t.tenant and c.thread_key = t.thread_key \
+             where t.tenant = $1 and $2::bigint is null"
+        ),
+    };
+    if query.ns.is_some() {
+        text += " and c.ns = $3";
+    }
+    if query.id.is_some() {
+        text += " and c.checkpoint_id = $4";
+    }
+    if query.before.is_some() {
+        text += " and c.checkpoint_id < $5";
+    }
+    if after.is_some() {
+        text += " and c.checkpoint_id <= $6 and (c.checkpoint_id < $6 or ";
+        text += match only {
+            Some(_) => "c.ns > $8)",
+            None => "(t.thread_id, c.ns) > ($7, $8))",
+        };
+    }
+    // Within one namespace the primary key gives the order without a sort.
+    text += match (only, &query.ns) {
+        (Some(_), Some(_)) => " order by c.checkpoint_id desc limit $9",
+        (Some(_), None) => " order by c.checkpoint_id desc, c.ns limit $9",
+        (None, _) => " order by c.checkpoint_id desc, t.thread_id, c.ns limit $9",
+    };
+    sqlx::query(AssertSqlSafe(text))
+        .bind(tenant)
+        .bind(only.map(|it| it.thread_key))
+        .bind(query.ns.as_ref().map(|it| it.as_str().to_owned()))
+        .bind(query.id.as_ref().map(|it| it.as_str().to_owned()))
+        .bind(query.before.as_ref().map(|it| it.as_str().to_owned()))
+        .bind(after.map(|it| it.id.clone()))
+        .bind(after.map(|it| it.thread_id.clone()))
+        .bind(after.map(|it| it.ns.clone()))
+        .bind(i64::try_from(wanted).unwrap_or(i64::MAX))
+        .fetch_all(connection)
+        .await
+        .map_err(|error| failure::of_call(&error))
+}
+
+fn read_row(
+    secret: &TenantSecret,
+    query: &ListQuery,
+    only: Option<&Only>,
+    row: &PgRow,
+) -> Result<Listed> {
+    let keys: Vec<i64> = row.get("channel_keys");
+    let nos: Vec<i32> = row.get("value_nos");
+    let legacy: bool = row.get("legacy");
+    let thread_id = match &query.thread_id {
+        Some(id) => id.to_string(),
+        None => row.get("thread_id"),
+    };
+    Ok(Listed {
+        thread_key: only.map_or_else(|| row.get("thread_key"), |it| it.thread_key),
+        scope_id: only.map_or_else(|| row.get("scope_id"), |it| it.scope_id),
+        sends_from: row.get::<Option<String>, _>("sends_from").filter(|_| legacy),
+        map: keys.into_iter().zip(nos).collect(),
+        view: View {
+            thread_id,
+            ns: row.get("ns"),
+            id: row.get("checkpoint_id"),
+            parent: row.get("parent_id"),
+            skeleton: open_document(secret, row.get("skeleton"))?,
+            metadata: open_document(secret, row.get("metadata"))?,
+            delta_channels: row.get::<Option<Vec<String>>, _>("delta_channels").unwrap_or_default(),
+            ..View::default()
+        },
+    })
+}
+
+fn matches(query: &ListQuery, view: &View) -> Result<bool> {
+    let Some(filter) = &query.filter else {
+        return Ok(true);
+    };
+    let metadata = exact_json::parse("metadata", &view.metadata)
+        .map_err(|_| Error::Integrity("stored metadata cannot be read".into()))?;
+    Ok(exact_json::contains(&metadata, filter))
+}
+
+fn cursor_of(view: &View) -> ListCursor {
+    ListCursor { id: view.id.clone(), thread_id: view.thread_id.clone(), ns: view.ns.clone() }
+}

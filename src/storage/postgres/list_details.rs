@@ -1,0 +1,150 @@
+//! Values, writes, pending sends and bases of the rows of a page.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use sqlx::Row;
+use sqlx::postgres::{PgConnection, PgRow};
+
+use super::checkpoints::{OrderedWrite, base_of, in_order, value_of, values_in_order};
+use super::failure;
+use super::list::Listed;
+use crate::content::keys::TenantSecret;
+use crate::domain::Result;
+use crate::domain::checkpoint::{Value, View};
+
+/// Views whose values are read together, so that a page of large values stays bounded.
+const DETAIL_ROWS: usize = 20;
+
+/// $1 tenant, $2 rows of the page: thread keys, $3 scopes, $4 namespaces, $5 ids, $6 where their sends are or null,
+/// $7 and $8 scopes and numbers of their values, each once.
+const DETAILS: &str = r"
+with p as materialized (
+    select * from unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[])
+    with ordinality as p (thread_key, scope_id, ns, id, sends_from, ord)
+)
+select 2 as kind, m.scope_id as ord, m.no::bigint as number, null::text as a, null::text as b, null::text as c,
+    m.tag, m.size_bytes, m.digest, coalesce(m.body, k.body) as body
+from unnest($7::bigint[], $8::integer[]) v (scope_id, no)
+cross join lateral (select * from manifests m
+    where m.tenant = $1 and m.scope_id = v.scope_id and m.no = v.no limit 1) m
+left join lateral (select k.body from chunks k where m.body is null and k.tenant = $1
+    and k.scope_id = m.scope_id and k.name = m.digest limit 1) k on true
+union all
+select 3, p.ord, w.idx, w.task_id, w.channel, w.task_path, w.tag, w.size_bytes, w.digest,
+    coalesce(w.body, k.body)
+from p cross join lateral (select * from writes w where w.tenant = $1
+    and w.thread_key = p.thread_key and w.ns = p.ns and w.checkpoint_id = p.id offset 0) w
+left join lateral (select k.body from chunks k where w.body is null and k.tenant = $1
+    and k.scope_id = p.scope_id and k.name = w.digest limit 1) k on true
+union all
+select 4, p.ord, w.idx, w.task_id, w.channel, w.task_path, w.tag, w.size_bytes, w.digest,
+    coalesce(w.body, k.body)
+from p cross join lateral (select * from writes w where w.tenant = $1
+    and w.thread_key = p.thread_key and w.ns = p.ns and w.checkpoint_id = p.sends_from
+    and w.channel = '__pregel_tasks' offset 0) w
+left join lateral (select k.body from chunks k where w.body is null and k.tenant = $1
+    and k.scope_id = p.scope_id and k.name = w.digest limit 1) k on true
+union all
+select 5, p.ord, 0, null, b.channel, null, null, null, null, b.document
+from p cross join lateral (select * from delta_bases b where b.tenant = $1
+    and b.thread_key = p.thread_key and b.ns = p.ns and b.checkpoint_id = p.id offset 0) b
+";
+
+/// Fills in values, writes, sends and bases until the page is full. Answers how many rows are complete.
+pub(super) async fn read_details(
+    connection: &mut PgConnection,
+    secret: &TenantSecret,
+    tenant: &str,
+    listed: &mut [Listed],
+    size_max: usize,
+) -> Result<usize> {
+    let mut size = 0;
+    let mut done = 0;
+    for group in listed.chunks_mut(DETAIL_ROWS) {
+        let rows = fetch_details(connection, tenant, group).await?;
+        let mut details = Details::read(secret, &rows)?;
+        for (at, row) in group.iter_mut().enumerate() {
+            details.fill(secret, at, row)?;
+            size += size_of(&row.view);
+            if size > size_max && done > 0 {
+                return Ok(done);
+            }
+            done += 1;
+        }
+    }
+    Ok(done)
+}
+
+async fn fetch_details(
+    connection: &mut PgConnection,
+    tenant: &str,
+    group: &[Listed],
+) -> Result<Vec<PgRow>> {
+    let values: BTreeSet<(i64, i32)> = group
+        .iter()
+        .flat_map(|row| row.map.values().map(|no| (row.scope_id, *no)))
+        .filter(|(_, no)| *no != 0)
+        .collect();
+    let (scopes, nos): (Vec<i64>, Vec<i32>) = values.into_iter().unzip();
+    sqlx::query(DETAILS)
+        .bind(tenant)
+        .bind(group.iter().map(|it| it.thread_key).collect::<Vec<_>>())
+        .bind(group.iter().map(|it| it.scope_id).collect::<Vec<_>>())
+        .bind(group.iter().map(|it| it.view.ns.clone()).collect::<Vec<_>>())
+        .bind(group.iter().map(|it| it.view.id.clone()).collect::<Vec<_>>())
+        .bind(group.iter().map(|it| it.sends_from.clone()).collect::<Vec<_>>())
+        .bind(scopes)
+        .bind(nos)
+        .fetch_all(connection)
+        .await
+        .map_err(|error| failure::of_call(&error))
+}
+
+#[derive(Default)]
+struct Details {
+    /// (scope, number) → value
+    values: HashMap<(i64, i64), Value>,
+    writes: BTreeMap<i64, Vec<OrderedWrite>>,
+    sends: BTreeMap<i64, Vec<OrderedWrite>>,
+    bases: BTreeMap<i64, Vec<crate::domain::history::Base>>,
+}
+
+impl Details {
+    fn read(secret: &TenantSecret, rows: &[PgRow]) -> Result<Self> {
+        let mut details = Self::default();
+        for row in rows {
+            let ord: i64 = row.get("ord");
+            match row.get::<i32, _>("kind") {
+                2 => {
+                    details.values.insert((ord, row.get("number")), value_of(secret, row)?);
+                }
+                3 => details.writes.entry(ord).or_default().push(OrderedWrite::read(secret, row)?),
+                4 => details.sends.entry(ord).or_default().push(OrderedWrite::read(secret, row)?),
+                _ => details.bases.entry(ord).or_default().push(base_of(secret, row)?),
+            }
+        }
+        Ok(details)
+    }
+
+    fn fill(&mut self, secret: &TenantSecret, at: usize, row: &mut Listed) -> Result<()> {
+        let ord = i64::try_from(at).unwrap_or(0) + 1;
+        let own = row.map.values().filter_map(|no| {
+            let no = i64::from(*no);
+            self.values.get(&(row.scope_id, no)).map(|value| (no, value.clone()))
+        });
+        let own: HashMap<i64, Value> = own.collect();
+        row.view.values = values_in_order(secret, &row.view, &row.map, &own)?;
+        row.view.writes = in_order(self.writes.remove(&ord).unwrap_or_default());
+        let sends = in_order(self.sends.remove(&ord).unwrap_or_default());
+        row.view.pending_sends = sends.into_iter().map(|write| write.value).collect();
+        row.view.bases = self.bases.remove(&ord).unwrap_or_default();
+        row.view.bases.sort_by(|a, b| a.channel.cmp(&b.channel));
+        Ok(())
+    }
+}
+
+fn size_of(view: &View) -> usize {
+    let values = view.values.iter().map(|(_, value)| value.data.len());
+    let writes = view.writes.iter().map(|write| write.value.data.len());
+    view.skeleton.len() + view.metadata.len() + values.chain(writes).sum::<usize>()
+}

@@ -1,0 +1,315 @@
+//! PostgreSQL 14 and later: production. Arrays and UNNEST, one statement per operation, nothing that needs an
+//! extension.
+
+mod batch;
+mod batch_sql;
+mod checkpoints;
+mod copy;
+mod failure;
+mod garbage;
+mod keys;
+mod leases;
+mod list;
+mod list_details;
+mod migrate;
+mod pool;
+mod prune;
+mod read_sql;
+mod removal;
+mod threads;
+
+use std::collections::{HashMap, HashSet};
+use std::str::FromStr;
+use std::sync::{Mutex, RwLock};
+
+use async_trait::async_trait;
+use sqlx::Row;
+use sqlx::postgres::PgConnectOptions;
+
+use crate::content::keys::TenantSecret;
+use crate::domain::caller::Caller;
+use crate::domain::checkpoint::{Commit, ListQuery, PruneStrategy, Target};
+use crate::domain::clock::Micros;
+use crate::domain::names::ThreadId;
+use crate::domain::planner::Batch;
+use crate::domain::prepared::Prepared;
+use crate::domain::storage::{
+    BatchError, CheckpointStorage, CopyThread, DeleteThread, Engine, Found, Outcome, Page,
+    TargetHistory,
+};
+use crate::domain::{Error, Result};
+use crate::storage::StorageConfig;
+use crate::storage::prepare::prepare;
+
+/// Threads whose existence this process remembers, so that a commit does not look for a new one.
+const KNOWN_THREADS_MAX: usize = 100_000;
+
+pub struct PostgresStorage {
+    pool: pool::Pool,
+    statements: batch_sql::Statements,
+    reads: read_sql::ReadStatements,
+    secrets: RwLock<HashMap<String, TenantSecret>>,
+    known: KnownThreads,
+    /// Threads that were seen with delta channels.
+    delta_threads: KnownThreads,
+}
+
+impl PostgresStorage {
+    /// Connects, refuses a database that cannot keep the promises, and migrates.
+    ///
+    /// # Errors
+    /// `Unavailable` without a connection; `Invalid` with advice for a database that is not fit.
+    pub async fn open(config: &StorageConfig) -> Result<Self> {
+        let options = PgConnectOptions::from_str(&config.url)
+            .map_err(|error| Error::invalid("database_url", error.to_string()))?
+            .application_name("threadkeep")
+            .options([
+                ("synchronous_commit", "on"),
+                // One plan per statement and connection: planning anew costs more than any better plan saves.
+                ("plan_cache_mode", "force_generic_plan"),
+                ("jit", "off"),
+                // Every join of a request finds rows by key. Plans are made before there are statistics, so the
+                // other ways are closed; removals open them again.
+                ("enable_seqscan", "off"),
+                ("enable_hashjoin", "off"),
+                ("enable_mergejoin", "off"),
+                ("timezone", "UTC"),
+                ("default_transaction_isolation", "read committed"),
+                ("idle_in_transaction_session_timeout", "60000"),
+            ]);
+        let storage = Self {
+            pool: pool::Pool::new(options, config.connections.max(2))?,
+            statements: batch_sql::Statements::default(),
+            reads: read_sql::ReadStatements::assemble(),
+            secrets: RwLock::new(HashMap::new()),
+            known: KnownThreads::default(),
+            delta_threads: KnownThreads::default(),
+        };
+        storage.check_fit(config.allow_unsafe).await?;
+        migrate::run(&storage.pool, config.migrate).await?;
+        Ok(storage)
+    }
+
+    /// The tenant's secret; one round trip the first time this process meets the tenant.
+    async fn secret(&self, tenant: &str) -> Result<TenantSecret> {
+        let known = self.secrets.read().map_err(|_| poisoned())?.get(tenant).cloned();
+        if let Some(secret) = known {
+            return Ok(secret);
+        }
+        let stored = self.read_or_make_secret(tenant).await?;
+        let bytes: [u8; 32] = stored
+            .try_into()
+            .map_err(|_| Error::Integrity("the tenant's secret has a wrong length".into()))?;
+        let secret = TenantSecret::new(bytes);
+        self.secrets.write().map_err(|_| poisoned())?.insert(tenant.to_owned(), secret.clone());
+        Ok(secret)
+    }
+
+    /// Two that meet at a new tenant: the one whose insert came second reads what the first one made.
+    async fn read_or_make_secret(&self, tenant: &str) -> Result<Vec<u8>> {
+        let mut connection = self.pool.get().await?;
+        let fresh: [u8; 32] = rand::random();
+        for _ in 0..2 {
+            let row = sqlx::query(
+                "with made as (
+                    insert into tenants (tenant, secret, created_at)
+                    select $1, $2, (extract(epoch from clock_timestamp()) * 1000000)::bigint
+                    where not exists (select from tenants where tenant = $1)
+                    on conflict do nothing returning secret
+                 )
+                 select secret from made union all select secret from tenants where tenant = $1
+                 limit 1",
+            )
+            .bind(tenant)
+            .bind(&fresh[..])
+            .fetch_optional(&mut *connection)
+            .await
+            .map_err(|error| failure::of_call(&error))?;
+            if let Some(row) = row {
+                connection.release();
+                return Ok(row.get("secret"));
+            }
+        }
+        connection.release();
+        Err(Error::Internal("a tenant can be neither read nor made".into()))
+    }
+
+    /// After one connection broke, the idle ones are most likely dead too.
+    fn noting_loss<T>(&self, result: Result<T>) -> Result<T> {
+        if matches!(result, Err(Error::Unavailable { .. })) {
+            self.pool.clear();
+        }
+        result
+    }
+
+    /// Refuses, with advice, a database that would lose acknowledged writes or mix up sessions.
+    async fn check_fit(&self, allow_unsafe: bool) -> Result<()> {
+        let mut connection = self.pool.get().await?;
+        let row = sqlx::query(
+            "select current_setting('fsync') as fsync, pg_is_in_recovery() as standby,
+                current_setting('server_version_num')::integer as version,
+                current_setting('synchronous_commit') as synchronous_commit,
+                current_setting('plan_cache_mode') as plan_cache_mode",
+        )
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(|error| failure::of_call(&error))?;
+        connection.release();
+        let refuse = |advice: &str| Err(Error::invalid("database_url", advice));
+        if row.get::<i32, _>("version") < 140_000 {
+            return refuse("PostgreSQL 14 or later is needed");
+        }
+        if row.get("standby") {
+            return refuse("the database is a read-only standby; use the address of the primary");
+        }
+        if row.get::<String, _>("fsync") == "off" && !allow_unsafe {
+            return refuse(
+                "the database runs with fsync = off and would lose acknowledged writes; turn it on, \
+                 or pass --allow-unsafe for tests",
+            );
+        }
+        // A pooler in transaction mode drops settings of the session, and prepared statements with them.
+        if row.get::<String, _>("plan_cache_mode") != "force_generic_plan"
+            || row.get::<String, _>("synchronous_commit") != "on"
+        {
+            return refuse(
+                "settings of the session do not reach the database: a pooler in transaction mode stands \
+                 between; connect to the database itself or use session mode",
+            );
+        }
+        Ok(())
+    }
+}
+
+/// A read that met a broken connection is repeated once on a new one: after the database was restarted every idle
+/// connection is dead. Removals leave the repetition to the caller.
+#[async_trait]
+impl CheckpointStorage for PostgresStorage {
+    async fn prepare(&self, caller: &Caller, commit: Commit, deadline: Micros) -> Result<Prepared> {
+        let secret = self.secret(&caller.tenant).await?;
+        prepare(&secret, caller, commit, deadline)
+    }
+
+    async fn write_batch(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {
+        self.write_rows(batch).await
+    }
+
+    async fn get_checkpoint(
+        &self,
+        caller: &Caller,
+        target: &Target,
+        history_channels: &[String],
+    ) -> Result<Found> {
+        match self.read_checkpoint(caller, target, history_channels).await {
+            Err(Error::Unavailable { .. }) => {
+                self.pool.clear();
+                self.read_checkpoint(caller, target, history_channels).await
+            }
+            result => result,
+        }
+    }
+
+    async fn list_checkpoints(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
+        match self.read_page(caller, query).await {
+            Err(Error::Unavailable { .. }) => {
+                self.pool.clear();
+                self.read_page(caller, query).await
+            }
+            result => result,
+        }
+    }
+
+    async fn get_history(
+        &self,
+        caller: &Caller,
+        target: &Target,
+        channels: &[String],
+    ) -> Result<Option<TargetHistory>> {
+        match self.read_history(caller, target, channels).await {
+            Err(Error::Unavailable { .. }) => {
+                self.pool.clear();
+                self.read_history(caller, target, channels).await
+            }
+            result => result,
+        }
+    }
+
+    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<()> {
+        self.noting_loss(self.remove_thread(caller, request).await)
+    }
+
+    async fn delete_for_runs(&self, caller: &Caller, run_ids: &[String]) -> Result<()> {
+        self.noting_loss(self.remove_runs(caller, run_ids).await)
+    }
+
+    async fn prune_threads(
+        &self,
+        caller: &Caller,
+        thread_ids: &[ThreadId],
+        strategy: PruneStrategy,
+    ) -> Result<()> {
+        self.noting_loss(self.prune(caller, thread_ids, strategy).await)
+    }
+
+    async fn copy_thread(&self, caller: &Caller, request: &CopyThread) -> Result<u64> {
+        self.noting_loss(self.copy(caller, request).await)
+    }
+}
+
+#[async_trait]
+impl Engine for PostgresStorage {
+    fn name(&self) -> &'static str {
+        "postgres"
+    }
+
+    fn lanes(&self) -> usize {
+        2
+    }
+
+    async fn check_ready(&self) -> Result<()> {
+        let mut connection = self.pool.get().await?;
+        let answer = sqlx::query("select 1").execute(&mut *connection).await;
+        self.noting_loss(answer.map_err(|error| failure::of_call(&error)))?;
+        connection.release();
+        Ok(())
+    }
+
+    async fn sweep(&self, now: Micros) -> Result<()> {
+        self.sweep_expired(now).await
+    }
+
+    async fn close(&self) {
+        self.pool.close();
+    }
+}
+
+fn poisoned() -> Error {
+    Error::Internal("a lock was poisoned by a panic".into())
+}
+
+/// A hint only: a wrong one costs one more statement.
+#[derive(Default)]
+struct KnownThreads {
+    set: Mutex<HashSet<(String, String)>>,
+}
+
+impl KnownThreads {
+    fn contains(&self, tenant: &str, thread_id: &str) -> bool {
+        self.set.lock().is_ok_and(|set| set.contains(&(tenant.to_owned(), thread_id.to_owned())))
+    }
+
+    fn insert(&self, tenant: &str, thread_id: &str) {
+        if let Ok(mut set) = self.set.lock() {
+            if set.len() >= KNOWN_THREADS_MAX {
+                set.clear();
+            }
+            set.insert((tenant.to_owned(), thread_id.to_owned()));
+        }
+    }
+
+    fn remove(&self, tenant: &str, thread_id: &str) {
+        if let Ok(mut set) = self.set.lock() {
+            set.remove(&(tenant.to_owned(), thread_id.to_owned()));
+        }
+    }
+}

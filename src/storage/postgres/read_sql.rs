@@ -1,0 +1,171 @@
+//! The text of the statements that read a checkpoint, its values and writes, and the walk of delta histories.
+//!
+//! Look-ups stand in lateral subqueries with a limit or an offset, so that each is planned by itself and finds its rows by
+//! the whole primary key, whatever the statistics say.
+
+/// $1 tenant, $2 thread, $3 ns, $4 checkpoint id or null, $5 and $6 names and keys of the channels asked for,
+/// $7 history only: the channels asked for count even without a version.
+const TARGET: &str = r"
+with recursive th as materialized (
+    select thread_key, scope_id, generation, checkpoint_count
+    from threads where tenant = $1 and thread_id = $2
+), cp as materialized (
+    select c.checkpoint_id, c.parent_id, c.channel_keys, c.value_nos, c.skeleton, c.metadata, c.legacy,
+        coalesce(c.sends_from, c.parent_id) as sends_from, c.delta_channels, c.delta_keys
+    from th cross join lateral (
+        select * from checkpoints c where c.tenant = $1 and c.thread_key = th.thread_key and c.ns = $3
+            and c.checkpoint_id = case when $4::text is null then (
+                select k.checkpoint_id from checkpoints k
+                where k.tenant = $1 and k.thread_key = th.thread_key and k.ns = $3
+                order by k.checkpoint_id desc limit 1) else $4 end
+        limit 1) c
+), own_bases as materialized (
+    select b.channel, b.document from th cross join cp cross join lateral (
+        select b.channel, b.document from delta_bases b
+        where cp.parent_id is null and b.tenant = $1 and b.thread_key = th.thread_key and b.ns = $3
+            and b.checkpoint_id = cp.checkpoint_id offset 0) b
+)
+";
+
+/// Which histories are asked for: delta channels of the checkpoint, and channels of the request.
+const WANTED: &str = r"
+, wanted as materialized (
+    select q.name, q.key from cp cross join lateral (
+        select d.name, d.key from unnest(cp.delta_channels, cp.delta_keys) d (name, key) where not $7
+        union
+        select a.name, a.key from unnest($5::text[], $6::bigint[]) a (name, key)
+    ) q
+    where ($7 or cp.value_nos[array_position(cp.channel_keys, q.key)] = 0)
+      and not exists (select from own_bases o where o.channel = q.name)
+)
+";
+
+/// $1 tenant, $2 thread, $3 ns, $4 where the walk starts, $5 and $6 names and keys of the channels.
+const START: &str = r"
+with recursive th as materialized (
+    select thread_key, scope_id, generation, checkpoint_count
+    from threads where tenant = $1 and thread_id = $2
+), cp as materialized (
+    select $4::text as parent_id from th
+), wanted as materialized (
+    select a.name, a.key from unnest($5::text[], $6::bigint[]) a (name, key)
+)
+";
+
+/// Per channel the walk stops at the nearest ancestor with a value. The depth is bounded by the number of
+/// checkpoints, since a client may have put a parent chain that is a circle.
+const WALK: &str = r"
+, start as materialized (
+    select array_agg(key) as keys from wanted
+), walk as (
+    select 1 as depth, c.checkpoint_id, c.parent_id, c.channel_keys, c.value_nos, start.keys as open
+    from start cross join th cross join cp cross join lateral (
+        select * from checkpoints c where c.tenant = $1 and c.thread_key = th.thread_key and c.ns = $3
+            and c.checkpoint_id = cp.parent_id limit 1) c
+    where start.keys is not null
+    union all
+    select w.depth + 1, c.checkpoint_id, c.parent_id, c.channel_keys, c.value_nos, rest.open
+    from walk w cross join th
+    cross join lateral (
+        select array(select k from unnest(w.open) k
+            where coalesce(w.value_nos[array_position(w.channel_keys, k)], 0) = 0) as open
+    ) rest
+    cross join lateral (
+        select * from checkpoints c where c.tenant = $1 and c.thread_key = th.thread_key and c.ns = $3
+            and c.checkpoint_id = w.parent_id limit 1) c
+    where cardinality(rest.open) > 0 and w.depth < th.checkpoint_count
+)
+";
+
+/// kind 0: the thread, 1: the checkpoint, 2: its values, 3: its writes, 4: its parent's pending sends, 5: its bases.
+const OF_TARGET: &str = r"
+select 0 as kind, 0 as depth, 0::bigint as number, th.generation as a, null::text as b, null::text as c,
+    null::text as tag, null::integer as size_bytes, null::bytea as digest, null::bytea as body,
+    null::bigint[] as keys, null::integer[] as nos, null::text[] as names
+from th
+union all
+select 1, 0, case when cp.legacy then 1 else 0 end, cp.checkpoint_id, cp.parent_id, null, null, null,
+    cp.metadata, cp.skeleton, cp.channel_keys, cp.value_nos, cp.delta_channels
+from cp
+union all
+select 2, 0, m.no, null, null, null, m.tag, m.size_bytes, m.digest, coalesce(m.body, k.body), null, null,
+    null
+from th cross join cp cross join lateral (select distinct no from unnest(cp.value_nos) no) v
+cross join lateral (select * from manifests m
+    where m.tenant = $1 and m.scope_id = th.scope_id and m.no = v.no limit 1) m
+left join lateral (select k.body from chunks k where m.body is null and k.tenant = $1
+    and k.scope_id = th.scope_id and k.name = m.digest limit 1) k on true
+where not $7
+union all
+select 3, 0, w.idx, w.task_id, w.channel, w.task_path, w.tag, w.size_bytes, w.digest,
+    coalesce(w.body, k.body), null, null, null
+from th cross join cp cross join lateral (select * from writes w
+    where w.tenant = $1 and w.thread_key = th.thread_key and w.ns = $3
+        and w.checkpoint_id = cp.checkpoint_id offset 0) w
+left join lateral (select k.body from chunks k where w.body is null and k.tenant = $1
+    and k.scope_id = th.scope_id and k.name = w.digest limit 1) k on true
+where not $7
+union all
+select 4, 0, w.idx, w.task_id, w.channel, w.task_path, w.tag, w.size_bytes, w.digest,
+    coalesce(w.body, k.body), null, null, null
+from th cross join cp cross join lateral (select * from writes w
+    where cp.legacy and w.tenant = $1 and w.thread_key = th.thread_key and w.ns = $3
+        and w.checkpoint_id = cp.sends_from and w.channel = '__pregel_tasks' offset 0) w
+left join lateral (select k.body from chunks k where w.body is null and k.tenant = $1
+    and k.scope_id = th.scope_id and k.name = w.digest limit 1) k on true
+where not $7
+union all
+select 5, 0, 0, null, o.channel, null, null, null, null, o.document, null, null, null from own_bases o
+";
+
+/// kind 6: nodes of the walk, 7: their seeds, 8: their writes, 9: bases where the chain ends.
+const OF_WALK: &str = r"
+select 6 as kind, w.depth, 0::bigint as number, w.checkpoint_id as a, w.parent_id as b, null::text as c,
+    null::text as tag, null::integer as size_bytes, null::bytea as digest, null::bytea as body,
+    w.open as keys, null::integer[] as nos, null::text[] as names
+from walk w
+union all
+select 7, w.depth, 0, null, q.name, null, m.tag, m.size_bytes, m.digest, coalesce(m.body, k.body), null, null,
+    null
+from walk w cross join th join wanted q on q.key = any (w.open)
+cross join lateral (select * from manifests m where m.tenant = $1 and m.scope_id = th.scope_id
+    and m.no = w.value_nos[array_position(w.channel_keys, q.key)] limit 1) m
+left join lateral (select k.body from chunks k where m.body is null and k.tenant = $1
+    and k.scope_id = th.scope_id and k.name = m.digest limit 1) k on true
+union all
+select 8, w.depth, r.idx, r.task_id, r.channel, r.task_path, r.tag, r.size_bytes, r.digest,
+    coalesce(r.body, k.body), null, null, null
+from walk w cross join th cross join lateral (select * from writes r
+    where r.tenant = $1 and r.thread_key = th.thread_key and r.ns = $3
+        and r.checkpoint_id = w.checkpoint_id offset 0) r
+join wanted q on q.name = r.channel and q.key = any (w.open)
+left join lateral (select k.body from chunks k where r.body is null and k.tenant = $1
+    and k.scope_id = th.scope_id and k.name = r.digest limit 1) k on true
+union all
+select 9, w.depth, 0, null, b.channel, null, null, null, null, b.document, null, null, null
+from walk w cross join th cross join lateral (select * from delta_bases b
+    where w.parent_id is null and b.tenant = $1 and b.thread_key = th.thread_key and b.ns = $3
+        and b.checkpoint_id = w.checkpoint_id offset 0) b
+join wanted q on q.name = b.channel and q.key = any (w.open)
+";
+
+/// The statements of this file, put together once per process.
+pub struct ReadStatements {
+    /// A checkpoint with everything that belongs to it, and its histories.
+    pub target: &'static str,
+    /// The same without histories: half the plan to start, for threads without delta channels.
+    pub plain: &'static str,
+    /// Histories from a given ancestor on.
+    pub walk: &'static str,
+}
+
+impl ReadStatements {
+    pub fn assemble() -> Self {
+        let of = |parts: &[&str]| -> &'static str { Box::leak(parts.concat().into_boxed_str()) };
+        Self {
+            target: of(&[TARGET, WANTED, WALK, OF_TARGET, "union all", OF_WALK]),
+            plain: of(&[TARGET, OF_TARGET]),
+            walk: of(&[START, WALK, OF_WALK]),
+        }
+    }
+}

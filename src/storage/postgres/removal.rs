@@ -1,0 +1,342 @@
+//! Removing checkpoints from a thread: the gate is locked first, then, in later statements of the same
+//! transaction, goes what nothing names any more, and the epoch rises. Also deleting whole threads.
+
+use std::collections::BTreeSet;
+
+use sqlx::postgres::PgConnection;
+use sqlx::{Connection, Executor, Row};
+
+use super::garbage::{bury, remove_garbage};
+use super::{PostgresStorage, failure};
+use crate::content::keys::TenantSecret;
+use crate::domain::caller::Caller;
+use crate::domain::exact_json;
+use crate::domain::history::{Base, Chain};
+use crate::domain::storage::DeleteThread;
+use crate::domain::{Conflict, Error, Result};
+use crate::storage::base_document::seal_base;
+use crate::storage::channel_map::Entry;
+use crate::storage::prepare::{channel_key, open_document};
+use crate::storage::retention::{Orphan, Plan, Stored};
+
+/// A thread whose gate this transaction holds.
+pub(super) struct Gate {
+    pub thread_id: String,
+    pub thread_key: i64,
+    pub scope_id: i64,
+    pub generation: String,
+    pub fence: i64,
+    pub leased: bool,
+}
+
+/// Begins a removal: its statements go over a whole thread, where hashing beats look-ups.
+pub(super) async fn begin(
+    connection: &mut PgConnection,
+) -> Result<sqlx::Transaction<'_, sqlx::Postgres>> {
+    let mut transaction = connection.begin().await.map_err(|error| failure::of_call(&error))?;
+    transaction
+        .execute("set local enable_hashjoin = on; set local enable_seqscan = on")
+        .await
+        .map_err(|error| failure::of_call(&error))?;
+    Ok(transaction)
+}
+
+/// Locks the gate and the thread against commits and other removals. None: no such thread.
+pub(super) async fn lock(
+    connection: &mut PgConnection,
+    tenant: &str,
+    thread_id: &str,
+) -> Result<Option<Gate>> {
+    let row = sqlx::query(
+        "select x.thread_key, x.scope_id, x.generation, x.fence,
+            coalesce(x.lease_expires_at > (extract(epoch from clock_timestamp()) * 1000000)::bigint,
+                false) as leased
+         from threads x join scopes s on s.tenant = x.tenant and s.scope_id = x.scope_id
+         where x.tenant = $1 and x.thread_id = $2 for update of s, x",
+    )
+    .bind(tenant)
+    .bind(thread_id)
+    .fetch_optional(connection)
+    .await
+    .map_err(|error| failure::of_call(&error))?;
+    Ok(row.map(|row| Gate {
+        thread_id: thread_id.to_owned(),
+        thread_key: row.get("thread_key"),
+        scope_id: row.get("scope_id"),
+        generation: row.get("generation"),
+        fence: row.get("fence"),
+        leased: row.get("leased"),
+    }))
+}
+
+/// All checkpoints of a thread, without their values; `runs` are marked for removal by `delete_for_runs`.
+pub(super) async fn stored_rows(
+    connection: &mut PgConnection,
+    secret: &TenantSecret,
+    tenant: &str,
+    gate: &Gate,
+) -> Result<Vec<Stored>> {
+    let rows = sqlx::query(
+        "select ns, checkpoint_id, parent_id, channel_keys, version_keys, value_nos, legacy,
+            delta_channels, case when ns like '%:%' then metadata end as metadata
+         from checkpoints where tenant = $1 and thread_key = $2 order by ns, checkpoint_id",
+    )
+    .bind(tenant)
+    .bind(gate.thread_key)
+    .fetch_all(connection)
+    .await
+    .map_err(|error| failure::of_call(&error))?;
+    rows.iter()
+        .map(|row| {
+            let keys: Vec<i64> = row.get("channel_keys");
+            let versions: Vec<i64> = row.get("version_keys");
+            let nos: Vec<i32> = row.get("value_nos");
+            let map = keys.into_iter().zip(versions).zip(nos);
+            let map = map.map(|((channel_key, version_key), no)| Entry {
+                channel_key,
+                version_key,
+                value_no: u32::try_from(no).unwrap_or(0),
+            });
+            Ok(Stored {
+                ns: row.get("ns"),
+                id: row.get("checkpoint_id"),
+                parent: row.get("parent_id"),
+                map: map.collect(),
+                legacy: row.get("legacy"),
+                delta_channels: row
+                    .get::<Option<Vec<String>>, _>("delta_channels")
+                    .unwrap_or_default(),
+                root: root_of(secret, row.get("metadata"))?,
+            })
+        })
+        .collect()
+}
+
+/// `metadata.parents[""]`: the root checkpoint that a subgraph's call belongs to.
+fn root_of(secret: &TenantSecret, metadata: Option<&[u8]>) -> Result<Option<String>> {
+    let Some(sealed) = metadata else {
+        return Ok(None);
+    };
+    let metadata = exact_json::parse("metadata", &open_document(secret, sealed)?)?;
+    let root = metadata.get("parents").and_then(|it| it.get("")).and_then(|it| it.as_str());
+    Ok(root.map(str::to_owned))
+}
+
+impl PostgresStorage {
+    /// Carries out a plan inside the caller's transaction.
+    pub(super) async fn carry_out(
+        &self,
+        connection: &mut PgConnection,
+        secret: &TenantSecret,
+        tenant: &str,
+        gate: &Gate,
+        plan: &Plan,
+    ) -> Result<()> {
+        for orphan in &plan.orphans {
+            let bases = self.bases_for(connection, secret, tenant, gate, orphan).await?;
+            cut_off(connection, secret, (tenant, gate.thread_key), orphan, &bases).await?;
+        }
+        remove_rows(connection, tenant, gate, plan).await?;
+        collect(connection, tenant, gate).await
+    }
+
+    /// What the walk finds before anything is removed.
+    async fn bases_for(
+        &self,
+        connection: &mut PgConnection,
+        secret: &TenantSecret,
+        tenant: &str,
+        gate: &Gate,
+        orphan: &Orphan,
+    ) -> Result<Vec<Base>> {
+        let place = (tenant, gate.thread_id.as_str());
+        let (mut chain, mut absent) = (Chain::default(), BTreeSet::new());
+        let start = Some(orphan.parent.as_str());
+        while let Some(gap) = chain.gap(&orphan.ns, start, &orphan.channels, &absent) {
+            let nodes = self.read_walk(connection, secret, place, &gap).await?;
+            if nodes.is_empty() {
+                absent.insert((gap.ns, gap.start));
+            } else {
+                chain.add(nodes);
+            }
+        }
+        let bases = orphan.channels.iter().map(|channel| {
+            let history = chain.history(&orphan.ns, &[], start, channel);
+            Base { channel: channel.clone(), seed: history.seed, writes: history.writes }
+        });
+        Ok(bases.collect())
+    }
+
+    pub(super) async fn remove_thread(
+        &self,
+        caller: &Caller,
+        request: &DeleteThread,
+    ) -> Result<()> {
+        let tenant = caller.tenant.as_str();
+        let mut connection = self.pool.get().await?;
+        let mut transaction = begin(&mut connection).await?;
+        let gate = lock(&mut transaction, tenant, request.thread_id.as_str()).await?;
+        if let Some(gate) = &gate {
+            check(gate, request.generation.as_deref(), request.fence)?;
+            bury(&mut transaction, tenant, gate).await?;
+        }
+        transaction.commit().await.map_err(|error| failure::of_call(&error))?;
+        self.known.remove(tenant, request.thread_id.as_str());
+        if let Some(gate) = gate {
+            remove_garbage(&mut connection, tenant, gate.thread_key, gate.scope_id).await?;
+        }
+        connection.release();
+        Ok(())
+    }
+}
+
+/// The conditions that guard every kind of write to a thread.
+pub(super) fn check(gate: &Gate, generation: Option<&str>, fence: Option<i64>) -> Result<()> {
+    if generation.is_some_and(|it| it != gate.generation) {
+        return Err(Error::Conflict(Conflict::ThreadRestored { current: gate.generation.clone() }));
+    }
+    match fence {
+        None if gate.leased => Err(Error::Conflict(Conflict::LeaseHeld)),
+        Some(fence) if fence != gate.fence => {
+            Err(Error::Conflict(Conflict::FenceStale { current: gate.fence }))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes the bases of a checkpoint that stays and takes its parent pointer away.
+async fn cut_off(
+    connection: &mut PgConnection,
+    secret: &TenantSecret,
+    place: (&str, i64),
+    orphan: &Orphan,
+    bases: &[Base],
+) -> Result<()> {
+    let mut documents = Vec::new();
+    for base in bases {
+        documents.push(seal_base(secret, base)?.to_vec());
+    }
+    sqlx::query(
+        "with cut as (
+            update checkpoints set parent_id = null, sends_from = case when legacy then $5 end
+            where tenant = $1 and thread_key = $2 and ns = $3 and checkpoint_id = $4
+         )
+         insert into delta_bases (tenant, thread_key, ns, checkpoint_id, channel, document)
+         select $1, $2, $3, $4, b.channel, b.document from unnest($6::text[], $7::bytea[])
+            b (channel, document)
+         on conflict do nothing",
+    )
+    .bind(place.0)
+    .bind(place.1)
+    .bind(&orphan.ns)
+    .bind(&orphan.id)
+    .bind(&orphan.parent)
+    .bind(bases.iter().map(|it| it.channel.clone()).collect::<Vec<_>>())
+    .bind(documents)
+    .execute(connection)
+    .await
+    .map_err(|error| failure::of_call(&error))?;
+    Ok(())
+}
+
+/// Removes the checkpoints that do not stay, their bases and their writes. Pending sends that a checkpoint
+/// of an old format needs stay with their id.
+async fn remove_rows(
+    connection: &mut PgConnection,
+    tenant: &str,
+    gate: &Gate,
+    plan: &Plan,
+) -> Result<()> {
+    let stays: (Vec<String>, Vec<String>) = plan.kept.iter().cloned().unzip();
+    let held = sqlx::query(
+        "select distinct ns, checkpoint_id from writes where tenant = $1 and thread_key = $2",
+    )
+    .bind(tenant)
+    .bind(gate.thread_key)
+    .fetch_all(&mut *connection)
+    .await
+    .map_err(|error| failure::of_call(&error))?;
+    let (mut nss, mut ids) = (Vec::new(), Vec::new());
+    for row in &held {
+        let (ns, id): (String, String) = (row.get("ns"), row.get("checkpoint_id"));
+        if !plan.keeps_writes(&ns, &id) {
+            nss.push(ns);
+            ids.push(id);
+        }
+    }
+    for (text, nss, ids) in [
+        (
+            "delete from checkpoints c where c.tenant = $1 and c.thread_key = $2
+                and not exists (select from unnest($3::text[], $4::text[]) k (ns, id)
+                    where k.ns = c.ns and k.id = c.checkpoint_id)",
+            &stays.0,
+            &stays.1,
+        ),
+        (
+            "delete from delta_bases b where b.tenant = $1 and b.thread_key = $2
+                and not exists (select from unnest($3::text[], $4::text[]) k (ns, id)
+                    where k.ns = b.ns and k.id = b.checkpoint_id)",
+            &stays.0,
+            &stays.1,
+        ),
+        (
+            "delete from writes w using unnest($3::text[], $4::text[]) k (ns, id)
+             where w.tenant = $1 and w.thread_key = $2 and w.ns = k.ns and w.checkpoint_id = k.id
+               and not (w.channel = '__pregel_tasks' and exists (
+                    select from checkpoints c where c.tenant = $1 and c.thread_key = $2
+                        and c.ns = w.ns and c.sends_from = w.checkpoint_id))",
+            &nss,
+            &ids,
+        ),
+    ] {
+        sqlx::query(text)
+            .bind(tenant)
+            .bind(gate.thread_key)
+            .bind(nss)
+            .bind(ids)
+            .execute(&mut *connection)
+            .await
+            .map_err(|error| failure::of_call(&error))?;
+    }
+    Ok(())
+}
+
+/// Removes content that nothing names, raises the epoch and makes the thread's counts true.
+async fn collect(connection: &mut PgConnection, tenant: &str, gate: &Gate) -> Result<()> {
+    for text in [
+        "delete from manifests m where m.tenant = $1 and m.scope_id = $2
+            and not exists (select from checkpoints c, unnest(c.value_nos) no
+                where c.tenant = $1 and c.thread_key = $3 and no = m.no)
+            and not exists (select from writes w
+                where w.tenant = $1 and w.thread_key = $3 and w.value_no = m.no)",
+        "delete from chunks k where k.tenant = $1 and k.scope_id = $2
+            and not exists (select from manifests m where m.tenant = $1 and m.scope_id = $2
+                and m.digest = k.name and m.body is null)",
+        "update scopes set epoch = epoch + 1 where tenant = $1 and scope_id = $2 and $3 is not null",
+        "update threads t set
+            checkpoint_count = (select count(*) from checkpoints c
+                where c.tenant = $1 and c.thread_key = $3),
+            size_bytes = coalesce((select sum(c.size_bytes) from checkpoints c
+                    where c.tenant = $1 and c.thread_key = $3), 0)
+                + coalesce((select sum(m.size_bytes) from manifests m
+                    where m.tenant = $1 and m.scope_id = $2), 0)
+                + coalesce((select sum(w.size_bytes) from writes w where w.tenant = $1
+                    and w.thread_key = $3 and w.value_no is null), 0)
+         where t.tenant = $1 and t.thread_key = $3",
+    ] {
+        sqlx::query(text)
+            .bind(tenant)
+            .bind(gate.scope_id)
+            .bind(gate.thread_key)
+            .execute(&mut *connection)
+            .await
+            .map_err(|error| failure::of_call(&error))?;
+    }
+    Ok(())
+}
+
+/// Key of a channel as the shared rules ask for it.
+pub(super) fn key_of(secret: &TenantSecret) -> impl Fn(&str) -> i64 {
+    let secret = secret.clone();
+    move |channel| channel_key(&secret, channel)
+}

@@ -1,0 +1,138 @@
+//! Delta bases: what a checkpoint keeps of ancestors that are about to be removed.
+
+use serde_json::json;
+use sqlx::Row;
+use sqlx::sqlite::SqliteConnection;
+
+use super::errors::storage_error;
+use super::garbage::values_of_thread;
+use super::history::{Ground, Want, fill};
+use super::rows::RowSet;
+use super::views::{Place, read_bases, read_writes};
+use crate::domain::checkpoint::PENDING_SENDS;
+use crate::domain::history::{Base, Chain};
+use crate::domain::{Error, Result};
+use crate::storage::base_document::seal_base;
+use crate::storage::channel_map;
+use crate::storage::prepare::open_document;
+use crate::storage::retention::{Orphan, Stored};
+
+/// Documents to be inserted: rows of (ns, checkpoint id, channel, start, length).
+pub(super) async fn make_bases(
+    connection: &mut SqliteConnection,
+    ground: Ground<'_>,
+    orphans: &[Orphan],
+) -> Result<RowSet> {
+    let own = orphans.iter().enumerate().map(|(at, it)| place(ground, at, &it.ns, &it.id));
+    let own: Vec<Place<'_>> = own.collect();
+    let mut bases: Vec<Vec<Base>> = vec![Vec::new(); orphans.len()];
+    for (at, base) in read_bases(connection, ground.tenant, &own).await? {
+        bases[at].push(base);
+    }
+    let mut chain = Chain::default();
+    let mut wants: Vec<Want<'_>> = orphans
+        .iter()
+        .zip(&bases)
+        .map(|(it, own)| Want::new(&it.ns, Some(&it.parent), &it.channels, own))
+        .collect();
+    fill(connection, ground, &mut chain, &mut wants).await?;
+    let legacy = orphans.iter().enumerate().filter(|(_, orphan)| orphan.legacy);
+    let parents: Vec<Place<'_>> =
+        legacy.map(|(at, it)| place(ground, at, &it.ns, &it.parent)).collect();
+    let channel = [PENDING_SENDS.to_owned()];
+    let mut sends: Vec<Base> = Vec::new();
+    sends.resize(orphans.len(), Base { channel: PENDING_SENDS.into(), seed: None, writes: vec![] });
+    for (at, write) in read_writes(connection, ground.tenant, &parents, Some(&channel)).await? {
+        sends[at].writes.push((write.task_id, write.value));
+    }
+    let mut rows = RowSet::default();
+    for (at, orphan) in orphans.iter().enumerate() {
+        let known = |channel: &str| bases[at].iter().any(|base| base.channel == channel);
+        let histories = orphan.channels.iter().filter(|it| !known(it)).map(|channel| {
+            let history = chain.history(&orphan.ns, &[], Some(&orphan.parent), channel);
+            Base { channel: channel.clone(), seed: history.seed, writes: history.writes }
+        });
+        let new = histories.chain(std::iter::once(sends[at].clone()));
+        // Without seed and writes the walk of a checkpoint without parent says the same.
+        for base in new.filter(|base| base.seed.is_some() || !base.writes.is_empty()) {
+            let document = rows.bytes(&seal_base(ground.tenant.secret, &base)?);
+            rows.push(json!([orphan.ns, orphan.id, base.channel, document.0, document.1]));
+        }
+    }
+    Ok(rows)
+}
+
+fn place<'a>(ground: Ground<'_>, at: usize, ns: &'a str, id: &'a str) -> Place<'a> {
+    Place { at, thread_key: ground.thread_key, scope_id: ground.scope_id, ns, id }
+}
+
+const READ_STORED: &str = "
+select c.ns, c.checkpoint_id, c.parent_id, c.map, c.legacy, c.delta_channels,
+       case when instr(c.ns, ':') > 0 and c.checkpoint_id = (
+           select max(m.checkpoint_id) from checkpoints m
+           where m.tenant = c.tenant and m.thread_key = c.thread_key and m.ns = c.ns)
+       then c.metadata end as metadata
+from checkpoints c where c.tenant = $1 and c.thread_key = $2";
+
+/// All checkpoints of a thread, without their values.
+pub(super) async fn read_stored(
+    connection: &mut SqliteConnection,
+    ground: Ground<'_>,
+) -> Result<Vec<Stored>> {
+    let rows = sqlx::query(READ_STORED)
+        .bind(ground.tenant.name)
+        .bind(ground.thread_key)
+        .fetch_all(connection)
+        .await
+        .map_err(storage_error)?;
+    let mut stored = Vec::with_capacity(rows.len());
+    for row in rows {
+        let delta_channels: String = row.try_get("delta_channels").map_err(storage_error)?;
+        let damaged = |_| Error::Integrity("the list of delta channels is damaged".into());
+        let metadata: Option<Vec<u8>> = row.try_get("metadata").map_err(storage_error)?;
+        let metadata = metadata.map(|it| open_document(ground.tenant.secret, &it)).transpose()?;
+        stored.push(Stored {
+            ns: row.try_get("ns").map_err(storage_error)?,
+            id: row.try_get("checkpoint_id").map_err(storage_error)?,
+            parent: row.try_get("parent_id").map_err(storage_error)?,
+            map: channel_map::unpack(&row.try_get::<Vec<u8>, _>("map").map_err(storage_error)?)?,
+            legacy: row.try_get("legacy").map_err(storage_error)?,
+            delta_channels: serde_json::from_str(&delta_channels).map_err(damaged)?,
+            root: metadata.and_then(|it| crate::storage::retention::root_of(&it)),
+        });
+    }
+    Ok(stored)
+}
+
+const RECOUNT: &str = "
+update threads set
+    checkpoint_count = (select count(*) from checkpoints c where c.tenant = $1 and c.thread_key = $3),
+    size_bytes =
+        (select coalesce(sum(c.size_bytes), 0) from checkpoints c where c.tenant = $1 and c.thread_key = $3)
+        + (select coalesce(sum(w.size_bytes), 0) from writes w
+           where w.tenant = $1 and w.thread_key = $3 and w.value_no is null)
+        + (select coalesce(sum(m.size_bytes), 0) from json_each($5) j
+           cross join manifests m on m.tenant = $1 and m.scope_id = $4 and m.no = j.value)
+where tenant = $1 and thread_id = $2;
+update scopes set epoch = epoch + 1 where tenant = $1 and scope_id = $4";
+
+/// Counts again what is left of a thread after a removal, and raises the epoch of its scope.
+pub(super) async fn recount(
+    connection: &mut SqliteConnection,
+    tenant: &str,
+    thread_id: &str,
+    thread: (i64, i64),
+) -> Result<()> {
+    let (thread_key, scope_id) = thread;
+    let named = values_of_thread(connection, tenant, thread_key).await?;
+    sqlx::query(RECOUNT)
+        .bind(tenant)
+        .bind(thread_id)
+        .bind(thread_key)
+        .bind(scope_id)
+        .bind(json!(named).to_string())
+        .execute(connection)
+        .await
+        .map_err(storage_error)?;
+    Ok(())
+}

@@ -1,0 +1,144 @@
+//! Which writes of the batch take effect: ordinary positions are first-wins, the special (negative) ones replace.
+
+use std::collections::HashMap;
+
+use serde_json::json;
+use sqlx::Row;
+use sqlx::sqlite::SqliteConnection;
+
+use super::batch::{Changes, Failure, Gate};
+use super::rows::RowSet;
+use crate::domain::planner::{Batch, WriteRow};
+use crate::storage::prepare::INLINE_BYTES_MAX;
+
+/// A write that is stored at the same position.
+struct Stored {
+    writer: String,
+    seq: i64,
+    tag: String,
+    size_bytes: i64,
+    digest: Vec<u8>,
+    value_no: Option<i64>,
+}
+
+impl Stored {
+    fn inline_bytes(&self) -> i64 {
+        if self.value_no.is_none() { self.size_bytes } else { 0 }
+    }
+
+    fn holds(&self, write: &WriteRow) -> bool {
+        self.digest == write.sealed.digest && self.tag == write.sealed.tag
+    }
+
+    fn gives_way(&self, write: &WriteRow) -> bool {
+        write.idx < 0 && (self.writer != write.writer || write.seq >= self.seq)
+    }
+}
+
+pub(super) async fn resolve(
+    connection: &mut SqliteConnection,
+    batch: &Batch,
+    gates: &mut [Gate],
+    changes: &mut Changes,
+) -> Result<(), Failure> {
+    if batch.writes.is_empty() {
+        return Ok(());
+    }
+    let stored = read_stored(connection, batch, gates).await?;
+    for (at, write) in batch.writes.iter().enumerate() {
+        let gate = &mut gates[write.thread];
+        let tenant = batch.threads[write.thread].tenant.as_str();
+        let old = stored.get(&at);
+        if gate.refused.is_some() || old.is_some_and(|it| !it.gives_way(write)) {
+            continue;
+        }
+        gate.bytes_added -= old.map_or(0, Stored::inline_bytes);
+        let sealed = &write.sealed;
+        let inline = (sealed.body.len() <= INLINE_BYTES_MAX).then_some(&sealed.body[..]);
+        let value_no = match (inline, old.filter(|it| it.holds(write)).and_then(|it| it.value_no)) {
+            (Some(_), _) => {
+                gate.bytes_added += i64::from(sealed.size_bytes);
+                None
+            }
+            (None, Some(no)) => Some(no),
+            (None, None) => {
+                let no = gate.next_no;
+                gate.next_no += 1;
+                gate.bytes_added += i64::from(sealed.size_bytes);
+                changes.manifest((tenant, gate.scope_id), no, 0, sealed);
+                Some(no)
+            }
+        };
+        let rows = &mut changes.writes;
+        let digest = rows.bytes(&sealed.digest);
+        let body = rows.optional_bytes(inline);
+        rows.push(json!([
+            tenant,
+            gate.thread_key,
+            write.ns,
+            write.checkpoint_id,
+            write.task_id,
+            write.idx,
+            write.task_path,
+            write.channel,
+            write.writer,
+            write.seq,
+            sealed.tag,
+            sealed.size_bytes,
+            digest.0,
+            digest.1,
+            body.0,
+            body.1,
+            value_no,
+        ]));
+    }
+    Ok(())
+}
+
+const READ_STORED: &str = "
+select j.value ->> 0 as position, w.writer, w.seq, w.tag, w.size_bytes, w.digest, w.value_no
+from json_each($1) j
+cross join writes w on w.tenant = j.value ->> 1 and w.thread_key = j.value ->> 2 and w.ns = j.value ->> 3
+    and w.checkpoint_id = j.value ->> 4 and w.task_id = j.value ->> 5 and w.idx = j.value ->> 6";
+
+async fn read_stored(
+    connection: &mut SqliteConnection,
+    batch: &Batch,
+    gates: &[Gate],
+) -> Result<HashMap<usize, Stored>, Failure> {
+    let open =
+        batch.writes.iter().enumerate().filter(|(_, write)| {
+            gates[write.thread].exists && gates[write.thread].refused.is_none()
+        });
+    let wanted: RowSet = open
+        .map(|(at, write)| {
+            json!([
+                at,
+                batch.threads[write.thread].tenant,
+                gates[write.thread].thread_key,
+                write.ns,
+                write.checkpoint_id,
+                write.task_id,
+                write.idx,
+            ])
+        })
+        .collect();
+    if wanted.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let rows = sqlx::query(READ_STORED).bind(wanted.json()).fetch_all(connection).await?;
+    let mut stored = HashMap::with_capacity(rows.len());
+    for row in rows {
+        let at = usize::try_from(row.try_get::<i64, _>("position")?).unwrap_or(0);
+        let found = Stored {
+            writer: row.try_get("writer")?,
+            seq: row.try_get("seq")?,
+            tag: row.try_get("tag")?,
+            size_bytes: row.try_get("size_bytes")?,
+            digest: row.try_get("digest")?,
+            value_no: row.try_get("value_no")?,
+        };
+        stored.insert(at, found);
+    }
+    Ok(stored)
+}

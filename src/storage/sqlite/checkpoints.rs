@@ -1,0 +1,106 @@
+//! Reads one checkpoint with the history of its delta channels, in one read transaction.
+
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{AssertSqlSafe, Row};
+
+use super::SqliteStorage;
+use super::errors::storage_error;
+use super::history::{Ground, Want, fill};
+use super::views::{COLUMNS, CheckpointRow, Tenant, load_views};
+use crate::domain::Result;
+use crate::domain::caller::Caller;
+use crate::domain::checkpoint::Target;
+use crate::domain::history::{Chain, channels_without_value};
+use crate::domain::storage::Found;
+use crate::storage::channel_map;
+use crate::storage::prepare::channel_key;
+
+/// A thread, perhaps with the checkpoint asked for.
+pub(super) struct FoundTarget {
+    pub(super) generation: String,
+    pub(super) checkpoint: Option<CheckpointRow>,
+}
+
+impl SqliteStorage {
+    pub(super) async fn read_checkpoint(
+        &self,
+        caller: &Caller,
+        target: &Target,
+        history_channels: &[String],
+    ) -> Result<Found> {
+        if !caller.may_read_thread(&target.thread_id) {
+            return Ok(Found::default());
+        }
+        let secret = self.secret(&caller.tenant).await?;
+        let tenant = Tenant { name: &caller.tenant, secret: &secret };
+        let mut read = self.connections.begin_read().await?;
+        let Some(found) = self.find_target(&mut read, tenant, target).await? else {
+            read.end().await?;
+            return Ok(Found::default());
+        };
+        let mut answer = Found { generation: Some(found.generation), ..Found::default() };
+        if let Some(row) = found.checkpoint {
+            let rows = [row];
+            let view = load_views(&mut read, tenant, &rows).await?.pop();
+            let [row] = rows;
+            if let Some(view) = view {
+                let asked = asked_of(tenant, &row, history_channels);
+                let channels = channels_without_value(&view.delta_channels, &asked, &view.values);
+                let ground = Ground { tenant, thread_key: row.thread_key, scope_id: row.scope_id };
+                let mut wants =
+                    [Want::new(&view.ns, view.parent.as_deref(), &channels, &view.bases)];
+                let mut chain = Chain::default();
+                fill(&mut read, ground, &mut chain, &mut wants).await?;
+                answer.history_channels = channels;
+                answer.chain = chain;
+                answer.view = Some(view);
+            }
+        }
+        read.end().await?;
+        Ok(answer)
+    }
+
+    pub(super) async fn find_target(
+        &self,
+        connection: &mut SqliteConnection,
+        tenant: Tenant<'_>,
+        target: &Target,
+    ) -> Result<Option<FoundTarget>> {
+        let statement = format!(
+            "select t.thread_id, t.thread_key, t.scope_id, t.generation, {COLUMNS}
+             from threads t
+             left join checkpoints c on c.tenant = t.tenant and c.thread_key = t.thread_key and c.ns = $3
+                 and c.checkpoint_id = coalesce($4, (
+                     select max(m.checkpoint_id) from checkpoints m
+                     where m.tenant = t.tenant and m.thread_key = t.thread_key and m.ns = $3))
+             where t.tenant = $1 and t.thread_id = $2"
+        );
+        let row = sqlx::query(AssertSqlSafe(statement))
+            .bind(tenant.name)
+            .bind(target.thread_id.as_str())
+            .bind(target.ns.as_str())
+            .bind(target.id.as_ref().map(|id| id.as_str().to_owned()))
+            .fetch_optional(connection)
+            .await
+            .map_err(storage_error)?;
+        let Some(row) = row else { return Ok(None) };
+        let id: Option<String> = row.try_get("checkpoint_id").map_err(storage_error)?;
+        let thread = (
+            row.try_get("thread_id").map_err(storage_error)?,
+            row.try_get("thread_key").map_err(storage_error)?,
+            row.try_get("scope_id").map_err(storage_error)?,
+        );
+        Ok(Some(FoundTarget {
+            generation: row.try_get("generation").map_err(storage_error)?,
+            checkpoint: id.map(|_| CheckpointRow::read(&row, thread)).transpose()?,
+        }))
+    }
+}
+
+/// Those of the channels asked for that have a version in this checkpoint.
+fn asked_of(tenant: Tenant<'_>, row: &CheckpointRow, channels: &[String]) -> Vec<String> {
+    let known = |channel: &&String| {
+        channel_map::value_no(&row.map, channel_key(tenant.secret, channel)).is_some()
+    };
+    channels.iter().filter(known).cloned().collect()
+}

@@ -1,0 +1,92 @@
+//! Removal of a thread, and the sweep of what is kept for a limited time.
+
+use sqlx::Row;
+
+use super::SqliteStorage;
+use super::errors::storage_error;
+use super::garbage::Garbage;
+use super::thread_row::read_thread_row;
+use crate::domain::Result;
+use crate::domain::caller::Caller;
+use crate::domain::clock::Micros;
+use crate::domain::storage::DeleteThread;
+
+const HOUR: Micros = 3_600 * 1_000_000;
+const TOMBSTONE_KEPT: Micros = 7 * 24 * HOUR;
+const ANSWER_KEPT: Micros = 24 * HOUR;
+/// A copy that runs registers its rows as garbage first: none takes this long.
+const GARBAGE_KEPT: Micros = HOUR;
+
+/// One transaction: afterwards nothing of the thread can be reached, its rows are garbage.
+const REMOVE_THREAD: &str = "
+insert into thread_tombstones (tenant, thread_id, generation, fence, deleted_at)
+select tenant, thread_id, generation, fence, cast(unixepoch('subsec') * 1000000 as integer)
+from threads where tenant = $1 and thread_id = $2
+on conflict (tenant, thread_id) do update set
+    generation = excluded.generation, fence = excluded.fence, deleted_at = excluded.deleted_at;
+insert into garbage (tenant, thread_key, scope_id, created_at)
+select tenant, thread_key, scope_id, cast(unixepoch('subsec') * 1000000 as integer)
+from threads where tenant = $1 and thread_id = $2;
+delete from scope_holders where tenant = $1 and kind = 'thread' and holder = $2 and scope_id in
+    (select scope_id from threads where tenant = $1 and thread_id = $2);
+delete from threads where tenant = $1 and thread_id = $2";
+
+impl SqliteStorage {
+    pub(super) async fn remove_thread(
+        &self,
+        caller: &Caller,
+        request: &DeleteThread,
+    ) -> Result<()> {
+        let (tenant, thread_id) = (caller.tenant.as_str(), request.thread_id.as_str());
+        let mut write = self.connections.begin_write().await?;
+        let Some(row) = read_thread_row(&mut write, tenant, thread_id).await? else {
+            return write.rollback().await;
+        };
+        if let Err(conflict) = row.check(request.generation.as_deref(), request.fence) {
+            write.rollback().await?;
+            return Err(conflict);
+        }
+        sqlx::query(REMOVE_THREAD)
+            .bind(tenant)
+            .bind(thread_id)
+            .execute(&mut *write)
+            .await
+            .map_err(storage_error)?;
+        write.commit().await?;
+        let garbage = Garbage {
+            tenant: tenant.to_owned(),
+            thread_key: row.thread_key,
+            scope_id: row.scope_id,
+        };
+        self.collect(&garbage).await
+    }
+
+    pub(super) async fn sweep_expired(&self, now: Micros) -> Result<()> {
+        let mut write = self.connections.begin_write().await?;
+        sqlx::query(
+            "delete from idempotency where created_at < $1;
+             delete from thread_tombstones where deleted_at < $2",
+        )
+        .bind(now - ANSWER_KEPT)
+        .bind(now - TOMBSTONE_KEPT)
+        .execute(&mut *write)
+        .await
+        .map_err(storage_error)?;
+        let left =
+            sqlx::query("select tenant, thread_key, scope_id from garbage where created_at < $1")
+                .bind(now - GARBAGE_KEPT)
+                .fetch_all(&mut *write)
+                .await
+                .map_err(storage_error)?;
+        write.commit().await?;
+        for row in left {
+            let garbage = Garbage {
+                tenant: row.try_get(0).map_err(storage_error)?,
+                thread_key: row.try_get(1).map_err(storage_error)?,
+                scope_id: row.try_get(2).map_err(storage_error)?,
+            };
+            self.collect(&garbage).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,48 @@
+//! What an error of SQLite means to the domain.
+
+use std::time::Duration;
+
+use crate::domain::Error;
+use crate::domain::storage::BatchError;
+
+/// SQLite's primary result codes that mean something to a caller.
+const BUSY: i32 = 5;
+const LOCKED: i32 = 6;
+const IO_ERROR: i32 = 10;
+const CORRUPT: i32 = 11;
+const FULL: i32 = 13;
+const NOT_A_DATABASE: i32 = 26;
+
+/// By value, as `map_err` hands it over.
+#[allow(clippy::needless_pass_by_value)]
+pub(super) fn storage_error(error: sqlx::Error) -> Error {
+    match primary_code(&error) {
+        Some(BUSY | LOCKED | FULL) => {
+            Error::Unavailable { detail: error.to_string(), retry_after: Duration::from_secs(1) }
+        }
+        Some(CORRUPT | NOT_A_DATABASE) => Error::Integrity(error.to_string()),
+        _ => Error::Internal(error.to_string()),
+    }
+}
+
+/// As [`storage_error`], for a batch. The codes say the same for every statement of it, its commit included:
+/// SQLite has then written nothing.
+pub(super) fn batch_error(error: &sqlx::Error) -> BatchError {
+    match (error, primary_code(error)) {
+        (_, Some(BUSY | LOCKED)) => BatchError::Retry(error.to_string()),
+        (_, Some(FULL)) => BatchError::Unavailable(error.to_string()),
+        // A failed write or sync may have reached the disk.
+        (_, Some(IO_ERROR)) | (sqlx::Error::WorkerCrashed | sqlx::Error::Io(_), _) => {
+            BatchError::ConnectionLost(error.to_string())
+        }
+        _ => BatchError::Statement(error.to_string()),
+    }
+}
+
+fn primary_code(error: &sqlx::Error) -> Option<i32> {
+    let sqlx::Error::Database(error) = error else {
+        return None;
+    };
+    let extended: i32 = error.code()?.parse().ok()?;
+    Some(extended & 0xff)
+}

@@ -1,0 +1,203 @@
+//! Listings of checkpoints, newest first, with the histories of a page on one shared chain.
+
+use std::collections::BTreeSet;
+
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{AssertSqlSafe, Row};
+
+use super::SqliteStorage;
+use super::errors::storage_error;
+use super::history::{Ground, Want, fill};
+use super::views::{COLUMNS, CheckpointRow, Tenant, documents, load_views, size_bytes};
+use crate::domain::Result;
+use crate::domain::caller::Caller;
+use crate::domain::checkpoint::{ListCursor, ListQuery, View};
+use crate::domain::exact_json;
+use crate::domain::history::channels_without_value;
+use crate::domain::limits::LIMITS;
+use crate::domain::storage::Page;
+use crate::storage::prepare::open_document;
+
+/// Rows that one page looks at; a filter that matches less often gives short pages with a cursor.
+const LOOKED_AT_MAX: usize = 10_000;
+/// Rows per statement when a filter has to look at them.
+const FILTER_SLICE: usize = 500;
+/// Checkpoints that are loaded together, before their bytes are counted.
+const LOADED_TOGETHER: usize = 16;
+
+impl SqliteStorage {
+    pub(super) async fn read_page(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
+        let limit = query.limit.min(usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX));
+        let foreign = query.thread_id.as_ref().is_some_and(|it| !caller.may_read_thread(it));
+        if limit == 0 || foreign {
+            return Ok(Page::default());
+        }
+        let secret = self.secret(&caller.tenant).await?;
+        let tenant = Tenant { name: &caller.tenant, secret: &secret };
+        let mut read = self.connections.begin_read().await?;
+        let (rows, next) = scan(&mut read, tenant, query, limit).await?;
+        let mut page = Page { next, ..Page::default() };
+        load(&mut read, tenant, query, &rows, &mut page).await?;
+        if let (Some(asked), Some(_), true) =
+            (&query.history_channels, &query.thread_id, query.values)
+        {
+            fill_chain(&mut read, tenant, asked, &rows, &mut page).await?;
+        }
+        read.end().await?;
+        Ok(page)
+    }
+}
+
+/// Finds at most `limit` rows that match, and where the next page goes on.
+async fn scan(
+    connection: &mut SqliteConnection,
+    tenant: Tenant<'_>,
+    query: &ListQuery,
+    limit: usize,
+) -> Result<(Vec<CheckpointRow>, Option<ListCursor>)> {
+    let mut rows: Vec<CheckpointRow> = Vec::new();
+    let mut after = query.after.clone();
+    let mut looked_at = 0;
+    loop {
+        // One more than wanted shows whether there is a next page.
+        let slice = if query.filter.is_some() { FILTER_SLICE } else { limit + 1 };
+        let found = read_slice(connection, tenant, query, after.as_ref(), slice).await?;
+        let last = found.len() < slice;
+        for row in found {
+            if rows.len() == limit {
+                return Ok((rows, after));
+            }
+            looked_at += 1;
+            after = Some(cursor(&row));
+            if matches(tenant, query, &row)? {
+                rows.push(row);
+            }
+        }
+        if last {
+            return Ok((rows, None));
+        }
+        if looked_at >= LOOKED_AT_MAX {
+            return Ok((rows, after));
+        }
+    }
+}
+
+fn cursor(row: &CheckpointRow) -> ListCursor {
+    ListCursor { id: row.id.clone(), thread_id: row.thread_id.clone(), ns: row.ns.clone() }
+}
+
+fn matches(tenant: Tenant<'_>, query: &ListQuery, row: &CheckpointRow) -> Result<bool> {
+    let Some(filter) = &query.filter else {
+        return Ok(true);
+    };
+    let metadata = open_document(tenant.secret, &row.metadata)?;
+    Ok(exact_json::contains(&exact_json::parse("metadata", &metadata)?, filter))
+}
+
+/// One slice in the order of listings. The inner select sorts keys only; documents are fetched for what it leaves.
+async fn read_slice(
+    connection: &mut SqliteConnection,
+    tenant: Tenant<'_>,
+    query: &ListQuery,
+    after: Option<&ListCursor>,
+    count: usize,
+) -> Result<Vec<CheckpointRow>> {
+    let of_thread = if query.thread_id.is_some() { "and t.thread_id = $2" } else { "" };
+    let of_ns = if query.ns.is_some() { "and k.ns = $3" } else { "" };
+    let statement = format!(
+        "select p.thread_id, p.thread_key, p.scope_id, {COLUMNS}
+         from (
+             select k.rowid as row_id, k.checkpoint_id, k.ns, t.thread_id, t.thread_key, t.scope_id
+             from threads t
+             cross join checkpoints k on k.tenant = t.tenant and k.thread_key = t.thread_key
+             where t.tenant = $1 {of_thread} {of_ns}
+               and ($4 is null or k.checkpoint_id = $4) and ($5 is null or k.checkpoint_id < $5)
+               and ($6 is null or k.checkpoint_id < $6
+                    or (k.checkpoint_id = $6 and (t.thread_id, k.ns) > ($7, $8)))
+             order by k.checkpoint_id desc, t.thread_id, k.ns limit $9
+         ) p
+         cross join checkpoints c on c.rowid = p.row_id
+         order by p.checkpoint_id desc, p.thread_id, p.ns"
+    );
+    let rows = sqlx::query(AssertSqlSafe(statement))
+        .bind(tenant.name)
+        .bind(query.thread_id.as_ref().map(|it| it.as_str().to_owned()))
+        .bind(query.ns.as_ref().map(|it| it.as_str().to_owned()))
+        .bind(query.id.as_ref().map(|it| it.as_str().to_owned()))
+        .bind(query.before.as_ref().map(|it| it.as_str().to_owned()))
+        .bind(after.map(|it| it.id.clone()))
+        .bind(after.map(|it| it.thread_id.clone()))
+        .bind(after.map(|it| it.ns.clone()))
+        .bind(i64::try_from(count).unwrap_or(i64::MAX))
+        .fetch_all(connection)
+        .await
+        .map_err(storage_error)?;
+    let checkpoint = |row: &SqliteRow| {
+        let thread = (
+            row.try_get("thread_id").map_err(storage_error)?,
+            row.try_get("thread_key").map_err(storage_error)?,
+            row.try_get("scope_id").map_err(storage_error)?,
+        );
+        CheckpointRow::read(row, thread)
+    };
+    rows.iter().map(checkpoint).collect()
+}
+
+/// Loads the rows into the page until its bytes are full; the next page then begins earlier.
+async fn load(
+    connection: &mut SqliteConnection,
+    tenant: Tenant<'_>,
+    query: &ListQuery,
+    rows: &[CheckpointRow],
+    page: &mut Page,
+) -> Result<()> {
+    let mut bytes = 0;
+    for slice in rows.chunks(LOADED_TOGETHER) {
+        let loaded: Vec<View> = if query.values {
+            load_views(connection, tenant, slice).await?
+        } else {
+            slice.iter().map(|row| documents(tenant, row)).collect::<Result<_>>()?
+        };
+        for view in loaded {
+            bytes += size_bytes(&view);
+            if bytes > usize::try_from(LIMITS.list_bytes_max).unwrap_or(usize::MAX)
+                && !page.views.is_empty()
+            {
+                page.next = Some(cursor(&rows[page.views.len() - 1]));
+                return Ok(());
+            }
+            page.views.push(view);
+        }
+    }
+    Ok(())
+}
+
+/// Every listed checkpoint gets the history of every channel that the page is about, so that the answer needs no
+/// table of which checkpoint was asked for what.
+async fn fill_chain(
+    connection: &mut SqliteConnection,
+    tenant: Tenant<'_>,
+    asked: &[String],
+    rows: &[CheckpointRow],
+    page: &mut Page,
+) -> Result<()> {
+    let Some(first) = rows.first() else {
+        return Ok(());
+    };
+    let ground = Ground { tenant, thread_key: first.thread_key, scope_id: first.scope_id };
+    let named = page.views.iter().flat_map(|view| &view.delta_channels);
+    let all: BTreeSet<String> = named.chain(asked).cloned().collect();
+    let all: Vec<String> = all.into_iter().collect();
+    let mut wants: Vec<Want<'_>> = page
+        .views
+        .iter()
+        .map(|view| {
+            let channels = channels_without_value(&[], &all, &view.values);
+            Want::new(&view.ns, view.parent.as_deref(), &channels, &view.bases)
+        })
+        .collect();
+    fill(connection, ground, &mut page.chain, &mut wants).await?;
+    drop(wants);
+    page.history_channels = all;
+    Ok(())
+}

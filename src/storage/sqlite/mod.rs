@@ -1,0 +1,208 @@
+//! The embedded engine: SQLite in the process, one file. Same results as PostgreSQL, other SQL: sets travel as
+//! JSON (`rows`), conditions are decided in Rust inside the one write transaction that runs at a time.
+
+mod bases;
+mod batch;
+mod batch_stored;
+mod batch_values;
+mod batch_writes;
+mod checkpoints;
+mod connection;
+mod copy;
+mod copy_rows;
+mod delete;
+mod errors;
+mod garbage;
+mod history;
+mod keys;
+mod leases;
+mod list;
+mod prune;
+mod rows;
+mod runs;
+mod schema;
+mod tenants;
+mod thread_row;
+mod threads;
+mod views;
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::RwLock;
+
+use async_trait::async_trait;
+
+use self::connection::Connections;
+use crate::content::keys::TenantSecret;
+use crate::domain::caller::Caller;
+use crate::domain::checkpoint::{Commit, ListQuery, PruneStrategy, Target};
+use crate::domain::clock::Micros;
+use crate::domain::key::Key;
+use crate::domain::names::ThreadId;
+use crate::domain::planner::Batch;
+use crate::domain::prepared::Prepared;
+use crate::domain::storage::{
+    BatchError, CheckpointStorage, CopyThread, DeleteThread, Engine, Found, KeyStorage, Outcome,
+    Page, TargetHistory, ThreadStorage,
+};
+use crate::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
+use crate::domain::{Error, Result};
+
+/// One database file.
+pub struct SqliteStorage {
+    connections: Connections,
+    secrets: RwLock<HashMap<String, TenantSecret>>,
+}
+
+/// How to open a file.
+#[derive(Debug, Clone, Copy)]
+pub struct SqliteConfig<'a> {
+    pub path: &'a Path,
+    /// Bring the schema up to date; else refuse an old one.
+    pub migrate: bool,
+    /// Take the lock of a server. Short commands run beside one and leave it alone.
+    pub exclusive: bool,
+}
+
+impl SqliteStorage {
+    /// Opens or creates the file.
+    ///
+    /// # Errors
+    /// `Unavailable`, with advice, when another server has the file or its schema does not fit this binary.
+    pub async fn open(config: SqliteConfig<'_>) -> Result<Self> {
+        if let Some(folder) = config.path.parent().filter(|it| !it.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                let detail = format!("the folder {} cannot be made: {error}", folder.display());
+                Error::invalid("database-url", detail)
+            })?;
+        }
+        let connections = Connections::new(config.path, config.exclusive)?;
+        schema::migrate(&connections, config.migrate).await?;
+        Ok(Self { connections, secrets: RwLock::new(HashMap::new()) })
+    }
+}
+
+#[async_trait]
+impl CheckpointStorage for SqliteStorage {
+    async fn prepare(&self, caller: &Caller, commit: Commit, deadline: Micros) -> Result<Prepared> {
+        let secret = self.secret(&caller.tenant).await?;
+        super::prepare::prepare(&secret, caller, commit, deadline)
+    }
+
+    async fn write_batch(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {
+        self.apply_batch(batch).await
+    }
+
+    async fn get_checkpoint(
+        &self,
+        caller: &Caller,
+        target: &Target,
+        history_channels: &[String],
+    ) -> Result<Found> {
+        self.read_checkpoint(caller, target, history_channels).await
+    }
+
+    async fn list_checkpoints(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
+        self.read_page(caller, query).await
+    }
+
+    async fn get_history(
+        &self,
+        caller: &Caller,
+        target: &Target,
+        channels: &[String],
+    ) -> Result<Option<TargetHistory>> {
+        self.read_history(caller, target, channels).await
+    }
+
+    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<()> {
+        self.remove_thread(caller, request).await
+    }
+
+    async fn delete_for_runs(&self, caller: &Caller, run_ids: &[String]) -> Result<()> {
+        self.remove_runs(caller, run_ids).await
+    }
+
+    async fn prune_threads(
+        &self,
+        caller: &Caller,
+        thread_ids: &[ThreadId],
+        strategy: PruneStrategy,
+    ) -> Result<()> {
+        self.prune(caller, thread_ids, strategy).await
+    }
+
+    async fn copy_thread(&self, caller: &Caller, request: &CopyThread) -> Result<u64> {
+        self.copy(caller, request).await
+    }
+}
+
+#[async_trait]
+impl ThreadStorage for SqliteStorage {
+    async fn get_thread(&self, caller: &Caller, thread_id: &ThreadId) -> Result<Option<Thread>> {
+        self.read_thread(caller, thread_id).await
+    }
+
+    async fn list_threads(&self, caller: &Caller, query: &ThreadQuery) -> Result<Vec<Thread>> {
+        self.read_threads(caller, query).await
+    }
+
+    async fn acquire_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<Lease> {
+        self.take_lease(caller, request).await
+    }
+
+    async fn renew_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<Lease> {
+        self.extend_lease(caller, request).await
+    }
+
+    async fn release_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<()> {
+        self.drop_lease(caller, request).await
+    }
+}
+
+#[async_trait]
+impl KeyStorage for SqliteStorage {
+    async fn create_key(&self, key: &Key) -> Result<()> {
+        self.insert_key(key).await
+    }
+
+    async fn list_keys(&self, tenant: &str) -> Result<Vec<Key>> {
+        self.select_keys(Some(tenant)).await
+    }
+
+    async fn revoke_key(&self, tenant: &str, key_id: &str) -> Result<bool> {
+        self.mark_key_revoked(tenant, key_id).await
+    }
+
+    async fn list_active_keys(&self) -> Result<Vec<Key>> {
+        self.select_keys(None).await
+    }
+}
+
+#[async_trait]
+impl Engine for SqliteStorage {
+    fn name(&self) -> &'static str {
+        "sqlite"
+    }
+
+    fn lanes(&self) -> usize {
+        1
+    }
+
+    async fn check_ready(&self) -> Result<()> {
+        let mut read = self.connections.begin_read().await?;
+        sqlx::query("select 1 from schema_version")
+            .fetch_one(&mut *read)
+            .await
+            .map_err(errors::storage_error)?;
+        read.end().await
+    }
+
+    async fn sweep(&self, now: Micros) -> Result<()> {
+        self.sweep_expired(now).await
+    }
+
+    async fn close(&self) {
+        self.connections.close().await;
+    }
+}

@@ -1,0 +1,50 @@
+//! Rows for statements that work on sets. SQLite has no arrays: a set travels as one JSON array for `json_each`
+//! and one blob that `substr` cuts, so that the text of a statement never depends on the number of rows.
+
+use serde_json::Value as Json;
+
+/// Rows of one statement: bind `json()` and `blob`.
+#[derive(Debug, Default)]
+pub(super) struct RowSet {
+    rows: Vec<Json>,
+    pub(super) blob: Vec<u8>,
+}
+
+impl RowSet {
+    pub(super) fn push(&mut self, row: Json) {
+        self.rows.push(row);
+    }
+
+    /// Appends bytes to the blob. Answers where `substr` finds them.
+    pub(super) fn bytes(&mut self, bytes: &[u8]) -> (usize, usize) {
+        let start = self.blob.len() + 1;
+        self.blob.extend_from_slice(bytes);
+        (start, bytes.len())
+    }
+
+    /// As [`Self::bytes`]; nulls for None.
+    pub(super) fn optional_bytes(
+        &mut self,
+        bytes: Option<&[u8]>,
+    ) -> (Option<usize>, Option<usize>) {
+        match bytes.map(|it| self.bytes(it)) {
+            Some((start, length)) => (Some(start), Some(length)),
+            None => (None, None),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The text to bind.
+    pub(super) fn json(&self) -> String {
+        Json::from(self.rows.as_slice()).to_string()
+    }
+}
+
+impl FromIterator<Json> for RowSet {
+    fn from_iter<I: IntoIterator<Item = Json>>(rows: I) -> Self {
+        Self { rows: rows.into_iter().collect(), blob: Vec::new() }
+    }
+}

@@ -1,0 +1,138 @@
+//! Removal of the checkpoints of runs, per thread in one transaction.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+use sqlx::Row;
+
+use super::SqliteStorage;
+use super::bases::{make_bases, read_stored, recount};
+use super::errors::storage_error;
+use super::garbage::Garbage;
+use super::history::Ground;
+use super::rows::RowSet;
+use super::thread_row::read_thread_row;
+use super::views::Tenant;
+use crate::content::keys::TenantSecret;
+use crate::domain::Result;
+use crate::domain::caller::Caller;
+use crate::domain::clock::random_id;
+use crate::storage::prepare::channel_key;
+use crate::storage::retention;
+
+impl SqliteStorage {
+    /// A thread whose lease is held fails the call before anything of it is removed; threads before it, in the
+    /// order of their ids, are done then.
+    pub(super) async fn remove_runs(&self, caller: &Caller, run_ids: &[String]) -> Result<()> {
+        if run_ids.is_empty() {
+            return Ok(());
+        }
+        let secret = self.secret(&caller.tenant).await?;
+        let runs = json!(run_ids).to_string();
+        let mut read = self.connections.begin_read().await?;
+        let threads = sqlx::query(
+            "select distinct t.thread_id
+             from json_each($2) j
+             cross join checkpoints c on c.tenant = $1 and c.run_id = j.value
+             cross join threads t on t.tenant = $1 and t.thread_key = c.thread_key
+             order by t.thread_id",
+        )
+        .bind(&caller.tenant)
+        .bind(&runs)
+        .fetch_all(&mut *read)
+        .await
+        .map_err(storage_error)?;
+        read.end().await?;
+        for row in threads {
+            let thread_id: String = row.try_get(0).map_err(storage_error)?;
+            self.remove_runs_of(caller, &secret, &thread_id, &runs).await?;
+        }
+        Ok(())
+    }
+
+    async fn remove_runs_of(
+        &self,
+        caller: &Caller,
+        secret: &TenantSecret,
+        thread_id: &str,
+        runs: &str,
+    ) -> Result<()> {
+        let tenant = Tenant { name: &caller.tenant, secret };
+        let mut write = self.connections.begin_write().await?;
+        let Some(row) = read_thread_row(&mut write, tenant.name, thread_id).await? else {
+            return write.rollback().await;
+        };
+        if let Err(conflict) = row.check(None, None) {
+            write.rollback().await?;
+            return Err(conflict);
+        }
+        let of_runs = sqlx::query(
+            "select ns, checkpoint_id from checkpoints
+             where tenant = $1 and thread_key = $2 and run_id in (select value from json_each($3))",
+        )
+        .bind(tenant.name)
+        .bind(row.thread_key)
+        .bind(runs)
+        .fetch_all(&mut *write)
+        .await
+        .map_err(storage_error)?;
+        let mut removed = BTreeSet::new();
+        for found in of_runs {
+            let ns: String = found.try_get(0).map_err(storage_error)?;
+            removed.insert((ns, found.try_get::<String, _>(1).map_err(storage_error)?));
+        }
+        if removed.is_empty() {
+            return write.rollback().await;
+        }
+        let ground = Ground { tenant, thread_key: row.thread_key, scope_id: row.scope_id };
+        let stored = read_stored(&mut write, ground).await?;
+        let plan = retention::without(&stored, &removed, &|name| channel_key(secret, name));
+        let bases = make_bases(&mut write, ground, &plan.orphans).await?;
+        let orphans: RowSet = plan.orphans.iter().map(|it| json!([it.ns, it.id])).collect();
+        let removed: RowSet = removed.iter().map(|(ns, id)| json!([ns, id])).collect();
+        let garbage_key = random_id();
+        sqlx::query(REMOVE)
+            .bind(tenant.name)
+            .bind(row.thread_key)
+            .bind(removed.json())
+            .bind(orphans.json())
+            .bind(bases.json())
+            .bind(bases.blob)
+            .bind(garbage_key)
+            .bind(row.scope_id)
+            .execute(&mut *write)
+            .await
+            .map_err(storage_error)?;
+        recount(&mut write, tenant.name, thread_id, (row.thread_key, row.scope_id)).await?;
+        write.commit().await?;
+        let garbage = Garbage {
+            tenant: caller.tenant.clone(),
+            thread_key: garbage_key,
+            scope_id: row.scope_id,
+        };
+        self.collect(&garbage).await
+    }
+}
+
+/// The garbage row names no rows of a thread, only the scope whose values may be nobody's now.
+const REMOVE: &str = "
+insert into delta_bases (tenant, thread_key, ns, checkpoint_id, channel, document)
+select $1, $2, j.value ->> 0, j.value ->> 1, j.value ->> 2, substr($6, j.value ->> 3, j.value ->> 4)
+from json_each($5) j where true on conflict do nothing;
+update checkpoints set parent_id = null
+where tenant = $1 and thread_key = $2
+  and (ns, checkpoint_id) in (select j.value ->> 0, j.value ->> 1 from json_each($4) j);
+delete from writes where rowid in (
+    select w.rowid from json_each($3) j
+    cross join writes w on w.tenant = $1 and w.thread_key = $2 and w.ns = j.value ->> 0
+        and w.checkpoint_id = j.value ->> 1);
+delete from delta_bases where rowid in (
+    select b.rowid from json_each($3) j
+    cross join delta_bases b on b.tenant = $1 and b.thread_key = $2 and b.ns = j.value ->> 0
+        and b.checkpoint_id = j.value ->> 1);
+delete from checkpoints where rowid in (
+    select c.rowid from json_each($3) j
+    cross join checkpoints c on c.tenant = $1 and c.thread_key = $2 and c.ns = j.value ->> 0
+        and c.checkpoint_id = j.value ->> 1);
+insert into garbage (tenant, thread_key, scope_id, created_at)
+values ($1, $7, $8, cast(unixepoch('subsec') * 1000000 as integer))";

@@ -1,0 +1,67 @@
+//! Numbered migrations of the embedded database.
+
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{AssertSqlSafe, Executor, Row};
+
+use super::connection::Connections;
+use super::errors::storage_error;
+use crate::domain::{Error, Result};
+
+/// (version, oldest schema version a binary must know to run on it, statements)
+const MIGRATIONS: [(i64, i64, &str); 1] =
+    [(1, 1, include_str!("../../../migrations/sqlite/0001_foundation.sql"))];
+
+const CREATE_VERSION: &str = "
+create table if not exists schema_version (
+    version integer primary key,
+    min_binary_version integer not null,
+    applied_at integer not null
+) strict";
+
+/// Brings the file to the newest schema, or checks that it has one this binary can run on.
+pub(super) async fn migrate(connections: &Connections, allowed: bool) -> Result<()> {
+    let mut write = connections.begin_write().await?;
+    write.execute(CREATE_VERSION).await.map_err(storage_error)?;
+    let (mut version, min_binary) = read_version(&mut write).await.map_err(storage_error)?;
+    let newest = MIGRATIONS[MIGRATIONS.len() - 1].0;
+    if min_binary > newest {
+        return Err(refuse(format!(
+            "the database has schema {version}, which needs a newer threadkeep (this one knows schema {newest})"
+        )));
+    }
+    if version < newest && !allowed {
+        return Err(refuse(format!(
+            "the database has schema {version}, this threadkeep needs {newest}: run `threadkeep migrate`"
+        )));
+    }
+    for (number, min_binary, statements) in MIGRATIONS {
+        if number <= version {
+            continue;
+        }
+        write.execute(AssertSqlSafe(statements)).await.map_err(storage_error)?;
+        sqlx::query(
+            "insert into schema_version (version, min_binary_version, applied_at)
+             values ($1, $2, cast(unixepoch('subsec') * 1000000 as integer))",
+        )
+        .bind(number)
+        .bind(min_binary)
+        .execute(&mut *write)
+        .await
+        .map_err(storage_error)?;
+        version = number;
+    }
+    write.commit().await
+}
+
+async fn read_version(connection: &mut SqliteConnection) -> Result<(i64, i64), sqlx::Error> {
+    let row = sqlx::query(
+        "select coalesce(max(version), 0), coalesce(max(min_binary_version), 0) from schema_version",
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok((row.try_get(0)?, row.try_get(1)?))
+}
+
+fn refuse(detail: String) -> Error {
+    Error::Unavailable { detail, retry_after: std::time::Duration::from_secs(1) }
+}

@@ -1,0 +1,41 @@
+//! Secrets of tenants: made on first use, then remembered in the process.
+
+use sqlx::Row;
+
+use super::SqliteStorage;
+use super::errors::storage_error;
+use crate::content::keys::TenantSecret;
+use crate::domain::{Error, Result};
+
+impl SqliteStorage {
+    /// The secret that keys the digests of a tenant's content.
+    pub(super) async fn secret(&self, tenant: &str) -> Result<TenantSecret> {
+        let poisoned = "nothing panics while it holds the secrets";
+        if let Some(secret) = self.secrets.read().expect(poisoned).get(tenant) {
+            return Ok(secret.clone());
+        }
+        let mut write = self.connections.begin_write().await?;
+        let fresh: [u8; 32] = rand::random();
+        sqlx::query(
+            "insert into tenants (tenant, secret, created_at)
+             values ($1, $2, cast(unixepoch('subsec') * 1000000 as integer))
+             on conflict (tenant) do nothing",
+        )
+        .bind(tenant)
+        .bind(fresh.to_vec())
+        .execute(&mut *write)
+        .await
+        .map_err(storage_error)?;
+        let row = sqlx::query("select secret from tenants where tenant = $1")
+            .bind(tenant)
+            .fetch_one(&mut *write)
+            .await
+            .map_err(storage_error)?;
+        let stored: Vec<u8> = row.try_get(0).map_err(storage_error)?;
+        write.commit().await?;
+        let damaged = |_| Error::Integrity("a tenant's secret is damaged".into());
+        let secret = TenantSecret::new(stored.try_into().map_err(damaged)?);
+        self.secrets.write().expect(poisoned).insert(tenant.to_owned(), secret.clone());
+        Ok(secret)
+    }
+}

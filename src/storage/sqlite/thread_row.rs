@@ -1,0 +1,92 @@
+//! The part of a thread's row that decides whether something may be written to it, read inside a write transaction.
+
+use sqlx::Row;
+use sqlx::sqlite::SqliteConnection;
+
+use super::errors::storage_error;
+use crate::domain::{Conflict, Error, Result};
+
+/// A thread as a write transaction finds it.
+#[derive(Debug, Clone)]
+pub(super) struct ThreadRow {
+    pub(super) thread_key: i64,
+    pub(super) scope_id: i64,
+    pub(super) generation: String,
+    pub(super) fence: i64,
+    pub(super) lease_holder: Option<String>,
+    /// By the database's clock.
+    pub(super) held: bool,
+}
+
+const READ_THREAD: &str = "
+select thread_key, scope_id, generation, fence, lease_holder,
+       lease_holder is not null
+           and lease_expires_at > cast(unixepoch('subsec') * 1000000 as integer) as held
+from threads where tenant = $1 and thread_id = $2";
+
+pub(super) async fn read_thread_row(
+    connection: &mut SqliteConnection,
+    tenant: &str,
+    thread_id: &str,
+) -> Result<Option<ThreadRow>> {
+    let row = sqlx::query(READ_THREAD)
+        .bind(tenant)
+        .bind(thread_id)
+        .fetch_optional(connection)
+        .await
+        .map_err(storage_error)?;
+    let Some(row) = row else { return Ok(None) };
+    Ok(Some(ThreadRow {
+        thread_key: row.try_get("thread_key").map_err(storage_error)?,
+        scope_id: row.try_get("scope_id").map_err(storage_error)?,
+        generation: row.try_get("generation").map_err(storage_error)?,
+        fence: row.try_get("fence").map_err(storage_error)?,
+        lease_holder: row.try_get("lease_holder").map_err(storage_error)?,
+        held: row.try_get::<Option<bool>, _>("held").map_err(storage_error)?.unwrap_or(false),
+    }))
+}
+
+impl ThreadRow {
+    /// The conditions of every write, in the order of a batch.
+    pub(super) fn check(&self, generation: Option<&str>, fence: Option<i64>) -> Result<()> {
+        if generation.is_some_and(|it| it != self.generation) {
+            let current = self.generation.clone();
+            return Err(Error::Conflict(Conflict::ThreadRestored { current }));
+        }
+        match fence {
+            None if self.held => Err(Error::Conflict(Conflict::LeaseHeld)),
+            Some(fence) if fence != self.fence => {
+                Err(Error::Conflict(Conflict::FenceStale { current: self.fence }))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Identity of a thread to be created: generation and fence go on where a deleted one of that id left off.
+pub(super) struct Identity {
+    pub(super) generation: String,
+    pub(super) fence: i64,
+}
+
+pub(super) async fn take_identity(
+    connection: &mut SqliteConnection,
+    tenant: &str,
+    thread_id: &str,
+) -> Result<Identity> {
+    let row = sqlx::query(
+        "delete from thread_tombstones where tenant = $1 and thread_id = $2 returning generation, fence",
+    )
+    .bind(tenant)
+    .bind(thread_id)
+    .fetch_optional(connection)
+    .await
+    .map_err(storage_error)?;
+    Ok(match row {
+        Some(row) => Identity {
+            generation: row.try_get(0).map_err(storage_error)?,
+            fence: row.try_get(1).map_err(storage_error)?,
+        },
+        None => Identity { generation: crate::domain::clock::random_hex(), fence: 0 },
+    })
+}

@@ -1,0 +1,98 @@
+//! Threads as listings show them; never touches values.
+
+use sqlx::sqlite::SqliteRow;
+use sqlx::{AssertSqlSafe, Row};
+
+use super::SqliteStorage;
+use super::errors::storage_error;
+use crate::domain::Result;
+use crate::domain::caller::Caller;
+use crate::domain::names::ThreadId;
+use crate::domain::thread::{Thread, ThreadQuery, ThreadSort};
+
+const COLUMNS: &str = "thread_id, created_at, updated_at, last_step, checkpoint_count, size_bytes,
+    generation, owner, graph_id, assistant_id, user_id";
+
+impl SqliteStorage {
+    pub(super) async fn read_thread(
+        &self,
+        caller: &Caller,
+        thread_id: &ThreadId,
+    ) -> Result<Option<Thread>> {
+        if !caller.may_read_thread(thread_id) {
+            return Ok(None);
+        }
+        let mut read = self.connections.begin_read().await?;
+        let statement =
+            format!("select {COLUMNS} from threads where tenant = $1 and thread_id = $2");
+        let row = sqlx::query(AssertSqlSafe(statement))
+            .bind(&caller.tenant)
+            .bind(thread_id.as_str())
+            .fetch_optional(&mut *read)
+            .await
+            .map_err(storage_error)?;
+        read.end().await?;
+        row.as_ref().map(thread).transpose()
+    }
+
+    pub(super) async fn read_threads(
+        &self,
+        caller: &Caller,
+        query: &ThreadQuery,
+    ) -> Result<Vec<Thread>> {
+        // The text is put together from constants only; everything a caller chose is bound.
+        let (direction, beyond) = if query.ascending { ("asc", ">") } else { ("desc", "<") };
+        let timed = |time: &str| {
+            (
+                format!("({time}, thread_id) {beyond} ($2, $3)"),
+                format!("{time} {direction}, thread_id {direction}"),
+            )
+        };
+        let (after, order) = match query.sort {
+            ThreadSort::Created => timed("created_at"),
+            ThreadSort::Updated => timed("updated_at"),
+            ThreadSort::ThreadId => {
+                (format!("thread_id {beyond} $3"), format!("thread_id {direction}"))
+            }
+        };
+        let statement = format!(
+            "select {COLUMNS} from threads
+             where tenant = $1 and ($3 is null or {after})
+               and ($4 is null or graph_id = $4) and ($5 is null or assistant_id = $5)
+               and ($6 is null or user_id = $6)
+               and ($7 is null or substr(thread_id, 1, length($7)) = $7)
+             order by {order} limit $8"
+        );
+        let mut read = self.connections.begin_read().await?;
+        let rows = sqlx::query(AssertSqlSafe(statement))
+            .bind(&caller.tenant)
+            .bind(query.after.as_ref().map(|it| it.time))
+            .bind(query.after.as_ref().map(|it| it.thread_id.clone()))
+            .bind(&query.graph_id)
+            .bind(&query.assistant_id)
+            .bind(&query.user_id)
+            .bind(&query.prefix)
+            .bind(i64::try_from(query.limit).unwrap_or(i64::MAX))
+            .fetch_all(&mut *read)
+            .await
+            .map_err(storage_error)?;
+        read.end().await?;
+        rows.iter().map(thread).collect()
+    }
+}
+
+fn thread(row: &SqliteRow) -> Result<Thread> {
+    Ok(Thread {
+        thread_id: row.try_get("thread_id").map_err(storage_error)?,
+        created_at: row.try_get("created_at").map_err(storage_error)?,
+        updated_at: row.try_get("updated_at").map_err(storage_error)?,
+        last_step: row.try_get("last_step").map_err(storage_error)?,
+        checkpoint_count: row.try_get("checkpoint_count").map_err(storage_error)?,
+        size_bytes: row.try_get("size_bytes").map_err(storage_error)?,
+        generation: row.try_get("generation").map_err(storage_error)?,
+        owner: row.try_get("owner").map_err(storage_error)?,
+        graph_id: row.try_get("graph_id").map_err(storage_error)?,
+        assistant_id: row.try_get("assistant_id").map_err(storage_error)?,
+        user_id: row.try_get("user_id").map_err(storage_error)?,
+    })
+}

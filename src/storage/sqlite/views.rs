@@ -1,0 +1,310 @@
+//! Loads checkpoints with everything that belongs to them: four statements for any number of them.
+
+use bytes::Bytes;
+use serde_json::json;
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::errors::storage_error;
+use super::rows::RowSet;
+use crate::content::keys::TenantSecret;
+use crate::domain::checkpoint::{PENDING_SENDS, PendingWrite, Value, View};
+use crate::domain::{Error, Result};
+use crate::storage::base_document::open_base;
+use crate::storage::channel_map::{self, Entry};
+use crate::storage::prepare::{open_document, open_value};
+
+/// A checkpoint's row and where its values are.
+#[derive(Debug, Clone)]
+pub(super) struct CheckpointRow {
+    pub(super) thread_id: String,
+    pub(super) thread_key: i64,
+    pub(super) scope_id: i64,
+    pub(super) ns: String,
+    pub(super) id: String,
+    pub(super) parent: Option<String>,
+    pub(super) map: Vec<Entry>,
+    pub(super) skeleton: Vec<u8>,
+    pub(super) metadata: Vec<u8>,
+    pub(super) legacy: bool,
+    pub(super) delta_channels: Vec<String>,
+}
+
+/// Columns that [`CheckpointRow::read`] wants, of `checkpoints c`.
+pub(super) const COLUMNS: &str =
+    "c.ns, c.checkpoint_id, c.parent_id, c.map, c.skeleton, c.metadata,
+    c.legacy, c.delta_channels";
+
+impl CheckpointRow {
+    pub(super) fn read(row: &SqliteRow, thread: (String, i64, i64)) -> Result<Self> {
+        let (thread_id, thread_key, scope_id) = thread;
+        let map: Vec<u8> = row.try_get("map").map_err(storage_error)?;
+        let delta_channels: String = row.try_get("delta_channels").map_err(storage_error)?;
+        let damaged = |_| Error::Integrity("the list of delta channels is damaged".into());
+        Ok(Self {
+            thread_id,
+            thread_key,
+            scope_id,
+            ns: row.try_get("ns").map_err(storage_error)?,
+            id: row.try_get("checkpoint_id").map_err(storage_error)?,
+            parent: row.try_get("parent_id").map_err(storage_error)?,
+            map: channel_map::unpack(&map)?,
+            skeleton: row.try_get("skeleton").map_err(storage_error)?,
+            metadata: row.try_get("metadata").map_err(storage_error)?,
+            legacy: row.try_get("legacy").map_err(storage_error)?,
+            delta_channels: serde_json::from_str(&delta_channels).map_err(damaged)?,
+        })
+    }
+}
+
+/// The tenant whose rows are read, and the secret that opens them.
+#[derive(Clone, Copy)]
+pub(super) struct Tenant<'a> {
+    pub(super) name: &'a str,
+    pub(super) secret: &'a TenantSecret,
+}
+
+/// Whole views, in the order of `rows`.
+pub(super) async fn load_views(
+    connection: &mut SqliteConnection,
+    tenant: Tenant<'_>,
+    rows: &[CheckpointRow],
+) -> Result<Vec<View>> {
+    let mut views = rows.iter().map(|row| documents(tenant, row)).collect::<Result<Vec<_>>>()?;
+    load_values(connection, tenant, rows, &mut views).await?;
+    let own = places(rows.iter().map(|row| Some(row.id.as_str())), rows);
+    for (at, write) in read_writes(connection, tenant, &own, None).await? {
+        views[at].writes.push(write);
+    }
+    load_bases(connection, tenant, &own, &mut views).await?;
+    load_sends(connection, tenant, rows, &mut views).await?;
+    for view in &mut views {
+        let with_value = |name: &String| view.values.iter().any(|(it, _)| it == name);
+        view.delta_channels.retain(|channel| !with_value(channel));
+    }
+    Ok(views)
+}
+
+/// A view without values, writes and bases.
+pub(super) fn documents(tenant: Tenant<'_>, row: &CheckpointRow) -> Result<View> {
+    Ok(View {
+        thread_id: row.thread_id.clone(),
+        ns: row.ns.clone(),
+        id: row.id.clone(),
+        parent: row.parent.clone(),
+        skeleton: open_document(tenant.secret, &row.skeleton)?,
+        metadata: open_document(tenant.secret, &row.metadata)?,
+        delta_channels: row.delta_channels.clone(),
+        ..View::default()
+    })
+}
+
+async fn load_values(
+    connection: &mut SqliteConnection,
+    tenant: Tenant<'_>,
+    rows: &[CheckpointRow],
+    views: &mut [View],
+) -> Result<()> {
+    let mut names: Vec<(usize, String)> = Vec::new();
+    let mut wanted = Vec::new();
+    for (at, row) in rows.iter().enumerate() {
+        let channels = channel_map::channel_names(&views[at].skeleton, row.map.len())?;
+        for (channel, entry) in channels.into_iter().zip(&row.map) {
+            if entry.value_no != 0 {
+                wanted.push((row.scope_id, entry.value_no));
+                names.push((at, channel));
+            }
+        }
+    }
+    let values = read_values(connection, tenant, &wanted).await?;
+    for ((at, channel), value) in names.into_iter().zip(values) {
+        views[at].values.push((channel, value));
+    }
+    Ok(())
+}
+
+const READ_VALUES: &str = "
+select j.key, m.tag, m.size_bytes, m.digest, coalesce(m.body, c.body) as body
+from json_each($2) j
+cross join manifests m on m.tenant = $1 and m.scope_id = j.value ->> 0 and m.no = j.value ->> 1
+left join chunks c on m.body is null and c.tenant = $1 and c.scope_id = m.scope_id and c.name = m.digest
+order by j.key";
+
+/// Values by (scope, number), in the order asked for; one that is missing is damage.
+pub(super) async fn read_values(
+    connection: &mut SqliteConnection,
+    tenant: Tenant<'_>,
+    wanted: &[(i64, u32)],
+) -> Result<Vec<Value>> {
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let set: RowSet = wanted.iter().map(|(scope, no)| json!([scope, no])).collect();
+    let rows = sqlx::query(READ_VALUES)
+        .bind(tenant.name)
+        .bind(set.json())
+        .fetch_all(connection)
+        .await
+        .map_err(storage_error)?;
+    if rows.len() != wanted.len() {
+        return Err(Error::Integrity("a checkpoint names a value that is not there".into()));
+    }
+    rows.iter().map(|row| value(tenant, row)).collect()
+}
+
+/// Opens columns tag, `size_bytes`, digest and body.
+fn value(tenant: Tenant<'_>, row: &SqliteRow) -> Result<Value> {
+    let tag: String = row.try_get("tag").map_err(storage_error)?;
+    let size_bytes: i32 = row.try_get("size_bytes").map_err(storage_error)?;
+    let digest: Vec<u8> = row.try_get("digest").map_err(storage_error)?;
+    let body: Option<Vec<u8>> = row.try_get("body").map_err(storage_error)?;
+    let body = body.ok_or_else(|| Error::Integrity("the bytes of a value are not there".into()))?;
+    open_value(tenant.secret, &tag, size_bytes, &digest, &body)
+}
+
+/// A checkpoint whose writes or bases are wanted.
+pub(super) struct Place<'a> {
+    pub(super) at: usize,
+    pub(super) thread_key: i64,
+    pub(super) scope_id: i64,
+    pub(super) ns: &'a str,
+    pub(super) id: &'a str,
+}
+
+/// Places of some ids beside `rows`; None is left out.
+fn places<'a>(
+    ids: impl Iterator<Item = Option<&'a str>>,
+    rows: &'a [CheckpointRow],
+) -> Vec<Place<'a>> {
+    let placed = ids.zip(rows).enumerate().filter_map(|(at, (id, row))| {
+        let (thread_key, scope_id, ns) = (row.thread_key, row.scope_id, row.ns.as_str());
+        Some(Place { at, thread_key, scope_id, ns, id: id? })
+    });
+    placed.collect()
+}
+
+const READ_WRITES: &str = "
+select j.value ->> 0 as position, w.task_id, w.channel, w.tag, w.size_bytes, w.digest,
+       coalesce(w.body, m.body, c.body) as body
+from json_each($2) j
+cross join writes w on w.tenant = $1 and w.thread_key = j.value ->> 1 and w.ns = j.value ->> 3
+    and w.checkpoint_id = j.value ->> 4
+    and ($3 is null or w.channel in (select value from json_each($3)))
+left join manifests m on m.tenant = $1 and m.scope_id = j.value ->> 2 and m.no = w.value_no
+left join chunks c on w.body is null and m.body is null
+    and c.tenant = $1 and c.scope_id = j.value ->> 2 and c.name = m.digest
+order by j.key, w.task_path, w.task_id, w.idx";
+
+/// Writes with the position of their place, each place's in (`task_path`, `task_id`, `idx`) order; of some
+/// channels or, with None, of all.
+pub(super) async fn read_writes(
+    connection: &mut SqliteConnection,
+    tenant: Tenant<'_>,
+    places: &[Place<'_>],
+    channels: Option<&[String]>,
+) -> Result<Vec<(usize, PendingWrite)>> {
+    if places.is_empty() {
+        return Ok(Vec::new());
+    }
+    let set: RowSet = places.iter().map(place_json).collect();
+    let rows = sqlx::query(READ_WRITES)
+        .bind(tenant.name)
+        .bind(set.json())
+        .bind(channels.map(|it| json!(it).to_string()))
+        .fetch_all(connection)
+        .await
+        .map_err(storage_error)?;
+    let write = |row: &SqliteRow| {
+        let write = PendingWrite {
+            task_id: row.try_get("task_id").map_err(storage_error)?,
+            channel: row.try_get("channel").map_err(storage_error)?,
+            value: value(tenant, row)?,
+        };
+        Ok((position(row)?, write))
+    };
+    rows.iter().map(write).collect()
+}
+
+fn place_json(place: &Place<'_>) -> serde_json::Value {
+    json!([place.at, place.thread_key, place.scope_id, place.ns, place.id])
+}
+
+fn position(row: &SqliteRow) -> Result<usize> {
+    let position: i64 = row.try_get("position").map_err(storage_error)?;
+    Ok(usize::try_from(position).expect("positions are made from indexes"))
+}
+
+const READ_BASES: &str = "
+select j.value ->> 0 as position, b.channel, b.document
+from json_each($2) j
+cross join delta_bases b on b.tenant = $1 and b.thread_key = j.value ->> 1 and b.ns = j.value ->> 3
+    and b.checkpoint_id = j.value ->> 4
+order by j.key, b.channel";
+
+/// Delta bases with the position of their place, in channel order; among them the removed parent's sends.
+pub(super) async fn read_bases(
+    connection: &mut SqliteConnection,
+    tenant: Tenant<'_>,
+    places: &[Place<'_>],
+) -> Result<Vec<(usize, crate::domain::history::Base)>> {
+    if places.is_empty() {
+        return Ok(Vec::new());
+    }
+    let set: RowSet = places.iter().map(place_json).collect();
+    let rows = sqlx::query(READ_BASES)
+        .bind(tenant.name)
+        .bind(set.json())
+        .fetch_all(connection)
+        .await
+        .map_err(storage_error)?;
+    let base = |row: &SqliteRow| {
+        let channel: String = row.try_get("channel").map_err(storage_error)?;
+        let document: Vec<u8> = row.try_get("document").map_err(storage_error)?;
+        Ok((position(row)?, open_base(tenant.secret, channel, &document)?))
+    };
+    rows.iter().map(base).collect()
+}
+
+async fn load_bases(
+    connection: &mut SqliteConnection,
+    tenant: Tenant<'_>,
+    own: &[Place<'_>],
+    views: &mut [View],
+) -> Result<()> {
+    for (at, base) in read_bases(connection, tenant, own).await? {
+        if base.channel == PENDING_SENDS {
+            views[at].pending_sends = base.writes.into_iter().map(|(_, value)| value).collect();
+        } else {
+            views[at].bases.push(base);
+        }
+    }
+    Ok(())
+}
+
+/// The sends that checkpoints before format 4 find at their parent, as long as that is stored.
+async fn load_sends(
+    connection: &mut SqliteConnection,
+    tenant: Tenant<'_>,
+    rows: &[CheckpointRow],
+    views: &mut [View],
+) -> Result<()> {
+    let parents = rows.iter().map(|row| row.parent.as_deref().filter(|_| row.legacy));
+    let parents = places(parents, rows);
+    let channel = [PENDING_SENDS.to_owned()];
+    for (at, write) in read_writes(connection, tenant, &parents, Some(&channel)).await? {
+        views[at].pending_sends.push(write.value);
+    }
+    Ok(())
+}
+
+/// Decoded bytes that a view adds to a page.
+pub(super) fn size_bytes(view: &View) -> usize {
+    let value = |value: &Value| value.data.len() + 64;
+    let documents: usize = [&view.skeleton, &view.metadata].into_iter().map(Bytes::len).sum();
+    let values: usize = view.values.iter().map(|(_, it)| value(it)).sum();
+    let writes: usize = view.writes.iter().map(|it| value(&it.value)).sum();
+    let bases = view.bases.iter().flat_map(|base| {
+        base.seed.iter().chain(base.writes.iter().map(|(_, value)| value)).map(value)
+    });
+    documents + values + writes + bases.sum::<usize>() + 256
+}

@@ -1,0 +1,82 @@
+//! What only the embedded engine promises: one server per file, and nothing left of work that a crash cut off.
+
+use threadkeep::domain::Error;
+use threadkeep::domain::clock::Clock;
+use threadkeep::domain::storage::CopyThread;
+use threadkeep::storage::{self, StorageConfig};
+
+use crate::commands::{Put, Writes};
+use crate::harness::{Harness, commit, config, thread_id};
+
+#[tokio::test]
+async fn a_second_server_is_told_and_a_short_command_is_not() {
+    let h = Harness::sqlite().await;
+    let Err(Error::Unavailable { detail, .. }) = storage::open(&config(h.url())).await else {
+        panic!("two servers opened one file");
+    };
+    assert!(detail.contains("another server"), "{detail}");
+    let beside = StorageConfig { exclusive: false, ..config(h.url()) };
+    let beside = storage::open(&beside).await.unwrap();
+    h.put(Put::new("1")).await;
+    assert!(beside.get_thread(&h.caller, &thread_id("t")).await.unwrap().is_some());
+    assert!(h.storage.get_thread(&h.caller, &thread_id("t")).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn an_old_or_too_new_schema_is_refused() {
+    let h = Harness::sqlite().await;
+    let beside = StorageConfig { exclusive: false, migrate: false, ..config(h.url()) };
+    storage::open(&beside).await.unwrap();
+    h.sql("update schema_version set min_binary_version = 1000").await;
+    let Err(error) = storage::open(&beside).await else { panic!("a newer schema was opened") };
+    assert!(error.to_string().contains("newer threadkeep"), "{error}");
+    h.sql("delete from schema_version").await;
+    let Err(error) = storage::open(&beside).await else { panic!("an old schema was opened") };
+    assert!(error.to_string().contains("threadkeep migrate"), "{error}");
+}
+
+#[tokio::test]
+async fn a_sweep_removes_what_a_crash_left() {
+    let h = Harness::sqlite().await;
+    let large: String = (0..5_000).map(|it| it.to_string()).collect();
+    let ops = vec![
+        Put::new("1").sets("a", "1", &large).op(),
+        Writes::new("1", "t").write(0, "a", "w").op(),
+    ];
+    h.commit(commit("t", ops)).await.unwrap();
+    let request =
+        CopyThread { source: thread_id("t"), target: thread_id("copy"), idempotency: None };
+    h.storage.copy_thread(&h.caller, &request).await.unwrap();
+    // As if the server had died between the last slice of the copy and the flip.
+    h.sql("insert into garbage select tenant, thread_key, scope_id, 1 from threads where thread_id = 'copy'")
+        .await;
+    h.sql("delete from scope_holders where holder = 'copy'; delete from threads where thread_id = 'copy'").await;
+    let before = h.all("t").await;
+    h.storage.sweep(Clock::System.now()).await.unwrap();
+    for (table, left) in [
+        ("checkpoints", 1),
+        ("writes", 1),
+        ("manifests", 1),
+        ("chunks", 1),
+        ("scopes", 1),
+        ("garbage", 0),
+    ] {
+        assert_eq!(h.count(&format!("select count(*) from {table}")).await, left, "{table}");
+    }
+    assert_eq!(h.all("t").await, before);
+}
+
+#[tokio::test]
+async fn a_caller_that_leaves_in_the_middle_changes_nothing_for_the_others() {
+    let h = Harness::sqlite().await;
+    h.put(Put::new("1").sets("a", "1", "x")).await;
+    for _ in 0..50 {
+        let request =
+            CopyThread { source: thread_id("t"), target: thread_id("c"), idempotency: None };
+        let copy = h.storage.copy_thread(&h.caller, &request);
+        let left = tokio::time::timeout(std::time::Duration::from_micros(300), copy).await;
+        let _ = left.is_err();
+        h.put(Put::new("1").sets("a", "1", "x")).await;
+        assert_eq!(h.latest("t").await.unwrap().id, "1");
+    }
+}

@@ -1,0 +1,232 @@
+//! A storage engine with its queue, and short ways to say what is committed and read.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use bytes::Bytes;
+use sqlx::{AssertSqlSafe, Connection, Executor};
+use threadkeep::domain::caller::Caller;
+use threadkeep::domain::checkpoint::{Commit, ListQuery, Op, PendingWrite, Target, Value, View};
+use threadkeep::domain::clock::{Clock, Micros};
+use threadkeep::domain::group_commit::GroupCommit;
+use threadkeep::domain::names::{CheckpointId, CheckpointNs, Tag, ThreadId, Writer};
+use threadkeep::domain::prepared::Prepared;
+use threadkeep::domain::storage::{Found, Page, Storage, TargetHistory};
+use threadkeep::domain::{Conflict, Error, Result};
+use threadkeep::storage::{self, StorageConfig};
+
+use crate::commands::{Put, Writes};
+use crate::support::postgres;
+
+static FILES: AtomicU32 = AtomicU32::new(0);
+pub const NEVER: Micros = Micros::MAX;
+
+pub struct Harness {
+    pub storage: Arc<dyn Storage>,
+    pub queue: GroupCommit,
+    pub caller: Caller,
+    url: String,
+    folder: Option<PathBuf>,
+}
+
+impl Harness {
+    pub async fn sqlite() -> Self {
+        let number = FILES.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("tk-lite-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let url = format!("sqlite://{}", folder.join("threadkeep.db").display());
+        let mut harness = Self::open(url).await;
+        harness.folder = Some(folder);
+        harness
+    }
+
+    pub async fn postgres() -> Self {
+        Self::open(postgres::fresh_database().await).await
+    }
+
+    async fn open(url: String) -> Self {
+        let storage = storage::open(&config(&url)).await.unwrap();
+        let queue = GroupCommit::start(Arc::clone(&storage), Arc::new(Clock::System));
+        let caller = Caller::of_tenant("tenant-a");
+        Self { storage, queue, caller, url, folder: None }
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub fn is_sqlite(&self) -> bool {
+        self.folder.is_some()
+    }
+
+    pub async fn prepare(&self, commit: Commit) -> Prepared {
+        self.storage.prepare(&self.caller, commit, NEVER).await.unwrap()
+    }
+
+    pub async fn commit(&self, commit: Commit) -> Result<String> {
+        let prepared = self.storage.prepare(&self.caller, commit, NEVER).await?;
+        Ok(self.queue.commit(prepared).await?.generation)
+    }
+
+    /// Commits to thread `t` and expects success.
+    pub async fn put(&self, put: Put) {
+        self.commit(commit("t", vec![put.op()])).await.unwrap();
+    }
+
+    pub async fn write(&self, writes: Writes) {
+        self.commit(commit("t", vec![writes.op()])).await.unwrap();
+    }
+
+    pub async fn found(&self, thread: &str, ns: &str, id: Option<&str>, asked: &[&str]) -> Found {
+        let asked: Vec<String> = asked.iter().map(|it| (*it).to_owned()).collect();
+        self.storage.get_checkpoint(&self.caller, &target(thread, ns, id), &asked).await.unwrap()
+    }
+
+    /// A checkpoint of the root graph of thread `t`.
+    pub async fn get(&self, id: &str) -> View {
+        self.found("t", "", Some(id), &[]).await.view.unwrap()
+    }
+
+    pub async fn latest(&self, thread: &str) -> Option<View> {
+        self.found(thread, "", None, &[]).await.view
+    }
+
+    pub async fn history(&self, id: &str, channels: &[&str]) -> TargetHistory {
+        let channels: Vec<String> = channels.iter().map(|it| (*it).to_owned()).collect();
+        let target = target("t", "", Some(id));
+        self.storage.get_history(&self.caller, &target, &channels).await.unwrap().unwrap()
+    }
+
+    pub async fn list(&self, query: ListQuery) -> Page {
+        self.storage.list_checkpoints(&self.caller, &query).await.unwrap()
+    }
+
+    /// Every view of a thread, newest first.
+    pub async fn all(&self, thread: &str) -> Vec<View> {
+        self.list(ListQuery { thread_id: Some(thread_id(thread)), ..everything() }).await.views
+    }
+
+    /// Runs a statement past the engine.
+    pub async fn sql(&self, statement: &str) {
+        let statement = AssertSqlSafe(statement.to_owned());
+        if let Some(path) = self.url.strip_prefix("sqlite://") {
+            let mut connection = sqlx::SqliteConnection::connect(path).await.unwrap();
+            connection.execute(statement).await.unwrap();
+        } else {
+            let mut connection = sqlx::PgConnection::connect(&self.url).await.unwrap();
+            connection.execute(statement).await.unwrap();
+        }
+    }
+
+    /// A number that a statement answers.
+    pub async fn count(&self, statement: &str) -> i64 {
+        let statement = AssertSqlSafe(statement.to_owned());
+        if let Some(path) = self.url.strip_prefix("sqlite://") {
+            let mut connection = sqlx::SqliteConnection::connect(path).await.unwrap();
+            sqlx::query_scalar(statement).fetch_one(&mut connection).await.unwrap()
+        } else {
+            let mut connection = sqlx::PgConnection::connect(&self.url).await.unwrap();
+            sqlx::query_scalar(statement).fetch_one(&mut connection).await.unwrap()
+        }
+    }
+
+    /// The counters of a thread say what its rows say.
+    pub async fn check_counts(&self, thread: &str) {
+        let shown =
+            self.storage.get_thread(&self.caller, &thread_id(thread)).await.unwrap().unwrap();
+        let of = format!("from threads t where t.thread_id = '{thread}' and t.tenant = 'tenant-a'");
+        let counted = format!(
+            "select (select count(*) from checkpoints c where c.thread_key = t.thread_key) {of}"
+        );
+        let counted = self.count(&counted).await;
+        assert_eq!(shown.checkpoint_count, counted, "checkpoint_count of {thread}");
+        let sized = format!(
+            "select cast(
+                (select coalesce(sum(size_bytes), 0) from checkpoints c where c.thread_key = t.thread_key)
+                + (select coalesce(sum(size_bytes), 0) from manifests m where m.scope_id = t.scope_id)
+                + (select coalesce(sum(size_bytes), 0) from writes w
+                   where w.thread_key = t.thread_key and w.value_no is null) as bigint) {of}"
+        );
+        let sized = self.count(&sized).await;
+        assert_eq!(shown.size_bytes, sized, "size_bytes of {thread}");
+    }
+}
+
+impl Drop for Harness {
+    fn drop(&mut self) {
+        if let Some(folder) = &self.folder {
+            // Leftovers of a failing test do no harm.
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
+
+pub fn config(url: &str) -> StorageConfig {
+    StorageConfig {
+        url: url.to_owned(),
+        migrate: true,
+        allow_unsafe: true,
+        connections: 4,
+        exclusive: true,
+    }
+}
+
+pub fn commit(thread: &str, ops: Vec<Op>) -> Commit {
+    Commit {
+        thread_id: thread_id(thread),
+        generation: None,
+        fence: None,
+        writer: Writer::new("w1").unwrap(),
+        ops,
+    }
+}
+
+/// Another tenant of the same database.
+pub fn caller_of(tenant: &str) -> Caller {
+    Caller::of_tenant(tenant)
+}
+
+pub fn thread_id(text: &str) -> ThreadId {
+    ThreadId::new(text).unwrap()
+}
+
+pub fn target(thread: &str, ns: &str, id: Option<&str>) -> Target {
+    Target {
+        thread_id: thread_id(thread),
+        ns: CheckpointNs::new(ns).unwrap(),
+        id: id.map(|it| CheckpointId::new(it).unwrap()),
+    }
+}
+
+/// A list query without any restriction.
+pub fn everything() -> ListQuery {
+    ListQuery { limit: 1_000, values: true, ..ListQuery::default() }
+}
+
+pub fn value(tag: &str, data: impl Into<Bytes>) -> Value {
+    Value { tag: Tag::new(tag).unwrap(), data: data.into() }
+}
+
+pub fn text(value: &Value) -> String {
+    String::from_utf8_lossy(&value.data).into_owned()
+}
+
+/// channel → data of a view.
+pub fn values(view: &View) -> BTreeMap<&str, String> {
+    view.values.iter().map(|(channel, value)| (channel.as_str(), text(value))).collect()
+}
+
+/// `channel=data` of a view's writes, in order.
+pub fn writes(view: &View) -> Vec<String> {
+    let write = |it: &PendingWrite| format!("{}:{}={}", it.task_id, it.channel, text(&it.value));
+    view.writes.iter().map(write).collect()
+}
+
+pub fn conflict<T: std::fmt::Debug>(result: Result<T>) -> Conflict {
+    match result.unwrap_err() {
+        Error::Conflict(conflict) => conflict,
+        other => panic!("{other}"),
+    }
+}

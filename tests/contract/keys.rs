@@ -1,0 +1,36 @@
+//! Keys of tenants.
+
+use threadkeep::domain::key::Key;
+
+use crate::harness::Harness;
+
+fn key(tenant: &str, key_id: &str, created_at: i64) -> Key {
+    let subject = (created_at > 1).then(|| "subject".to_owned());
+    let hash = [u8::try_from(created_at).unwrap(); 32];
+    Key {
+        key_id: key_id.into(),
+        tenant: tenant.into(),
+        subject,
+        hash,
+        created_at,
+        revoked_at: None,
+    }
+}
+
+pub async fn keys_are_made_listed_and_revoked(h: Harness) {
+    let keys = [key("a", "key_2", 1), key("a", "key_1", 2), key("b", "key_1", 3)];
+    for key in &keys {
+        h.storage.create_key(key).await.unwrap();
+    }
+    assert_eq!(h.storage.list_keys("a").await.unwrap(), keys[..2]);
+    assert!(h.storage.list_keys("c").await.unwrap().is_empty());
+    assert_eq!(h.storage.list_active_keys().await.unwrap().len(), 3);
+    assert!(h.storage.revoke_key("a", "key_1").await.unwrap());
+    assert!(!h.storage.revoke_key("a", "key_1").await.unwrap(), "only once");
+    assert!(!h.storage.revoke_key("c", "key_1").await.unwrap());
+    let active = h.storage.list_active_keys().await.unwrap();
+    assert_eq!(active.len(), 2);
+    assert!(active.contains(&keys[0]) && active.contains(&keys[2]));
+    let listed = h.storage.list_keys("a").await.unwrap();
+    assert!(listed[1].revoked_at.is_some() && listed[0].revoked_at.is_none());
+}

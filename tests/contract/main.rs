@@ -1,0 +1,156 @@
+//! The contract of a storage engine: every case runs on every engine, through the same queue as the server's. SQL
+//! may differ between engines, results may not.
+
+// A test that panics is a test that failed.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod commands;
+mod harness;
+
+mod atomicity;
+mod conditions;
+mod copying;
+mod damage;
+mod delta;
+mod embedded;
+mod exactness;
+mod keys;
+mod leases;
+mod listing;
+mod planner;
+mod poison;
+mod pruning;
+mod removal;
+mod threads;
+mod values;
+mod writes;
+
+/// Runs cases of a module on both engines.
+macro_rules! contract {
+    ($($module:ident: $($case:ident)+;)+) => {
+        mod sqlite {
+            $(mod $module {
+                $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    crate::$module::$case(crate::harness::Harness::sqlite().await).await;
+                })+
+            })+
+        }
+        mod postgres {
+            $(mod $module {
+                $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    crate::$module::$case(crate::harness::Harness::postgres().await).await;
+                })+
+            })+
+        }
+    };
+}
+
+contract! {
+    values:
+        a_checkpoint_comes_back_as_it_was_sent
+        latest_is_the_greatest_id_by_bytes
+        carried_values_come_from_the_parent_and_dropped_channels_are_gone
+        absent_empty_and_null_stay_three_things
+        values_show_only_for_channels_in_new_versions
+        branches_that_reuse_a_version_keep_their_own_values
+        a_copy_takes_the_values_of_its_sibling
+        a_fork_says_by_digest_which_value_it_means
+        a_missing_parent_falls_back_to_the_newest_value_of_the_version
+        a_second_put_replaces_all_and_keeps_counts_true
+        a_put_that_names_itself_keeps_the_stored_parent
+        a_retry_of_a_put_stores_nothing_twice
+        namespaces_are_chains_of_their_own;
+    writes:
+        writes_come_in_the_order_of_path_task_and_position
+        the_first_ordinary_write_wins_and_the_special_ones_replace
+        a_late_special_write_of_the_same_writer_is_ignored
+        writes_may_arrive_before_their_checkpoint
+        large_writes_come_back_and_a_retry_adds_nothing
+        an_old_checkpoint_shows_its_parents_pending_sends;
+    exactness:
+        documents_come_back_byte_for_byte
+        versions_of_different_types_are_different_versions
+        ids_may_hold_any_text
+        large_and_small_values_come_back_exactly;
+    delta:
+        history_collects_writes_back_to_the_seed
+        each_channel_stops_at_its_own_ancestor
+        writes_of_a_fork_off_the_path_do_not_count
+        a_chain_without_a_seed_ends_at_the_root
+        a_missing_parent_ends_the_walk_and_a_loop_too
+        history_works_for_channels_without_a_version
+        get_answers_the_history_of_delta_channels_and_of_those_asked_for
+        a_plain_checkpoint_reads_no_ancestor
+        a_long_walk_is_complete
+        listed_histories_share_one_chain
+        empty_is_no_seed_and_null_is_one;
+    listing:
+        all_threads_newest_first_in_a_stable_order
+        filters_match_by_containment
+        before_limit_and_cursor_cut_pages
+        a_page_ends_at_its_bytes
+        listed_views_equal_those_of_get
+        a_filter_that_rarely_matches_still_ends;
+    conditions:
+        a_stale_generation_writes_nothing
+        a_held_lease_refuses_every_write_without_its_fence
+        a_stale_fence_is_refused_even_when_nobody_holds_the_lease
+        a_stale_epoch_is_told_with_the_current_one
+        generation_comes_before_lease_and_lease_before_epoch
+        a_new_thread_accepts_any_generation
+        generation_and_fence_survive_deletion;
+    leases:
+        a_lease_is_taken_renewed_and_released
+        the_fence_grows_unless_the_same_holder_still_holds
+        an_expired_lease_refuses_nobody
+        a_lease_makes_its_thread;
+    threads:
+        a_commit_describes_its_thread
+        listings_sort_filter_and_page
+        tenants_never_meet;
+    removal:
+        a_deleted_thread_is_gone_with_everything
+        deletion_obeys_lease_and_generation
+        a_thread_made_again_shows_nothing_of_the_old_one
+        runs_are_deleted_across_threads_and_namespaces
+        deleting_the_middle_run_keeps_the_heads_messages
+        deleting_runs_keeps_writes_of_checkpoints_that_never_came
+        deleting_runs_keeps_counts_true_and_raises_the_epoch
+        a_sweep_removes_tombstones_after_a_week;
+    pruning:
+        pruning_keeps_the_latest_of_each_namespace
+        pruning_keeps_the_histories_of_delta_channels
+        pruning_twice_keeps_bases
+        a_subgraphs_call_goes_with_its_root
+        an_old_head_keeps_its_pending_sends
+        early_writes_stay_and_stray_ones_go
+        pruning_at_the_same_time_is_no_error
+        pruning_with_delete_removes_the_thread
+        pruning_a_leased_thread_is_refused;
+    copying:
+        a_copy_equals_its_source_and_is_independent
+        a_copy_carries_bases_and_large_values
+        a_copy_onto_an_occupied_thread_is_refused
+        a_repeated_copy_answers_the_same
+        an_unknown_source_creates_nothing
+        a_copy_takes_over_fence_and_generation_of_a_deleted_target
+        a_copy_onto_a_leased_thread_is_refused;
+    damage:
+        a_flipped_bit_is_an_error_and_never_data
+        a_missing_value_is_an_error;
+    keys:
+        keys_are_made_listed_and_revoked;
+    atomicity:
+        many_tasks_on_many_threads_lose_nothing
+        commits_of_one_thread_keep_their_order
+        many_callers_may_meet_a_new_tenant_at_once;
+    poison:
+        each_poisonous_command_fails_alone;
+    planner:
+        a_batch_equals_its_commands_one_by_one;
+}

@@ -1,0 +1,16 @@
+//! The routes, through the router: every one, with good input and hostile, with keys and without. The storage is
+//! a small double in memory, so that each failure of a storage can be had on demand.
+
+mod arguments;
+mod bodies;
+mod checkpoints;
+mod connections;
+mod document;
+mod failures;
+mod hostile;
+mod identity;
+mod keyless;
+mod memory;
+mod metrics;
+mod server;
+mod threads;

@@ -1,0 +1,318 @@
+//! A storage in memory for tests of the routes: keeps what was committed as it was sent, answers from a script
+//! where a test needs more. Not an engine: the contract suite is for those.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use async_trait::async_trait;
+use threadkeep::content::keys::TenantSecret;
+use threadkeep::domain::caller::Caller;
+use threadkeep::domain::checkpoint::{
+    CheckpointPut, Commit, EMPTY, ListCursor, ListQuery, Op, PruneStrategy, Target, View,
+};
+use threadkeep::domain::clock::Micros;
+use threadkeep::domain::history::Chain;
+use threadkeep::domain::key::Key;
+use threadkeep::domain::names::ThreadId;
+use threadkeep::domain::planner::Batch;
+use threadkeep::domain::prepared::Prepared;
+use threadkeep::domain::storage::{
+    BatchError, CheckpointStorage, CopyThread, DeleteThread, Engine, Found, KeyStorage, Outcome,
+    Page, TargetHistory, ThreadStorage,
+};
+use threadkeep::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery, ThreadSort};
+use threadkeep::domain::{Error, Result};
+use threadkeep::storage::prepare;
+
+pub const GENERATION: &str = "generation-1";
+
+type Make<T> = Box<dyn Fn() -> T + Send>;
+
+#[derive(Default)]
+pub struct Memory {
+    /// (tenant, thread) → commits, in the order of arrival.
+    pub commits: Mutex<BTreeMap<(String, String), Vec<Commit>>>,
+    pub keys: Mutex<Vec<Key>>,
+    pub threads: Mutex<Vec<Thread>>,
+    /// What the next reads find besides the checkpoint.
+    pub chain: Mutex<Chain>,
+    /// What all calls but those for keys fail with.
+    pub failure: Mutex<Option<Make<Error>>>,
+    pub batch_failure: Mutex<Option<Make<BatchError>>>,
+    pub outcome: Mutex<Option<Outcome>>,
+    pub keys_fail: Mutex<bool>,
+    pub panics: Mutex<bool>,
+    /// Names of the calls that arrived, with what tests ask about.
+    pub calls: Mutex<Vec<String>>,
+    pub copies: Mutex<HashMap<String, [u8; 32]>>,
+    /// Commits wait for a permit when there is a gate.
+    pub gate: Mutex<Option<std::sync::Arc<tokio::sync::Semaphore>>>,
+    pub closed: AtomicU64,
+    pending: Mutex<HashMap<(String, String), Vec<Commit>>>,
+}
+
+impl Memory {
+    pub fn fail(&self, make: impl Fn() -> Error + Send + 'static) {
+        *self.failure.lock().unwrap() = Some(Box::new(make));
+    }
+
+    pub fn calls(&self) -> Vec<String> {
+        self.calls.lock().unwrap().clone()
+    }
+
+    pub fn is_untouched(&self) -> bool {
+        self.calls().is_empty() && self.commits.lock().unwrap().is_empty()
+    }
+
+    fn called(&self, call: impl Into<String>) -> Result<()> {
+        self.calls.lock().unwrap().push(call.into());
+        assert!(!*self.panics.lock().unwrap(), "a panic on demand: SECRET");
+        match &*self.failure.lock().unwrap() {
+            Some(make) => Err(make()),
+            None => Ok(()),
+        }
+    }
+
+    fn views(&self, caller: &Caller) -> Vec<View> {
+        let commits = self.commits.lock().unwrap();
+        let mut views = Vec::new();
+        for ((_, thread), commits) in commits.iter().filter(|((it, _), _)| *it == caller.tenant) {
+            for op in commits.iter().flat_map(|commit| &commit.ops) {
+                if let Op::Checkpoint(put) = op {
+                    views.push(view(thread, put));
+                }
+            }
+        }
+        views.sort_by(|a, b| b.id.cmp(&a.id));
+        views
+    }
+}
+
+fn view(thread_id: &str, put: &CheckpointPut) -> View {
+    let with_value = put.values.iter().filter(|it| it.value.tag.as_str() != EMPTY);
+    View {
+        thread_id: thread_id.to_owned(),
+        ns: put.ns.to_string(),
+        id: put.id.to_string(),
+        parent: put.parent.as_ref().map(ToString::to_string),
+        skeleton: put.skeleton.clone(),
+        metadata: put.metadata.clone(),
+        values: with_value.map(|it| (it.channel.to_string(), it.value.clone())).collect(),
+        ..View::default()
+    }
+}
+
+#[async_trait]
+impl CheckpointStorage for Memory {
+    async fn prepare(&self, caller: &Caller, commit: Commit, deadline: Micros) -> Result<Prepared> {
+        self.called("prepare")?;
+        let key = (caller.tenant.clone(), commit.thread_id.to_string());
+        let secret = TenantSecret::new([7; 32]);
+        let prepared = prepare::prepare(&secret, caller, commit.clone(), deadline)?;
+        self.pending.lock().unwrap().entry(key).or_default().push(commit);
+        Ok(prepared)
+    }
+
+    async fn write_batch(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {
+        let gate = self.gate.lock().unwrap().clone();
+        if let Some(gate) = gate {
+            gate.acquire().await.unwrap().forget();
+        }
+        if let Some(make) = &*self.batch_failure.lock().unwrap() {
+            return Err(make());
+        }
+        let scripted = self.outcome.lock().unwrap().clone();
+        let done = || Outcome::Done { generation: GENERATION.into() };
+        let outcomes = batch.threads.iter().map(|row| {
+            let outcome = scripted.clone().unwrap_or_else(done);
+            let key = (row.tenant.clone(), row.thread_id.clone());
+            let commits = self.pending.lock().unwrap().remove(&key).unwrap_or_default();
+            if matches!(outcome, Outcome::Done { .. }) {
+                self.commits.lock().unwrap().entry(key).or_default().extend(commits);
+            }
+            outcome
+        });
+        Ok(outcomes.collect())
+    }
+
+    async fn get_checkpoint(
+        &self,
+        caller: &Caller,
+        target: &Target,
+        history_channels: &[String],
+    ) -> Result<Found> {
+        self.called(format!("get {history_channels:?}"))?;
+        let wanted = |it: &View| {
+            it.thread_id == target.thread_id.as_str()
+                && it.ns == target.ns.as_str()
+                && target.id.as_ref().is_none_or(|id| id.as_str() == it.id)
+        };
+        let view = self.views(caller).into_iter().find(wanted);
+        Ok(Found {
+            generation: view.as_ref().map(|_| GENERATION.into()),
+            view,
+            history_channels: history_channels.to_vec(),
+            chain: self.chain.lock().unwrap().clone(),
+        })
+    }
+
+    async fn list_checkpoints(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
+        self.called(format!(
+            "list {} {:?} {:?}",
+            query.limit, query.filter, query.history_channels
+        ))?;
+        let after = query.after.as_ref().map(|it| it.id.clone());
+        let mut views = self.views(caller);
+        views.retain(|it| query.thread_id.as_ref().is_none_or(|id| id.as_str() == it.thread_id));
+        views.retain(|it| after.as_ref().is_none_or(|id| it.id < *id));
+        let more = views.len() > query.limit;
+        views.truncate(query.limit);
+        let next = views.last().filter(|_| more).map(|it| ListCursor {
+            id: it.id.clone(),
+            thread_id: it.thread_id.clone(),
+            ns: it.ns.clone(),
+        });
+        Ok(Page { views, next, chain: self.chain.lock().unwrap().clone(), ..Page::default() })
+    }
+
+    async fn get_history(
+        &self,
+        caller: &Caller,
+        target: &Target,
+        channels: &[String],
+    ) -> Result<Option<TargetHistory>> {
+        let found = self.get_checkpoint(caller, target, channels).await?;
+        Ok(found.view.map(|view| TargetHistory {
+            checkpoint_id: view.id,
+            parent: view.parent,
+            bases: view.bases,
+            chain: found.chain,
+        }))
+    }
+
+    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<()> {
+        self.called(format!("delete {:?} {:?}", request.generation, request.fence))?;
+        let key = (caller.tenant.clone(), request.thread_id.to_string());
+        self.commits.lock().unwrap().remove(&key);
+        Ok(())
+    }
+
+    async fn delete_for_runs(&self, _: &Caller, run_ids: &[String]) -> Result<()> {
+        self.called(format!("delete_for_runs {run_ids:?}"))
+    }
+
+    async fn prune_threads(
+        &self,
+        _: &Caller,
+        thread_ids: &[ThreadId],
+        strategy: PruneStrategy,
+    ) -> Result<()> {
+        let ids: Vec<&str> = thread_ids.iter().map(ThreadId::as_str).collect();
+        self.called(format!("prune {ids:?} {strategy:?}"))
+    }
+
+    async fn copy_thread(&self, _: &Caller, request: &CopyThread) -> Result<u64> {
+        self.called(format!("copy {} {}", request.source, request.target))?;
+        if let Some((key, digest)) = &request.idempotency {
+            let mut copies = self.copies.lock().unwrap();
+            if copies.insert(key.clone(), *digest).is_some_and(|known| known != *digest) {
+                return Err(Error::IdempotencyMismatch);
+            }
+        }
+        Ok(3)
+    }
+}
+
+#[async_trait]
+impl ThreadStorage for Memory {
+    async fn get_thread(&self, _: &Caller, thread_id: &ThreadId) -> Result<Option<Thread>> {
+        self.called("get_thread")?;
+        let threads = self.threads.lock().unwrap();
+        Ok(threads.iter().find(|it| it.thread_id == thread_id.as_str()).cloned())
+    }
+
+    async fn list_threads(&self, _: &Caller, query: &ThreadQuery) -> Result<Vec<Thread>> {
+        self.called(format!("list_threads {query:?}"))?;
+        let mut threads = self.threads.lock().unwrap().clone();
+        let key = |it: &Thread| match query.sort {
+            ThreadSort::Created => (it.created_at, it.thread_id.clone()),
+            ThreadSort::Updated => (it.updated_at, it.thread_id.clone()),
+            ThreadSort::ThreadId => (0, it.thread_id.clone()),
+        };
+        threads.sort_by_key(key);
+        if !query.ascending {
+            threads.reverse();
+        }
+        if let Some(after) = &query.after {
+            let position = (after.time, after.thread_id.clone());
+            threads.retain(|it| (key(it) > position) == query.ascending && key(it) != position);
+        }
+        threads.truncate(query.limit);
+        Ok(threads)
+    }
+
+    async fn acquire_lease(&self, _: &Caller, request: &LeaseRequest) -> Result<Lease> {
+        self.called(format!("acquire {} {}", request.holder, request.ttl_seconds))?;
+        Ok(Lease { fence: 1, expires_at: 1_000_000 })
+    }
+
+    async fn renew_lease(&self, _: &Caller, request: &LeaseRequest) -> Result<Lease> {
+        self.called(format!("renew {:?}", request.fence))?;
+        Ok(Lease { fence: 1, expires_at: 2_000_000 })
+    }
+
+    async fn release_lease(&self, _: &Caller, request: &LeaseRequest) -> Result<()> {
+        self.called(format!("release {:?}", request.fence))
+    }
+}
+
+#[async_trait]
+impl KeyStorage for Memory {
+    async fn create_key(&self, key: &Key) -> Result<()> {
+        self.keys.lock().unwrap().push(key.clone());
+        Ok(())
+    }
+
+    async fn list_keys(&self, tenant: &str) -> Result<Vec<Key>> {
+        let keys = self.keys.lock().unwrap();
+        Ok(keys.iter().filter(|key| key.tenant == tenant).cloned().collect())
+    }
+
+    async fn revoke_key(&self, tenant: &str, key_id: &str) -> Result<bool> {
+        let mut keys = self.keys.lock().unwrap();
+        let before = keys.len();
+        keys.retain(|key| key.tenant != tenant || key.key_id != key_id);
+        Ok(keys.len() < before)
+    }
+
+    async fn list_active_keys(&self) -> Result<Vec<Key>> {
+        if *self.keys_fail.lock().unwrap() {
+            return Err(Error::Internal("no keys".into()));
+        }
+        Ok(self.keys.lock().unwrap().clone())
+    }
+}
+
+#[async_trait]
+impl Engine for Memory {
+    fn name(&self) -> &'static str {
+        "memory"
+    }
+
+    fn lanes(&self) -> usize {
+        1
+    }
+
+    async fn check_ready(&self) -> Result<()> {
+        self.called("check_ready")
+    }
+
+    async fn sweep(&self, _: Micros) -> Result<()> {
+        Ok(())
+    }
+
+    async fn close(&self) {
+        self.closed.fetch_add(1, Relaxed);
+    }
+}

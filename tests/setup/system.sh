@@ -1,0 +1,24 @@
+#!/bin/sh
+# Installs the system packages that the build and the tests need, and only those that are missing.
+set -eu
+
+missing=""
+command -v cc >/dev/null || missing="$missing gcc libc6-dev"
+command -v setpriv >/dev/null || missing="$missing util-linux"
+if ! command -v python3 >/dev/null; then
+    missing="$missing python3 python3-venv"
+elif ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
+    missing="$missing python3-venv"
+fi
+[ -n "$missing" ] || exit 0
+
+if ! command -v apt-get >/dev/null; then
+    echo "please install, by your system's own means:$missing" >&2
+    exit 1
+fi
+as_root=""
+[ "$(id -u)" = 0 ] || as_root="sudo"
+echo "installing$missing"
+$as_root apt-get update -q
+# shellcheck disable=SC2086  # a list of package names
+DEBIAN_FRONTEND=noninteractive $as_root apt-get install -q -y --no-install-recommends $missing
