@@ -79,6 +79,8 @@ class ModelSaver(BaseCheckpointSaver[Any]):
     def put_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
         thread, ns, checkpoint_id = _target(config)
         assert checkpoint_id
+        if not writes:
+            return
         stored = self.writes.setdefault((thread, ns, checkpoint_id), {})
         for position, (channel, value) in enumerate(writes):
             slot = (task_id, WRITES_IDX_MAP.get(channel, position))
