@@ -40,6 +40,11 @@ pub fn seal(data: &[u8]) -> Bytes {
     assemble(RAW, data)
 }
 
+/// Seals bytes that a statement of a database reads in place: never compressed.
+pub fn seal_plain(data: &[u8]) -> Bytes {
+    assemble(RAW, data)
+}
+
 /// Opens an envelope whose value has `size_bytes` bytes.
 ///
 /// # Errors
@@ -62,6 +67,24 @@ pub fn open(envelope: &[u8], size_bytes: usize) -> Result<Bytes, EnvelopeError> 
         other => return Err(EnvelopeError::UnknownCodec(other)),
     };
     if data.len() == size_bytes { Ok(data) } else { Err(EnvelopeError::Damaged) }
+}
+
+/// Opens an envelope whose value has at most `size_bytes_max` bytes.
+///
+/// # Errors
+/// Damage, or a format of a later version; nothing is allocated for more than the limit.
+pub fn open_at_most(envelope: &[u8], size_bytes_max: usize) -> Result<Bytes, EnvelopeError> {
+    let [_, codec, _, rest @ ..] = envelope else {
+        return Err(EnvelopeError::Truncated);
+    };
+    let size_bytes = match *codec {
+        RAW => rest.len(),
+        _ => zstd::bulk::Decompressor::upper_bound(rest).ok_or(EnvelopeError::Damaged)?,
+    };
+    if size_bytes > size_bytes_max {
+        return Err(EnvelopeError::Damaged);
+    }
+    open(envelope, size_bytes)
 }
 
 fn assemble(codec: u8, bytes: &[u8]) -> Bytes {

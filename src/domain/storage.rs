@@ -23,6 +23,8 @@ impl<T: CheckpointStorage + ThreadStorage + KeyStorage + Engine> Storage for T {
 pub enum Outcome {
     Done {
         generation: String,
+        /// Epoch of the thread's scope.
+        epoch: i64,
     },
     /// Nothing was written for this thread.
     ThreadRestored {

@@ -2,9 +2,12 @@
 
 pub mod base_document;
 pub mod channel_map;
+pub mod chunk_memory;
+pub mod marks;
 pub mod postgres;
 pub mod prepare;
 pub mod retention;
+pub mod sealing;
 pub mod sqlite;
 pub mod walk;
 
