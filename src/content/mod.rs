@@ -2,6 +2,7 @@
 //! no SQL and no HTTP.
 
 pub mod chunking;
+pub mod dictionary;
 pub mod envelope;
 pub mod keys;
 pub mod parts;
