@@ -12,6 +12,7 @@ mod harness;
 
 mod atomicity;
 mod conditions;
+mod content;
 mod copying;
 mod damage;
 mod delta;
@@ -25,6 +26,7 @@ mod poison;
 mod pruning;
 mod removal;
 mod threads;
+mod upheaval;
 mod values;
 mod writes;
 
@@ -153,4 +155,12 @@ contract! {
         each_poisonous_command_fails_alone;
     planner:
         a_batch_equals_its_commands_one_by_one;
+    content:
+        a_growing_list_costs_what_it_grows_by
+        equal_content_is_kept_once_in_a_scope_and_never_across_tenants
+        a_copy_shares_content_and_outlives_its_source
+        a_copy_for_another_owner_shares_nothing
+        a_commit_planned_before_a_removal_is_planned_again;
+    upheaval:
+        what_survives_reads_back_and_nothing_is_left_in_the_end;
 }
