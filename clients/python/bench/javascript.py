@@ -60,6 +60,9 @@ def steps(prose: Prose, chosen: random.Random, tools: int) -> Iterator[list[Step
 
 def _turn(messages: list[Any], prose: Prose, chosen: random.Random, tools: int) -> list[Step]:
     def said(kind: str, text: str, **more: Any) -> dict[str, Any]:
+        if kind == "AIMessage":
+            # The model is scripted: it counts no tokens.
+            more |= {"response_metadata": {}, "usage_metadata": None}
         messages.append(javascript(kind, chosen, text, **more))
         return {"messages": list(messages)}
 
