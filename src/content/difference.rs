@@ -256,11 +256,12 @@ mod tests {
             for piece in &pieces {
                 size_bytes += piece.length();
                 match piece {
-                    Piece::Insert(bytes) => expected.iter_mut().for_each(|it| it.extend(bytes)),
+                    Piece::Insert(bytes) => expected = expected.map(|it| [&it[..], bytes].concat()),
                     Piece::Copy { offset, length } if offset + length <= base.len() as u64 => {
-                        let (from, count) = (*offset as usize, *length as usize);
+                        let from = usize::try_from(*offset).unwrap();
+                        let count = usize::try_from(*length).unwrap();
                         let part = base.iter().skip(from).take(count);
-                        expected.iter_mut().for_each(|it| it.extend(part.clone()));
+                        expected = expected.map(|it| it.into_iter().chain(part.copied()).collect());
                     }
                     Piece::Copy { .. } => expected = None,
                 }

@@ -5,10 +5,10 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{MapAccess, SeqAccess, Unexpected, Visitor};
+use serde::de::{Error as _, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{OneOfBuilder, Ref, Schema};
+use utoipa::openapi::schema::{ArrayBuilder, OneOfBuilder, Ref, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::decode::Received;
@@ -56,10 +56,13 @@ pub struct DifferenceBody<'a> {
 #[schema(as = DifferenceOp)]
 pub enum PieceBody<'a> {
     /// Offset in the base, and length.
-    Copy([u64; 2]),
+    Copy(CopiedPart),
     #[serde(borrow)]
     Insert(Data<'a>),
 }
+
+/// Offset and length. Read by hand: a third number is a wrong shape, and not the end of the document.
+pub struct CopiedPart(u64, u64);
 
 #[derive(Serialize)]
 pub struct DifferenceOut {
@@ -104,7 +107,7 @@ impl DifferenceBody<'_> {
             return Err(Error::out_of_range(format!("{field}.ops"), detail, max));
         }
         let pieces = self.ops.kept.into_iter().map(|it| match it {
-            PieceBody::Copy([offset, length]) => Piece::Copy { offset, length },
+            PieceBody::Copy(CopiedPart(offset, length)) => Piece::Copy { offset, length },
             PieceBody::Insert(data) => Piece::Insert(data.part_of(&received.body)),
         });
         Ok(Difference {
@@ -182,6 +185,33 @@ impl<'de> Visitor<'de> for DataVisitor {
     }
 }
 
+impl<'de> Deserialize<'de> for CopiedPart {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(PartVisitor)
+    }
+}
+
+struct PartVisitor;
+
+impl<'de> Visitor<'de> for PartVisitor {
+    type Value = CopiedPart;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an offset and a length")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<CopiedPart, A::Error> {
+        let mut numbers = [0; 2];
+        for (at, number) in numbers.iter_mut().enumerate() {
+            *number = list.next_element()?.ok_or_else(|| A::Error::invalid_length(at, &self))?;
+        }
+        match list.next_element::<u64>()? {
+            None => Ok(CopiedPart(numbers[0], numbers[1])),
+            Some(_) => Err(A::Error::invalid_length(3, &self)),
+        }
+    }
+}
+
 impl<'de: 'a, 'a> Deserialize<'de> for Pieces<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_seq(PiecesVisitor(PhantomData))
@@ -208,6 +238,15 @@ impl<'de: 'a, 'a> Visitor<'de> for PiecesVisitor<'a> {
         Ok(pieces)
     }
 }
+
+impl PartialSchema for CopiedPart {
+    fn schema() -> RefOr<Schema> {
+        let two = ArrayBuilder::new().items(u64::schema()).min_items(Some(2)).max_items(Some(2));
+        two.description(Some("Offset and length.")).into()
+    }
+}
+
+impl ToSchema for CopiedPart {}
 
 /// The schema of `data` that may be one of these instead.
 fn one_of(names: &[&str]) -> RefOr<Schema> {

@@ -131,7 +131,7 @@ async fn in_message_pack_digests_and_inserts_are_bin() {
         data: Difference<'a>,
     }
     #[derive(Serialize)]
-    struct Writes<'a> {
+    struct Group<'a> {
         checkpoint_id: &'a str,
         task_id: &'a str,
         writes: [Write<'a>; 1],
@@ -139,7 +139,7 @@ async fn in_message_pack_digests_and_inserts_are_bin() {
     #[derive(Serialize)]
     struct Commit<'a> {
         thread_id: &'a str,
-        ops: [std::collections::BTreeMap<&'a str, Writes<'a>>; 1],
+        ops: [std::collections::BTreeMap<&'a str, Group<'a>>; 1],
     }
     let server = with_base().await;
     let (base, value) = (list_of(10), list_of(11));
@@ -154,7 +154,7 @@ async fn in_message_pack_digests_and_inserts_are_bin() {
         length: value.len(),
     };
     let writes = [Write { idx: 0, channel: "w0", tag: "x", data }];
-    let op = [("writes", Writes { checkpoint_id: "1", task_id: "a", writes })].into();
+    let op = [("writes", Group { checkpoint_id: "1", task_id: "a", writes })].into();
     let body = rmp_serde::to_vec_named(&Commit { thread_id: "t", ops: [op] }).unwrap();
     server.post_bytes(COMMIT, MSGPACK, body).await.ok();
     assert_eq!(stored(&server)[1].1, value);
@@ -231,10 +231,10 @@ async fn a_difference_that_lies_stores_nothing() {
         (with("sha256", base64(b"short")), INVALID, "values.data.sha256"),
         (with("base", base64(b"short")), INVALID, "values.data.base"),
         (with("length", json!(-1)), INVALID, &format!("{inside}.length")),
-        (with("ops", json!([{"copy": [1]}])), INVALID, inside),
-        (with("ops", json!([{"copy": [1, 2, 3]}])), INVALID, inside),
-        (with("ops", json!([{"move": [1, 2]}])), INVALID, inside),
-        (with("ops", json!([{"insert": 5}])), INVALID, inside),
+        (with("ops", json!([{"copy": [1]}])), INVALID, &format!("{inside}.ops[0].copy")),
+        (with("ops", json!([{"copy": [1, 2, 3]}])), INVALID, &format!("{inside}.ops[0].copy")),
+        (with("ops", json!([{"move": [1, 2]}])), INVALID, &format!("{inside}.ops[0]")),
+        (with("ops", json!([{"insert": 5}])), INVALID, &format!("{inside}.ops[0].insert")),
         (with("more", json!(1)), INVALID, &format!("{inside}.more")),
         (json!({}), INVALID, &format!("{inside}.base")),
         (json!(5), INVALID, inside),

@@ -81,7 +81,7 @@ async fn a_small_change_of_a_held_value_goes_as_a_difference() {
     let data = get(&server, &json!([base64(&name(&held)[..16])])).await;
     assert_eq!(data["base"], base64(&name(&held)));
     assert!(data.to_string().len() < 400, "{data}");
-    assert!(resolved(&data, &[held.clone()]) == list_of(11));
+    assert!(resolved(&data, std::slice::from_ref(&held)) == list_of(11));
     // Whole, where the server does not remember the base.
     forget(&server);
     assert_eq!(get(&server, &json!([base64(&name(&held)[..16])])).await, base64(&list_of(11)));
