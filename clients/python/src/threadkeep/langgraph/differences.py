@@ -9,6 +9,7 @@ value holds another inside it, or several times.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from threadkeep.errors import ProtocolError
@@ -112,7 +113,9 @@ def pieces_of_wire(ops: list[dict[str, Any]]) -> list[Piece]:
     pieces: list[Piece] = []
     for op in ops:
         if "insert" in op:
-            pieces.append(bytes(op["insert"]))
+            if not isinstance(op["insert"], bytes):
+                raise ProtocolError("the answer holds an insert that has no bytes")
+            pieces.append(op["insert"])
         else:
             offset, length = op["copy"]
             if not (isinstance(offset, int) and isinstance(length, int)):
@@ -140,18 +143,11 @@ def _header_length(data: bytes) -> int:
 
 
 def _common_prefix(base: bytes, at: int, value: bytes, start: int, end: int | None = None) -> int:
-    """Equal bytes from `base[at:]` and `value[start:end]` on: strides that double, then halve."""
+    """Equal bytes from `base[at:]` and `value[start:end]` on."""
     limit = min(len(base) - at, (len(value) if end is None else end) - start)
-    count, step, growing = 0, _STEP, True
-    while step and count < limit:
-        step = min(step, limit - count)
-        if value.startswith(base[at + count : at + count + step], start + count):
-            count += step
-            step = min(step * 2, _STEP_MAX) if growing else step // 2
-        else:
-            growing = False
-            step //= 2
-    return count
+    return _longest(
+        limit, lambda low, high: value.startswith(base[at + low : at + high], start + low)
+    )
 
 
 def _common_suffix(
@@ -161,15 +157,31 @@ def _common_suffix(
     at = len(base) if at is None else at
     end = len(value) if end < 0 else end
     limit = min(at - floor, end - value_floor)
-    count, step, growing = 0, _STEP, True
-    while step and count < limit:
+    return _longest(
+        limit,
+        lambda low, high: value.endswith(base[at - high : at - low], value_floor, end - low),
+    )
+
+
+def _longest(limit: int, is_equal: Callable[[int, int], bool]) -> int:
+    """How far two values are equal: strides that double up to the one that fails, then halves."""
+    count, step = 0, _STEP
+    while count < limit:
         step = min(step, limit - count)
-        if value.endswith(base[at - count - step : at - count], value_floor, end - count):
-            count += step
-            step = min(step * 2, _STEP_MAX) if growing else step // 2
+        if not is_equal(count, count + step):
+            break
+        count += step
+        step = min(step * 2, _STEP_MAX)
+    else:
+        return count
+    # The first difference is among the `step` bytes from `count` on.
+    while step > 1:
+        half = step // 2
+        if is_equal(count, count + half):
+            count += half
+            step -= half
         else:
-            growing = False
-            step //= 2
+            step = half
     return count
 
 
