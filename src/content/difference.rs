@@ -7,8 +7,6 @@ use sha2::{Digest as _, Sha256};
 /// SHA-256 of a value: its name between client and server.
 pub type Digest = [u8; 32];
 
-/// The longest header of a MessagePack array or map; it holds the count, so it changes when one entry is added.
-const HEADER_BYTES_MAX: usize = 5;
 /// Compared at once while a common end is looked for.
 const STEP_BYTES: usize = 64;
 
@@ -138,12 +136,13 @@ impl Ends {
     }
 }
 
-/// Length of the header of a MessagePack array or map, 0 for other bytes.
+/// Length of the header of a MessagePack list or map: it holds the count, so it changes when an entry is added.
+/// 0 for other bytes, so that a list and its first entry alone are alike.
 pub fn header_length(data: &[u8]) -> usize {
     let length = match data.first() {
         Some(0x80..=0x9f) => 1,
         Some(0xdc | 0xde) => 3,
-        Some(0xdd | 0xdf) => HEADER_BYTES_MAX,
+        Some(0xdd | 0xdf) => 5,
         _ => 0,
     };
     length.min(data.len())

@@ -25,10 +25,12 @@ _BLOCK = 32
 _BLOCKS_MAX = 8_192
 # Bytes of new text that are looked through, one position at a time, before the rest counts as new.
 _SEARCHED_MAX = 1 << 15
-_WINDOWS = 8
+_WINDOWS = 12
 # What a copy, and what a difference as a whole, cost on the wire, roughly.
 _COPY_COST = 20
 _COST = 120
+
+_HEADERS = {0xDC: 3, 0xDE: 3, 0xDD: 5, 0xDF: 5}
 
 Piece = tuple[int, int] | bytes
 """A copy (offset, length) from the base, or bytes to insert."""
@@ -65,13 +67,13 @@ def ends_of(base: bytes, value: bytes) -> Ends:
     return Ends(base_header, header, prefix, suffix)
 
 
-def likeness(base: bytes, value: bytes) -> int:
-    """How many of some samples of the base are somewhere in the value."""
-    if len(base) < _BLOCK:
+def likeness(one: bytes, other: bytes) -> int:
+    """How many of some samples of one value are anywhere in the other one."""
+    if len(one) < _BLOCK:
         return 0
-    distance = max(1, (len(base) - _BLOCK) // (_WINDOWS - 1))
-    starts = range(0, len(base) - _BLOCK + 1, distance)
-    return sum(value.find(base[start : start + _BLOCK]) >= 0 for start in starts)
+    distance = max(1, (len(one) - _BLOCK) // (_WINDOWS - 1))
+    starts = range(0, len(one) - _BLOCK + 1, distance)
+    return sum(other.find(one[start : start + _BLOCK]) >= 0 for start in starts)
 
 
 def between(base: bytes, value: bytes, ends: Ends) -> list[Piece] | None:
@@ -133,13 +135,10 @@ def _cost(piece: Piece) -> int:
 
 
 def _header_length(data: bytes) -> int:
-    """Of a MessagePack list or map; 0 for anything else."""
+    """Of a MessagePack list or map: it holds the count. 0 for other bytes."""
     first = data[0] if data else 0
-    if 0x80 <= first <= 0x9F:
-        return 1
-    if first in (0xDC, 0xDE):
-        return min(3, len(data))
-    return min(5, len(data)) if first in (0xDD, 0xDF) else 0
+    length = 1 if 0x80 <= first <= 0x9F else _HEADERS.get(first, 0)
+    return min(length, len(data))
 
 
 def _common_prefix(base: bytes, at: int, value: bytes, start: int, end: int | None = None) -> int:

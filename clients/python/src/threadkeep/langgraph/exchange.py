@@ -16,7 +16,7 @@ from threadkeep.langgraph.encode import Op, Value, bin_of, packed
 from threadkeep.langgraph.values import Named, Values
 
 PREFIX_BYTES = 16
-OTHERS_MAX = 4
+OTHERS_MAX = 6
 """Values of other places that are looked at when the one before at the same place is no base."""
 MISSES_MAX = 3
 """After so many values of a place without a base, others are looked at only now and then."""
@@ -98,28 +98,16 @@ class Exchange:
                 pieces = differences.between(before[1], data, ends)
                 if pieces is not None:
                     return differences.to_wire(before[0], pieces, data, name)
-        if not self._may_search(thread_id, value.place):
+        others = self.values.latest_of_places(thread_id, OTHERS_MAX)
+        if not others or not self._may_search(thread_id, value.place):
             return None
-        base = self._most_alike(thread_id, data, before)
+        base = _most_alike(data, others if before is None else [before, *others])
         pieces = base and differences.between(base[1], data, differences.ends_of(base[1], data))
         if base is None or pieces is None:
             self._missed(thread_id, value.place)
             return None
         self._misses.pop((thread_id, value.place), None)
         return differences.to_wire(base[0], pieces, data, name)
-
-    def _most_alike(
-        self, thread_id: str, data: bytes, before: tuple[bytes, bytes] | None
-    ) -> tuple[bytes, bytes] | None:
-        # The largest of the latest: a list of messages rather than one message.
-        latest = sorted(self.values.latest(thread_id), key=lambda it: len(it[1]), reverse=True)
-        candidates = ([before] if before is not None else []) + latest[:OTHERS_MAX]
-        scores = [
-            (differences.likeness(base, data) * len(base), number)
-            for number, (_, base) in enumerate(candidates)
-        ]
-        score, number = max(scores, default=(0, 0))
-        return candidates[number] if score else None
 
     def _may_search(self, thread_id: str, place: str) -> bool:
         misses = self._misses.get((thread_id, place), 0)
@@ -187,6 +175,20 @@ class Offer:
         if value is None:
             raise DoesNotFitError("the answer names a value that is not held")
         return value
+
+
+def _most_alike(
+    data: bytes, candidates: Sequence[tuple[bytes, bytes]]
+) -> tuple[bytes, bytes] | None:
+    """The candidate that covers most of the data, None when none covers any."""
+    best, most = None, 0
+    for candidate in candidates:
+        # The first is the cheaper one for a small value; the second says how much is covered.
+        if differences.likeness(candidate[1], data):
+            covered = differences.likeness(data, candidate[1])
+            if covered > most:
+                best, most = candidate, covered
+    return best
 
 
 def whole_op(op: Op) -> bytes:

@@ -95,6 +95,16 @@ class Values:
             items = reversed(thread.values.items())
             return [item for _, item in zip(range(count), items, strict=False)]
 
+    def latest_of_places(self, thread_id: str, count: int) -> list[tuple[bytes, bytes]]:
+        """The same, of each place only the value it has now."""
+        with self._lock:
+            thread = self._threads.get(thread_id)
+            if thread is None:
+                return []
+            current = set(thread.places.values())
+            items = (item for item in reversed(thread.values.items()) if item[0] in current)
+            return [item for _, item in zip(range(count), items, strict=False)]
+
     def forget(self, thread_id: str) -> None:
         """The thread was removed or replaced, or the server does not know its values."""
         with self._lock:
