@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import signal
 import threading
 from typing import Any
 
@@ -100,6 +101,28 @@ def test_a_server_that_was_started_anew_gets_the_value_whole(
     assert [len(server.requests("/commit")), latest(saver)] == [4, messages(6)]
 
 
+def test_one_refusal_tells_about_all_values_of_the_thread(
+    saver: ThreadkeepSaver, server: FakeServer
+) -> None:
+    def put_both(number: int) -> None:
+        found = checkpoint(
+            f"{number:03}",
+            {"a": messages(4 + number), "b": ["b", *messages(4 + number)]},
+            channel_versions={"a": number, "b": number},
+        )
+        saver.put(config("t"), found, metadata(), {"a" if number % 2 else "b": number})
+
+    put_both(0)
+    put_both(1)
+    server.store.values.threads.clear()
+    came_as_differences(server)
+    put_both(2)
+    put_both(4)
+    put_both(3)
+    assert came_as_differences(server) == [False, True, True]
+    assert len(server.requests("/commit")) == 6
+
+
 async def test_the_same_for_coroutines(server: FakeServer, transport: Any) -> None:
     saver = ThreadkeepSaver(server.url, transport=transport)
     for number in range(6):
@@ -191,6 +214,8 @@ def test_a_page_of_a_list_is_whole_whichever_way_it_came(
     for reader in (saver, ThreadkeepSaver(server.url, transport=transport)):
         found = [it.checkpoint["channel_values"]["messages"] for it in reader.list(config("t"))]
         assert found == [messages(11 - number) for number in range(8)]
+    # Both were read at once; nothing had to be asked again.
+    assert len(server.requests("/list")) == 2
     everything = [it.checkpoint["channel_values"]["messages"] for it in saver.list(None)]
     assert everything == found
 
@@ -236,6 +261,16 @@ def test_a_fork_names_the_values_it_carries(saver: ThreadkeepSaver, server: Fake
     saver.put(config("t"), copied, metadata(source="fork"), {})
     assert came_as_differences(server) == [False, True]
     assert latest(saver) == messages(4)
+
+
+def test_a_value_that_was_only_compared_is_no_base(
+    saver: ThreadkeepSaver, server: FakeServer
+) -> None:
+    copied = checkpoint("001", {"messages": messages(4)}, channel_versions={"messages": 0})
+    saver.put(config("t"), copied, metadata(source="fork"), {})
+    put(saver, 2, messages(5))
+    assert came_as_differences(server) == [False, False]
+    assert len(server.requests("/commit")) == 2
 
 
 def test_a_thread_that_was_deleted_has_no_values_left(
@@ -290,11 +325,13 @@ def test_a_forked_child_goes_on_without_the_parents_values(server: FakeServer) -
     lock.acquire()
     pid = os.fork()
     if pid == 0:
+        signal.alarm(10)
         try:
             put(saver, 1, messages(5))
             os._exit(0 if latest(saver) == messages(5) else 1)
         except BaseException:
             os._exit(2)
+    # A child that waits for the lock is ended by its alarm, and is no success.
     lock.release()
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     assert latest(saver) == messages(5)
