@@ -57,12 +57,15 @@ impl ThreadValues {
         self.recent.find(self.scope, prefix).filter(|_| self.may_read)
     }
 
-    /// Only for values that are stored: committed, or just read.
-    pub fn keep(&self, digest: Digest, data: &Bytes) {
-        if self.recent.get(self.scope, &digest).is_none() {
-            // A slice would keep the whole body alive that it is a part of.
-            self.recent.put(self.scope, digest, Bytes::copy_from_slice(data));
-        }
+    /// Only for values that are stored: committed, or just read. `data` must own no more memory than it shows: a
+    /// slice would keep the whole body alive that it is a part of.
+    pub fn keep(&self, digest: Digest, data: Bytes) {
+        self.recent.put(self.scope, digest, data);
+    }
+
+    /// Whether it is kept already; it counts as used now.
+    pub fn is_kept(&self, digest: &Digest) -> bool {
+        self.recent.get(self.scope, digest).is_some()
     }
 
     /// The thread is gone, or a part of it.
@@ -72,6 +75,6 @@ impl ThreadValues {
 }
 
 /// Whether a value is worth remembering; smaller ones travel whole.
-pub fn is_kept(data: &[u8]) -> bool {
+pub fn is_worth_keeping(data: &[u8]) -> bool {
     data.len() as u64 >= LIMITS.difference_bytes_min
 }

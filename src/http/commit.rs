@@ -51,7 +51,7 @@ pub async fn commit(State(app): State<Arc<App>>, call: Call<Draft>) -> Answer {
     let kept = expand::named(expand::kept(&commit));
     let (done, kept) = tokio::join!(app.checkpoints.commit(&caller, commit, deadline), kept);
     let done = done?;
-    kept?.iter().for_each(|(digest, data)| values.keep(*digest, data));
+    kept?.into_iter().for_each(|(digest, data)| values.keep(digest, data));
     reply.with(&Committed { generation: done.generation })
 }
 

@@ -10,7 +10,7 @@ use super::decode::Received;
 use super::difference::DataIn;
 use super::problem::{Code, Problem};
 use crate::app::App;
-use crate::app::values::{Difference, DifferenceError, Digest, digest, is_kept};
+use crate::app::values::{Difference, DifferenceError, Digest, digest, is_worth_keeping};
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::{Commit, Op, Value};
 use crate::domain::limits::LIMITS;
@@ -171,16 +171,19 @@ pub fn kept(commit: &Commit) -> Vec<Bytes> {
             Op::Writes(group) => Box::new(group.writes.iter().map(|it| &it.value)),
         }
     });
-    stored.filter(|it| is_kept(&it.data)).map(|it| it.data.clone()).collect()
+    stored.filter(|it| is_worth_keeping(&it.data)).map(|it| it.data.clone()).collect()
 }
 
-/// The same with their names.
+/// Copies of them, which keep no body alive, with their names.
 ///
 /// # Errors
 /// `internal`, when hashing panics.
 pub async fn named(values: Vec<Bytes>) -> Result<Vec<(Digest, Bytes)>, Problem> {
     let bytes = values.iter().map(Bytes::len).sum();
-    beside(bytes, move || values.into_iter().map(|it| (digest(&it), it)).collect()).await
+    beside(bytes, move || {
+        values.iter().map(|it| (digest(it), Bytes::copy_from_slice(it))).collect()
+    })
+    .await
 }
 
 /// Runs work on so many bytes: here when they are few, else on a thread for such work.

@@ -12,7 +12,9 @@ use super::exact::{Data, DataOut};
 use super::expand::beside;
 use super::problem::Problem;
 use crate::app::App;
-use crate::app::values::{Difference, Digest, Ends, ThreadValues, digest, header_length, is_kept};
+use crate::app::values::{
+    Difference, Digest, Ends, ThreadValues, digest, header_length, is_worth_keeping,
+};
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::at_most;
 use crate::domain::limits::LIMITS;
@@ -80,7 +82,7 @@ impl Shorten {
     /// A value that both sides remember from now on.
     pub fn data(&mut self, data: Bytes) -> DataAnswered {
         match &mut self.0 {
-            Some(known) if is_kept(&data) => known.data(data),
+            Some(known) if is_worth_keeping(&data) => known.data(data),
             _ => DataAnswered::Whole(DataOut(data)),
         }
     }
@@ -101,7 +103,9 @@ impl Known {
 
     fn data(&mut self, data: Bytes) -> DataAnswered {
         let name = digest(&data);
-        self.values.keep(name, &data);
+        if !self.values.is_kept(&name) {
+            self.values.keep(name, Bytes::copy_from_slice(&data));
+        }
         let is_named = self.named.get(&first(&name)).is_some_and(|it| name.starts_with(it));
         if is_named {
             return DataAnswered::same(&name);
