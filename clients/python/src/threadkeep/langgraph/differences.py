@@ -23,7 +23,8 @@ _STEP = 64
 _STEP_MAX = 1 << 20
 _BLOCK = 32
 _BLOCKS_MAX = 8_192
-# Bytes of new text that are looked through, one position at a time, before the rest counts as new.
+# Bytes of new text that are looked through, one position at a time, before the rest counts as new;
+# what is found adds to it.
 _SEARCHED_MAX = 1 << 15
 _WINDOWS = 12
 # What a copy, and what a difference as a whole, cost on the wire, roughly.
@@ -87,7 +88,12 @@ def between(base: bytes, value: bytes, ends: Ends) -> list[Piece] | None:
         pieces.append(value[start:end])
     pieces.append((len(base) - suffix, suffix))
     pieces = [piece for piece in pieces if _length(piece)]
-    return pieces if _COST + sum(map(_cost, pieces)) < len(value) * 3 // 4 else None
+    return pieces if cost_of(pieces) < len(value) * 3 // 4 else None
+
+
+def cost_of(pieces: list[Piece]) -> int:
+    """Bytes that a difference takes on the wire, roughly."""
+    return _COST + sum(len(p) + 4 if isinstance(p, bytes) else _COPY_COST for p in pieces)
 
 
 def applied(base: bytes, pieces: list[Piece], length: int, name: bytes) -> bytes:
@@ -128,10 +134,6 @@ def pieces_of_wire(ops: list[dict[str, Any]]) -> list[Piece]:
 
 def _length(piece: Piece) -> int:
     return len(piece) if isinstance(piece, bytes) else piece[1]
-
-
-def _cost(piece: Piece) -> int:
-    return len(piece) + 4 if isinstance(piece, bytes) else _COPY_COST
 
 
 def _header_length(data: bytes) -> int:
@@ -203,6 +205,8 @@ def _matches(base: bytes, value: bytes, start: int, end: int) -> list[Piece]:
         if position - back > open_from:
             pieces.append(value[open_from : position - back])
         pieces.append((at - back, length))
+        # Where much is found, more is worth looking for.
+        left += length // 4
         position = open_from = position - back + length
     pieces.append(value[open_from:end])
     return pieces

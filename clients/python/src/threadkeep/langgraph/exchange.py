@@ -18,6 +18,8 @@ from threadkeep.langgraph.values import Named, Values
 PREFIX_BYTES = 16
 OTHERS_MAX = 6
 """Values of other places that are looked at when the one before at the same place is no base."""
+TRIED_MAX = 3
+"""Of them, the ones that are tried in earnest."""
 MISSES_MAX = 3
 """After so many values of a place without a base, others are looked at only now and then."""
 MISSES_BETWEEN = 8
@@ -101,13 +103,12 @@ class Exchange:
         others = self.values.latest_of_places(thread_id, OTHERS_MAX)
         if not others or not self._may_search(thread_id, value.place):
             return None
-        base = _most_alike(data, others if before is None else [before, *others])
-        pieces = base and differences.between(base[1], data, differences.ends_of(base[1], data))
-        if base is None or pieces is None:
+        found = _cheapest(data, others if before is None else [*others, before])
+        if found is None:
             self._missed(thread_id, value.place)
             return None
         self._misses.pop((thread_id, value.place), None)
-        return differences.to_wire(base[0], pieces, data, name)
+        return differences.to_wire(*found, data, name)
 
     def _may_search(self, thread_id: str, place: str) -> bool:
         misses = self._misses.get((thread_id, place), 0)
@@ -177,18 +178,23 @@ class Offer:
         return value
 
 
-def _most_alike(
+def _cheapest(
     data: bytes, candidates: Sequence[tuple[bytes, bytes]]
-) -> tuple[bytes, bytes] | None:
-    """The candidate that covers most of the data, None when none covers any."""
-    best, most = None, 0
-    for candidate in candidates:
+) -> tuple[bytes, list[Piece]] | None:
+    """Name and pieces of the base that saves most, None when none saves enough."""
+    covered: dict[bytes, tuple[int, bytes]] = {}
+    for name, base in candidates:
         # The first is the cheaper one for a small value; the second says how much is covered.
-        if differences.likeness(candidate[1], data):
-            covered = differences.likeness(data, candidate[1])
-            if covered > most:
-                best, most = candidate, covered
-    return best
+        if differences.likeness(base, data):
+            covered[name] = differences.likeness(data, base), base
+    # Samples are coarse, so the best few are tried.
+    best = sorted(covered.items(), key=lambda item: item[1][0], reverse=True)[:TRIED_MAX]
+    found = []
+    for name, (_, base) in best:
+        pieces = differences.between(base, data, differences.ends_of(base, data))
+        if pieces is not None:
+            found.append((name, pieces))
+    return min(found, key=lambda it: differences.cost_of(it[1]), default=None)
 
 
 def whole_op(op: Op) -> bytes:
