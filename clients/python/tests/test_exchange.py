@@ -15,7 +15,7 @@ from fake_server import FakeServer, Fault
 from support import checkpoint, config, metadata
 from test_merging import queued_behind
 from threadkeep.errors import ConflictError, ProtocolError
-from threadkeep.langgraph import ThreadkeepSaver
+from threadkeep.langgraph import ThreadkeepSaver, exchange
 from threadkeep.langgraph.exchange import Exchange
 from threadkeep.langgraph.values import Named, Values
 
@@ -69,6 +69,22 @@ def test_writes_travel_like_values_and_find_the_list_that_they_repeat(
     found = saver.get_tuple(config("t"))
     assert found is not None
     assert found.pending_writes == [("task", "__pregel_tasks", sends), ("task", "note", "small")]
+
+
+def test_a_base_of_another_place_is_looked_for_once(
+    saver: ThreadkeepSaver, server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searches = []
+    cheapest = exchange._cheapest
+    monkeypatch.setattr(
+        exchange, "_cheapest", lambda *found: (searches.append(1), cheapest(*found))[1]
+    )
+    for number in range(6):
+        put(saver, number, messages(10 + number))
+        sends = [{"tool": tool, "messages": messages(10 + number)} for tool in range(3)]
+        saver.put_writes(config("t", f"{number:03}"), [("__pregel_tasks", sends)], "task")
+    assert came_as_differences(server) == [False] + [True] * 11
+    assert len(searches) == 1
 
 
 def test_the_same_value_again_is_one_copy(saver: ThreadkeepSaver, server: FakeServer) -> None:
@@ -381,7 +397,7 @@ def test_the_thread_used_last_keeps_its_values() -> None:
     assert [name[0] for name, _ in values.latest("old")] == [1, 2]
     assert [name[0] for name, _ in values.latest("new")] == [4]
     assert values.at("new", "v") is None
-    assert values.at("old", "w") == (bytes([2]) * 32, bytes([2]) * 1000)
+    assert values.at("old", "w") == named(2, "w")
 
 
 def test_places_without_a_base_are_searched_less_often() -> None:

@@ -23,6 +23,8 @@ TRIED_MAX = 3
 MISSES_MAX = 3
 """After so many values of a place without a base, others are looked at only now and then."""
 MISSES_BETWEEN = 8
+PLACES_MAX = 10_000
+"""Places of threads about which something is remembered."""
 PAUSE_MAX = 64
 """Commits without differences after the server refused several in a row."""
 
@@ -44,6 +46,8 @@ class Exchange:
 
     def _start(self) -> None:
         self._misses: dict[tuple[str, str], int] = {}
+        # Where the base of a place was found: sends after the list they repeat.
+        self._usual: dict[tuple[str, str], str] = {}
         self._refused_in_a_row = 0
         self._pause = 0
 
@@ -93,22 +97,32 @@ class Exchange:
         pieces: list[Piece] | None
         if self.values.get(thread_id, name) is not None:
             return differences.to_wire(name, [(0, len(data))], data, name)
-        before = self.values.at(thread_id, value.place)
-        if before is not None:
-            ends = differences.ends_of(before[1], data)
-            if ends.common >= len(data) // 2:
-                pieces = differences.between(before[1], data, ends)
-                if pieces is not None:
-                    return differences.to_wire(before[0], pieces, data, name)
+        key = (thread_id, value.place)
+        for place in dict.fromkeys((self._usual.get(key, value.place), value.place)):
+            base = self.values.at(thread_id, place)
+            if base is None:
+                continue
+            ends = differences.ends_of(base.data, data)
+            if place == value.place and ends.common < len(data) // 2:
+                continue
+            pieces = differences.between(base.data, data, ends)
+            if pieces is not None and differences.cost_of(pieces) < len(data) // 4:
+                return differences.to_wire(base.name, pieces, data, name)
         others = self.values.latest_of_places(thread_id, OTHERS_MAX)
         if not others or not self._may_search(thread_id, value.place):
             return None
+        if len(self._misses) + len(self._usual) > PLACES_MAX:
+            self._misses.clear()
+            self._usual.clear()
+        before = self.values.at(thread_id, value.place)
         found = _cheapest(data, others if before is None else [*others, before])
         if found is None:
             self._missed(thread_id, value.place)
             return None
-        self._misses.pop((thread_id, value.place), None)
-        return differences.to_wire(*found, data, name)
+        self._misses.pop(key, None)
+        base, pieces = found
+        self._usual[key] = base.place
+        return differences.to_wire(base.name, pieces, data, name)
 
     def _may_search(self, thread_id: str, place: str) -> bool:
         misses = self._misses.get((thread_id, place), 0)
@@ -118,8 +132,6 @@ class Exchange:
         return True
 
     def _missed(self, thread_id: str, place: str) -> None:
-        if len(self._misses) > 10_000:
-            self._misses.clear()
         key = (thread_id, place)
         self._misses[key] = self._misses.get(key, 0) + 1
 
@@ -178,22 +190,22 @@ class Offer:
         return value
 
 
-def _cheapest(
-    data: bytes, candidates: Sequence[tuple[bytes, bytes]]
-) -> tuple[bytes, list[Piece]] | None:
-    """Name and pieces of the base that saves most, None when none saves enough."""
-    covered: dict[bytes, tuple[int, bytes]] = {}
-    for name, base in candidates:
+def _cheapest(data: bytes, candidates: Sequence[Named]) -> tuple[Named, list[Piece]] | None:
+    """The base that saves most, with the pieces; None when none saves enough."""
+    covered: dict[bytes, tuple[int, Named]] = {}
+    for candidate in candidates:
         # The first is the cheaper one for a small value; the second says how much is covered.
-        if differences.likeness(base, data):
-            covered[name] = differences.likeness(data, base), base
+        if differences.likeness(candidate.data, data):
+            count = differences.likeness(data, candidate.data)
+            covered[candidate.name] = count, candidate
     # Samples are coarse, so the best few are tried.
-    best = sorted(covered.items(), key=lambda item: item[1][0], reverse=True)[:TRIED_MAX]
+    best = sorted(covered.values(), key=lambda item: item[0], reverse=True)[:TRIED_MAX]
     found = []
-    for name, (_, base) in best:
-        pieces = differences.between(base, data, differences.ends_of(base, data))
+    for _, base in best:
+        ends = differences.ends_of(base.data, data)
+        pieces = differences.between(base.data, data, ends)
         if pieces is not None:
-            found.append((name, pieces))
+            found.append((base, pieces))
     return min(found, key=lambda it: differences.cost_of(it[1]), default=None)
 
 

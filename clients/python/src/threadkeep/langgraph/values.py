@@ -79,12 +79,14 @@ class Values:
             thread = self._threads.get(thread_id)
             return thread.values.get(name) if thread is not None else None
 
-    def at(self, thread_id: str, place: str) -> tuple[bytes, bytes] | None:
-        """Name and data of the latest value of this place."""
+    def at(self, thread_id: str, place: str) -> Named | None:
+        """The latest value of this place."""
         with self._lock:
             thread = self._threads.get(thread_id)
             name = thread.places.get(place) if thread is not None else None
-            return None if thread is None or name is None else (name, thread.values[name])
+            if thread is None or name is None:
+                return None
+            return Named(place, name, thread.values[name])
 
     def latest(self, thread_id: str, count: int = OFFERED_MAX) -> list[tuple[bytes, bytes]]:
         """Names and data of the values used last, newest first."""
@@ -95,15 +97,16 @@ class Values:
             items = reversed(thread.values.items())
             return [item for _, item in zip(range(count), items, strict=False)]
 
-    def latest_of_places(self, thread_id: str, count: int) -> list[tuple[bytes, bytes]]:
+    def latest_of_places(self, thread_id: str, count: int) -> list[Named]:
         """The same, of each place only the value it has now."""
         with self._lock:
             thread = self._threads.get(thread_id)
             if thread is None:
                 return []
-            current = set(thread.places.values())
+            current = {name: place for place, name in thread.places.items()}
             items = (item for item in reversed(thread.values.items()) if item[0] in current)
-            return [item for _, item in zip(range(count), items, strict=False)]
+            latest = zip(range(count), items, strict=False)
+            return [Named(current[name], name, data) for _, (name, data) in latest]
 
     def forget(self, thread_id: str) -> None:
         """The thread was removed or replaced, or the server does not know its values."""
