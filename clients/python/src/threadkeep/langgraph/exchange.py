@@ -98,23 +98,25 @@ class Exchange:
         if self.values.get(thread_id, name) is not None:
             return differences.to_wire(name, [(0, len(data))], data, name)
         key = (thread_id, value.place)
-        for place in dict.fromkeys((self._usual.get(key, value.place), value.place)):
-            base = self.values.at(thread_id, place)
-            if base is None:
-                continue
-            ends = differences.ends_of(base.data, data)
-            if place == value.place and ends.common < len(data) // 2:
-                continue
-            pieces = differences.between(base.data, data, ends)
+        before = self.values.at(thread_id, value.place)
+        if before is not None:
+            ends = differences.ends_of(before.data, data)
+            if ends.common >= len(data) // 2:
+                pieces = differences.between(before.data, data, ends)
+                if pieces is not None:
+                    return differences.to_wire(before.name, pieces, data, name)
+        usual = self.values.at(thread_id, self._usual[key]) if key in self._usual else None
+        if usual is not None:
+            ends = differences.ends_of(usual.data, data)
+            pieces = differences.between(usual.data, data, ends)
             if pieces is not None and differences.cost_of(pieces) < len(data) // 4:
-                return differences.to_wire(base.name, pieces, data, name)
+                return differences.to_wire(usual.name, pieces, data, name)
         others = self.values.latest_of_places(thread_id, OTHERS_MAX)
         if not others or not self._may_search(thread_id, value.place):
             return None
         if len(self._misses) + len(self._usual) > PLACES_MAX:
             self._misses.clear()
             self._usual.clear()
-        before = self.values.at(thread_id, value.place)
         found = _cheapest(data, others if before is None else [*others, before])
         if found is None:
             self._missed(thread_id, value.place)
