@@ -78,3 +78,26 @@ impl ThreadValues {
 pub fn is_worth_keeping(data: &[u8]) -> bool {
     data.len() as u64 >= LIMITS.difference_bytes_min
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_may_not_read_the_thread_gets_no_base_and_sees_no_difference() {
+        let values = Values::new(1 << 20);
+        let thread_id = ThreadId::new("t").unwrap();
+        let reader = values.of(&Caller::of_tenant("acme"), &thread_id);
+        let data = Bytes::from(vec![7; 1_000]);
+        let name = digest(&data);
+        reader.keep(name, data.clone());
+        assert_eq!(reader.get(&name), Some(data.clone()));
+        assert_eq!(reader.find(&name[..16]), Some((name, data)));
+        let writer = ThreadValues { may_read: false, ..reader.clone() };
+        assert_eq!((writer.get(&name), writer.find(&name[..16])), (None, None));
+        // What it writes is a base for those who may read.
+        let other = Bytes::from(vec![8; 1_000]);
+        writer.keep(digest(&other), other.clone());
+        assert_eq!((writer.get(&digest(&other)), reader.get(&digest(&other))), (None, Some(other)));
+    }
+}
