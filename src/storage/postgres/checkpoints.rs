@@ -259,11 +259,15 @@ pub(super) fn values_in_order(
     Ok(named)
 }
 
-/// The chunks among the rows of an answer.
+/// Kind of the row that has the chunks.
+const CONTENT: i32 = 10;
+
+/// The chunks of an answer.
 pub(super) fn chunks_of(rows: &[PgRow]) -> Result<Chunks> {
     let mut chunks = Chunks::default();
-    for row in rows.iter().filter(|row| row.get::<i32, _>("kind") >= 10) {
-        chunks.add(row.get("digest"), row.get("body"))?;
+    let content = rows.iter().rfind(|row| row.get::<i32, _>("kind") == CONTENT);
+    if let Some(body) = content.and_then(|row| row.get::<Option<&[u8]>, _>("body")) {
+        chunks.add_all(body)?;
     }
     Ok(chunks)
 }
@@ -329,7 +333,7 @@ impl Walk {
         row: &PgRow,
     ) -> Result<()> {
         let kind: i32 = row.get("kind");
-        if !(6..10).contains(&kind) {
+        if !(6..CONTENT).contains(&kind) {
             return Ok(());
         }
         let (node, writes) = self.nodes.entry(row.get("depth")).or_default();
