@@ -5,6 +5,7 @@ pub mod caller;
 pub mod checkpoint;
 pub mod checkpoints;
 pub mod clock;
+pub mod doctor;
 pub mod error;
 pub mod exact_json;
 pub mod group_commit;

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use super::caller::Caller;
 use super::checkpoint::{Commit, ListQuery, PruneStrategy, Target, View};
 use super::clock::Micros;
+use super::doctor::{Examine, Report};
 use super::error::Result;
 use super::history::{Base, Chain};
 use super::key::Key;
@@ -191,6 +192,9 @@ pub trait Engine: Send + Sync {
 
     /// Removes expired idempotency answers and tombstones; safe to run from any number of servers.
     async fn sweep(&self, now: Micros) -> Result<()>;
+
+    /// Reads everything and holds it against its digests, in pages, beside whatever else runs.
+    async fn examine(&self, request: &Examine) -> Result<Report>;
 
     async fn close(&self);
 }

@@ -1,8 +1,10 @@
 //! Back door. The only room that knows SQL, Redis or object storage. One folder per engine, one file per noun.
 
+pub mod access;
 pub mod base_document;
 pub mod channel_map;
 pub mod chunk_memory;
+pub mod doctor;
 pub mod marks;
 pub mod postgres;
 pub mod prepare;

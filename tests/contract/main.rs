@@ -16,6 +16,7 @@ mod content;
 mod copying;
 mod damage;
 mod delta;
+mod doctor;
 mod embedded;
 mod exactness;
 mod keys;
@@ -145,6 +146,17 @@ contract! {
     damage:
         a_flipped_bit_is_an_error_and_never_data
         a_missing_value_is_an_error;
+    doctor:
+        a_sound_database_is_read_completely
+        damage_in_every_column_is_found_and_placed
+        damaged_numbers_are_found
+        a_damaged_chunk_is_told_from_the_values_that_need_it
+        what_is_missing_is_found
+        nothing_of_a_damaged_thread_is_repaired_away
+        orphans_are_found_and_removed_and_nothing_else
+        replaced_values_are_orphans_and_unlisted_ones_are_not
+        counters_are_corrected
+        work_beside_an_examination_is_never_damage;
     keys:
         keys_are_made_listed_and_revoked;
     atomicity:

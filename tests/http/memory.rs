@@ -12,6 +12,7 @@ use threadkeep::domain::checkpoint::{
     CheckpointPut, Commit, EMPTY, ListCursor, ListQuery, Op, PruneStrategy, Target, View,
 };
 use threadkeep::domain::clock::Micros;
+use threadkeep::domain::doctor::{Examine, Report};
 use threadkeep::domain::history::Chain;
 use threadkeep::domain::key::Key;
 use threadkeep::domain::names::ThreadId;
@@ -312,6 +313,10 @@ impl Engine for Memory {
 
     async fn sweep(&self, _: Micros) -> Result<()> {
         Ok(())
+    }
+
+    async fn examine(&self, _: &Examine) -> Result<Report> {
+        Ok(Report::default())
     }
 
     async fn close(&self) {

@@ -12,6 +12,7 @@ mod connection;
 mod copy;
 mod copy_rows;
 mod delete;
+mod doctor;
 mod errors;
 mod garbage;
 mod history;
@@ -38,6 +39,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::{Commit, ListQuery, PruneStrategy, Target};
 use crate::domain::clock::Micros;
+use crate::domain::doctor::{Examine, Report};
 use crate::domain::key::Key;
 use crate::domain::names::ThreadId;
 use crate::domain::planner::Batch;
@@ -207,6 +209,10 @@ impl Engine for SqliteStorage {
 
     async fn sweep(&self, now: Micros) -> Result<()> {
         self.sweep_expired(now).await
+    }
+
+    async fn examine(&self, request: &Examine) -> Result<Report> {
+        super::doctor::examine(self, request).await
     }
 
     async fn close(&self) {
