@@ -17,6 +17,7 @@ mod copying;
 mod damage;
 mod delta;
 mod doctor;
+mod doctor_command;
 mod embedded;
 mod exactness;
 mod keys;
