@@ -17,6 +17,7 @@ pub mod names;
 pub mod planner;
 pub mod prepared;
 pub mod storage;
+pub mod storage_use;
 pub mod thread;
 pub mod threads;
 pub mod time;

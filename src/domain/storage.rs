@@ -13,6 +13,7 @@ use super::key::Key;
 use super::names::ThreadId;
 use super::planner::Batch;
 use super::prepared::Prepared;
+use super::storage_use::StorageUse;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 
 /// All of a storage engine.
@@ -155,6 +156,13 @@ pub trait ThreadStorage: Send + Sync {
     async fn get_thread(&self, caller: &Caller, thread_id: &ThreadId) -> Result<Option<Thread>>;
 
     async fn list_threads(&self, caller: &Caller, query: &ThreadQuery) -> Result<Vec<Thread>>;
+
+    /// Adds up what the thread takes, from one state of it. `Invalid` over the declared number of rows.
+    async fn get_storage_use(
+        &self,
+        caller: &Caller,
+        thread_id: &ThreadId,
+    ) -> Result<Option<StorageUse>>;
 
     /// Takes the lease when it is free, expired or held by the same holder; creates the thread if needed. The fence grows by one
     /// unless the same holder still holds it.

@@ -18,6 +18,7 @@ mod media;
 pub mod problem;
 mod pruning;
 mod service;
+mod storage_use;
 mod threads;
 mod views;
 
@@ -49,6 +50,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(ThreadsWrite, routes!(pruning::prune)))
         .routes(needs(ThreadsRead, routes!(threads::list)))
         .routes(needs(ThreadsRead, routes!(threads::get)))
+        .routes(needs(ThreadsRead, routes!(storage_use::get)))
         .routes(needs(ThreadsWrite, routes!(threads::delete)))
         .routes(needs(ThreadsWrite, routes!(threads::copy)))
         .routes(needs(ThreadsWrite, routes!(leases::acquire)))

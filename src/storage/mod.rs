@@ -11,6 +11,7 @@ pub mod prepare;
 pub mod retention;
 pub mod sealing;
 pub mod sqlite;
+pub mod storage_use;
 pub mod walk;
 
 use std::path::Path;

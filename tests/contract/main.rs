@@ -17,6 +17,7 @@ mod copying;
 mod damage;
 mod delta;
 mod doctor;
+mod doctor_beside;
 mod doctor_command;
 mod embedded;
 mod exactness;
@@ -27,6 +28,7 @@ mod planner;
 mod poison;
 mod pruning;
 mod removal;
+mod storage_use;
 mod threads;
 mod upheaval;
 mod values;
@@ -156,8 +158,13 @@ contract! {
         nothing_of_a_damaged_thread_is_repaired_away
         orphans_are_found_and_removed_and_nothing_else
         replaced_values_are_orphans_and_unlisted_ones_are_not
-        counters_are_corrected
+        counters_are_corrected;
+    doctor_beside:
         work_beside_an_examination_is_never_damage;
+    storage_use:
+        sizes_are_those_of_the_rows
+        a_copy_says_that_it_shares
+        only_its_own_tenant_sees_a_thread;
     keys:
         keys_are_made_listed_and_revoked;
     atomicity:

@@ -48,9 +48,11 @@ use crate::domain::storage::{
     BatchError, CheckpointStorage, CopyThread, DeleteThread, Engine, Found, KeyStorage, Outcome,
     Page, TargetHistory, ThreadStorage,
 };
+use crate::domain::storage_use::StorageUse;
 use crate::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 use crate::domain::{Error, Result};
 use crate::storage::chunk_memory::ChunkMemory;
+use crate::storage::storage_use::storage_use;
 
 /// One database file.
 pub struct SqliteStorage {
@@ -154,6 +156,15 @@ impl ThreadStorage for SqliteStorage {
 
     async fn list_threads(&self, caller: &Caller, query: &ThreadQuery) -> Result<Vec<Thread>> {
         self.read_threads(caller, query).await
+    }
+
+    async fn get_storage_use(
+        &self,
+        caller: &Caller,
+        thread_id: &ThreadId,
+    ) -> Result<Option<StorageUse>> {
+        let secret = self.secret(&caller.tenant).await?;
+        storage_use(self, &caller.tenant, &secret, thread_id.as_str()).await
     }
 
     async fn acquire_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<Lease> {
