@@ -39,7 +39,9 @@ fn rounds(usual: usize) -> usize {
 
 fn run(target: &str, usual: usize, check: fn(&[u8])) {
     let seeds: Vec<Vec<u8>> = seeds_of(target).into_iter().map(|(_, seed)| seed).collect();
-    seeds.iter().for_each(|seed| check(seed));
+    for seed in &seeds {
+        check(seed);
+    }
     let mut mutations = Mutations::of(&seeds);
     for _ in 0..rounds(usual) {
         check(&mutations.next());

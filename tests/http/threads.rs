@@ -165,7 +165,7 @@ async fn what_a_thread_takes_is_shown_to_its_tenant_alone() {
         server.storage.storage_uses.lock().unwrap().insert(key, takes.clone());
     }
     let ask = async |key: &str, id: &str| {
-        let encoded: String = id.bytes().map(|it| format!("%{it:02X}")).collect();
+        let encoded = id.bytes().fold(String::new(), |text, it| text + &format!("%{it:02X}"));
         let path = format!("/v1/threads/storage?thread_id={encoded}");
         server.get_with(&path, &[("x-api-key", key)]).await.ok().json()
     };

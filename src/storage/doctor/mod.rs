@@ -151,14 +151,14 @@ impl Ward<'_> {
         let count = access.rows(text, &[self.name()]).await?[0].integer(0)?;
         access.end().await?;
         let mut done = 0;
-        while self.fix {
+        loop {
             let text = "select thread_key, scope_id from garbage
                 where tenant = $1 and created_at < $2 limit $3";
             let binds = [self.name(), (now - GARBAGE_AGE).into(), KEYS_PER_PAGE.into()];
             let mut access = self.engine.look().await?;
             let old = access.rows(text, &binds).await?;
             access.end().await?;
-            if old.is_empty() {
+            if old.is_empty() || !self.fix {
                 break;
             }
             for row in &old {

@@ -158,10 +158,10 @@ impl Ward<'_> {
                 }
             }
             for (no, state, bytes, detail) in bad {
-                let listed = report.places.len() < PLACES_MAX;
-                let place = match listed {
-                    true => self.place_of_value(access.as_mut(), &holders, no).await?,
-                    false => Place::default(),
+                let place = if report.places.len() < PLACES_MAX {
+                    self.place_of_value(access.as_mut(), &holders, no).await?
+                } else {
+                    Place::default()
                 };
                 report.find(state, Noun::Values, bytes, place, detail);
             }

@@ -271,7 +271,9 @@ impl Ward<'_> {
         for row in &rows {
             let node = open_chunk(&self.secret, row.bytes(0)?, row.bytes(1)?);
             let Some(names) = node.and_then(|node| read_node(&node).ok()) else { continue };
-            names.into_iter().for_each(|name| marks.add(name));
+            for name in names {
+                marks.add(name);
+            }
             opened.insert(row.bytes(0)?);
         }
         // What a node named is not known when it is damaged or not there.
