@@ -1,5 +1,7 @@
 //! What a request may reach for. The only place that wires the rooms together.
 
+pub mod values;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +11,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
 
+use self::values::Values;
 use crate::auth::gate::Gate;
 use crate::domain::Result;
 use crate::domain::checkpoints::Checkpoints;
@@ -31,10 +34,22 @@ pub struct App {
     pub clock: Arc<Clock>,
     /// One permit per byte of a request body in memory.
     pub body_bytes: Arc<Semaphore>,
+    /// Bases of differences.
+    pub values: Values,
+    pub memory: DifferenceMemory,
+    /// One permit per byte that differences of running requests expand to.
+    pub expanded_bytes: Arc<Semaphore>,
     /// None where nobody reads metrics (tests).
     pub metrics: Option<PrometheusHandle>,
     commits: Arc<GroupCommit>,
     background: Vec<JoinHandle<()>>,
+}
+
+/// What the server may hold in memory for differences; see the settings of these names.
+#[derive(Debug, Clone, Copy)]
+pub struct DifferenceMemory {
+    pub recent_bytes_max: u64,
+    pub expanded_bytes_max: u32,
 }
 
 impl App {
@@ -46,6 +61,7 @@ impl App {
         storage: Arc<dyn Storage>,
         clock: Arc<Clock>,
         listen: SocketAddr,
+        memory: DifferenceMemory,
         metrics: Option<PrometheusHandle>,
     ) -> Result<Self> {
         let gate = Arc::new(Gate::load(storage.as_ref(), listen).await?);
@@ -67,6 +83,9 @@ impl App {
             gate,
             clock,
             body_bytes: Arc::new(Semaphore::new(bytes_max)),
+            memory,
+            values: Values::new(memory.recent_bytes_max),
+            expanded_bytes: Arc::new(Semaphore::new(memory.expanded_bytes_max as usize)),
             metrics,
             commits,
             background,

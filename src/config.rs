@@ -45,6 +45,14 @@ pub struct Serve {
     /// Run although the database may lose acknowledged writes (fsync off). For tests.
     #[arg(long, env = "THREADKEEP_ALLOW_UNSAFE")]
     pub allow_unsafe: bool,
+    /// Bytes of values lately written or read that are kept in memory, so that clients can send and get
+    /// differences to them. 0 keeps none.
+    #[arg(long, env = "THREADKEEP_RECENT_BYTES_MAX", default_value_t = 256 << 20)]
+    pub recent_bytes_max: u64,
+    /// Bytes that differences in requests may expand to at one time, over all requests; more is refused for a
+    /// moment. Up to 4 GiB.
+    #[arg(long, env = "THREADKEEP_EXPANDED_BYTES_MAX", default_value_t = 256 << 20)]
+    pub expanded_bytes_max: u32,
     /// Form of the log on standard error.
     #[arg(long, env = "THREADKEEP_LOG_FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,

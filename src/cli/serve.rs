@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{io, print, storage_config};
-use crate::app::App;
+use crate::app::{App, DifferenceMemory};
 use crate::config::Serve;
 use crate::domain::clock::Clock;
 use crate::domain::storage::Storage;
@@ -27,19 +27,29 @@ pub(super) async fn run(serve: Serve) -> Result<()> {
     let mut config = storage_config(&serve.database, !serve.no_migrate, serve.allow_unsafe)?;
     config.exclusive = true;
     let storage = storage::open(&config).await?;
-    let result = listen(&serve.listen, Arc::clone(&storage), metrics).await;
+    let memory = DifferenceMemory {
+        recent_bytes_max: serve.recent_bytes_max,
+        expanded_bytes_max: serve.expanded_bytes_max,
+    };
+    let result = listen(&serve.listen, Arc::clone(&storage), memory, metrics).await;
     if result.is_err() {
         storage.close().await;
     }
     result
 }
 
-async fn listen(address: &str, storage: Arc<dyn Storage>, metrics: PrometheusHandle) -> Result<()> {
+async fn listen(
+    address: &str,
+    storage: Arc<dyn Storage>,
+    memory: DifferenceMemory,
+    metrics: PrometheusHandle,
+) -> Result<()> {
     let listener = TcpListener::bind(address)
         .await
         .map_err(|error| io(&format!("cannot listen on {address}"), &error))?;
     let local = listener.local_addr().map_err(|error| io("the listening address", &error))?;
-    let app = App::start(storage, Arc::new(Clock::System), local, Some(metrics)).await?;
+    let clock = Arc::new(Clock::System);
+    let app = App::start(storage, clock, local, memory, Some(metrics)).await?;
     if app.gate.is_unprotected() {
         return Err(unprotected(local));
     }

@@ -39,6 +39,12 @@ pub struct Limits {
     pub budget_ms_max: u64,
     /// Request bodies in memory at one time, over all requests.
     pub bytes_in_flight_max: u64,
+    /// Copies and inserts of one difference.
+    pub difference_ops_max: u64,
+    /// Values smaller than this are not remembered as bases.
+    pub difference_bytes_min: u64,
+    /// Digests in one `have_values`.
+    pub have_values_max: u64,
 }
 
 /// Key columns of one index sum to at most 2,000 bytes (PostgreSQL refuses entries over about 2,700):
@@ -67,4 +73,7 @@ pub const LIMITS: Limits = Limits {
     lease_ttl_seconds_max: 3_600,
     budget_ms_max: 30_000,
     bytes_in_flight_max: 256 << 20,
+    difference_ops_max: 1_024,
+    difference_bytes_min: 512,
+    have_values_max: 1_024,
 };

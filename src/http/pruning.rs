@@ -41,6 +41,7 @@ pub async fn delete_for_runs(State(app): State<Arc<App>>, call: Call<DeleteForRu
 pub async fn prune(State(app): State<Arc<App>>, call: Call<Prune>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     app.checkpoints.prune(&caller, &input.thread_ids, input.strategy, deadline).await?;
+    input.thread_ids.iter().for_each(|it| app.values.of(&caller, it).forget());
     reply.done()
 }
 

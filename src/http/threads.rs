@@ -79,6 +79,7 @@ pub async fn list(State(app): State<Arc<App>>, asks: Asks, uri: Uri) -> Answer {
 pub async fn delete(State(app): State<Arc<App>>, call: Call<DeleteThread>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     app.threads.delete(&caller, &input, deadline).await?;
+    app.values.of(&caller, &input.thread_id).forget();
     reply.done()
 }
 

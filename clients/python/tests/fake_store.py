@@ -5,11 +5,13 @@ Used by the fake server only. Written from the protocol's text, as plainly as po
 
 from __future__ import annotations
 
+import copy
 import json
 import threading
 from typing import Any
 
 from fake_chain import Checkpoint, Problem, Thread, channels_of, contains, difference, known, merge
+from fake_values import FakeValues
 
 
 class FakeStore:
@@ -17,6 +19,7 @@ class FakeStore:
         self.threads: dict[str, Thread] = {}
         self.leases: dict[str, tuple[str, int]] = {}
         self.lock = threading.RLock()
+        self.values = FakeValues()
         self.page_rows = 1000
         self.copies: dict[str, dict[str, Any]] = {}
 
@@ -47,7 +50,11 @@ class FakeStore:
             }
             if name not in routes:
                 raise Problem(404, "not_found")
-            return routes[name](body)
+            answer = routes[name](body)
+            if isinstance(body, dict) and body.get("have_values") is not None:
+                answer = copy.deepcopy(answer)
+                self.values.shorten(body["thread_id"], answer, body["have_values"])
+            return answer
 
     # commit
 
@@ -62,12 +69,14 @@ class FakeStore:
             for entry in op.get("checkpoint", op.get("writes", {})).get("writes", ()):
                 if entry["channel"] == "refused":
                     raise Problem(422, "invalid", field="writes.channel", limit=7)
+        stored = self.values.expand(body)
         thread = self.threads.setdefault(body["thread_id"], Thread())
         for op in body["ops"]:
             if "checkpoint" in op:
                 self.put(thread, op["checkpoint"])
             else:
                 self.put_writes(thread, op["writes"], body.get("writer"))
+        self.values.remember(body["thread_id"], stored)
         return {"generation": thread.generation}
 
     def put(self, thread: Thread, op: dict[str, Any]) -> None:
@@ -135,7 +144,11 @@ class FakeStore:
         return thread, ns, wanted if wanted in ids else None
 
     def get(self, body: dict[str, Any]) -> dict[str, Any]:
-        known(body, *(["thread_id", "checkpoint_ns", "checkpoint_id", "history_channels", "have"]))
+        known(
+            body,
+            *["thread_id", "checkpoint_ns", "checkpoint_id", "history_channels", "have"],
+            "have_values",
+        )
         thread, ns, checkpoint_id = self.find(body)
         answer: dict[str, Any] = {"chain": [], "history_channels": []}
         if thread is not None:
@@ -150,7 +163,10 @@ class FakeStore:
         return {**answer, **difference(nodes, body.get("have"))}
 
     def history(self, body: dict[str, Any]) -> dict[str, Any]:
-        known(body, *(["thread_id", "checkpoint_ns", "checkpoint_id", "channels", "have"]))
+        known(
+            body,
+            *["thread_id", "checkpoint_ns", "checkpoint_id", "channels", "have", "have_values"],
+        )
         thread, ns, checkpoint_id = self.find(body)
         if thread is None or checkpoint_id is None:
             return {"bases": [], "chain": []}
@@ -207,6 +223,7 @@ class FakeStore:
                 "values",
             ],
             "history_channels",
+            "have_values",
         )
         wanted = json.loads(body["filter"]) if body.get("filter") else {}
         rows = [
@@ -246,6 +263,7 @@ class FakeStore:
     def delete(self, body: dict[str, Any]) -> dict[str, Any]:
         known(body, "thread_id", "fence", "generation")
         self.threads.pop(body["thread_id"], None)
+        self.values.threads.pop(body["thread_id"], None)
         return {}
 
     def delete_for_runs(self, body: dict[str, Any]) -> dict[str, Any]:

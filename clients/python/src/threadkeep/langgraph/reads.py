@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import DeltaChannelHistory
@@ -263,16 +263,20 @@ def prune_body(thread_ids: Sequence[str], strategy: str) -> dict[str, Any] | Non
     return {"thread_ids": ids, "strategy": strategy} if ids else None
 
 
+class _Forgets(Protocol):
+    def forget(self, thread_id: str) -> None: ...
+
+
 @contextmanager
-def forgetting(memory: Memory, thread_ids: Sequence[str]) -> Iterator[None]:
+def forgetting(link: _Forgets, thread_ids: Sequence[str]) -> Iterator[None]:
     """Forget threads before a request that replaces them, and what was read meanwhile after it."""
     for thread_id in thread_ids:
-        memory.forget(thread_id)
+        link.forget(thread_id)
     try:
         yield
     finally:
         for thread_id in thread_ids:
-            memory.forget(thread_id)
+            link.forget(thread_id)
 
 
 @contextmanager
