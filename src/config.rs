@@ -22,6 +22,11 @@ pub enum Command {
     /// Make, list and revoke the keys that open a tenant.
     #[command(subcommand)]
     Keys(Keys),
+    /// Read everything that is stored, hold it against its digests, and say what is damaged, missing or left over.
+    ///
+    /// Runs beside a server, in pages. Exit code 0: sound, orphans are only a note; 1: something is damaged, missing
+    /// or counted wrongly; 2: it could not run.
+    Doctor(Doctor),
     /// Print the OpenAPI document.
     #[command(hide = true)]
     Openapi,
@@ -101,6 +106,27 @@ pub enum Keys {
         #[command(flatten)]
         database: Database,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Only this tenant.
+    #[arg(long)]
+    pub tenant: Option<String>,
+    /// Remove what nothing leads to, finish what removals left, correct counters. Damaged data is never removed.
+    #[arg(long)]
+    pub fix: bool,
+    /// Form of the report on standard output.
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub format: ReportFormat,
+    #[command(flatten)]
+    pub database: Database,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    Text,
+    Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

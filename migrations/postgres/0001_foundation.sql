@@ -69,6 +69,8 @@ create table threads (
 -- Listings newest first, with a stable order and keyset cursors. Without thread_id: the planner must not take it
 -- for a way to find one thread.
 create index threads_created on threads (tenant, created_at);
+-- From a row or a holder to its thread. A thread's key is written once, so commits stay heap-only.
+create unique index threads_key on threads (tenant, thread_key);
 
 -- What is left of a deleted thread for 7 days, so that a fence never falls back and a generation stays.
 create table thread_tombstones (

@@ -33,6 +33,8 @@ pub struct Limits {
     pub ids_per_request_max: u64,
     pub list_rows_max: u64,
     pub list_bytes_max: u64,
+    /// Checkpoints, writes, values and chunks of a thread whose storage is reported.
+    pub storage_report_rows_max: u64,
     pub lease_ttl_seconds_max: u64,
     pub budget_ms_max: u64,
     /// Request bodies in memory at one time, over all requests.
@@ -67,6 +69,7 @@ pub const LIMITS: Limits = Limits {
     ids_per_request_max: 1_000,
     list_rows_max: 1_000,
     list_bytes_max: 4 << 20,
+    storage_report_rows_max: 1_000_000,
     lease_ttl_seconds_max: 3_600,
     budget_ms_max: 30_000,
     bytes_in_flight_max: 256 << 20,

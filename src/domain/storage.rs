@@ -6,12 +6,14 @@ use async_trait::async_trait;
 use super::caller::Caller;
 use super::checkpoint::{Commit, ListQuery, PruneStrategy, Target, View};
 use super::clock::Micros;
+use super::doctor::{Examine, Report};
 use super::error::Result;
 use super::history::{Base, Chain};
 use super::key::Key;
 use super::names::ThreadId;
 use super::planner::Batch;
 use super::prepared::Prepared;
+use super::storage_use::StorageUse;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 
 /// All of a storage engine.
@@ -155,6 +157,13 @@ pub trait ThreadStorage: Send + Sync {
 
     async fn list_threads(&self, caller: &Caller, query: &ThreadQuery) -> Result<Vec<Thread>>;
 
+    /// Adds up what the thread takes, from one state of it. `Invalid` over the declared number of rows.
+    async fn get_storage_use(
+        &self,
+        caller: &Caller,
+        thread_id: &ThreadId,
+    ) -> Result<Option<StorageUse>>;
+
     /// Takes the lease when it is free, expired or held by the same holder; creates the thread if needed. The fence grows by one
     /// unless the same holder still holds it.
     async fn acquire_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<Lease>;
@@ -191,6 +200,9 @@ pub trait Engine: Send + Sync {
 
     /// Removes expired idempotency answers and tombstones; safe to run from any number of servers.
     async fn sweep(&self, now: Micros) -> Result<()>;
+
+    /// Reads everything and holds it against its digests, in pages, beside whatever else runs.
+    async fn examine(&self, request: &Examine) -> Result<Report>;
 
     async fn close(&self);
 }

@@ -21,6 +21,7 @@ pub mod problem;
 mod pruning;
 mod service;
 mod shorten;
+mod storage_use;
 mod threads;
 mod views;
 
@@ -52,6 +53,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(ThreadsWrite, routes!(pruning::prune)))
         .routes(needs(ThreadsRead, routes!(threads::list)))
         .routes(needs(ThreadsRead, routes!(threads::get)))
+        .routes(needs(ThreadsRead, routes!(storage_use::get)))
         .routes(needs(ThreadsWrite, routes!(threads::delete)))
         .routes(needs(ThreadsWrite, routes!(threads::copy)))
         .routes(needs(ThreadsWrite, routes!(leases::acquire)))

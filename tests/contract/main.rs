@@ -16,6 +16,9 @@ mod content;
 mod copying;
 mod damage;
 mod delta;
+mod doctor;
+mod doctor_beside;
+mod doctor_command;
 mod embedded;
 mod exactness;
 mod keys;
@@ -25,6 +28,7 @@ mod planner;
 mod poison;
 mod pruning;
 mod removal;
+mod storage_use;
 mod threads;
 mod upheaval;
 mod values;
@@ -145,6 +149,22 @@ contract! {
     damage:
         a_flipped_bit_is_an_error_and_never_data
         a_missing_value_is_an_error;
+    doctor:
+        a_sound_database_is_read_completely
+        damage_in_every_column_is_found_and_placed
+        damaged_numbers_are_found
+        a_damaged_chunk_is_told_from_the_values_that_need_it
+        what_is_missing_is_found
+        nothing_of_a_damaged_thread_is_repaired_away
+        orphans_are_found_and_removed_and_nothing_else
+        replaced_values_are_orphans_and_unlisted_ones_are_not
+        counters_are_corrected;
+    doctor_beside:
+        work_beside_an_examination_is_never_damage;
+    storage_use:
+        sizes_are_those_of_the_rows
+        a_copy_says_that_it_shares
+        only_its_own_tenant_sees_a_thread;
     keys:
         keys_are_made_listed_and_revoked;
     atomicity:

@@ -12,6 +12,7 @@ use threadkeep::domain::checkpoint::{
     CheckpointPut, Commit, EMPTY, ListCursor, ListQuery, Op, PruneStrategy, Target, View,
 };
 use threadkeep::domain::clock::Micros;
+use threadkeep::domain::doctor::{Examine, Report};
 use threadkeep::domain::history::Chain;
 use threadkeep::domain::key::Key;
 use threadkeep::domain::names::ThreadId;
@@ -21,6 +22,7 @@ use threadkeep::domain::storage::{
     BatchError, CheckpointStorage, CopyThread, DeleteThread, Engine, Found, KeyStorage, Outcome,
     Page, TargetHistory, ThreadStorage,
 };
+use threadkeep::domain::storage_use::StorageUse;
 use threadkeep::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery, ThreadSort};
 use threadkeep::domain::{Error, Result};
 use threadkeep::storage::chunk_memory::ChunkMemory;
@@ -36,6 +38,8 @@ pub struct Memory {
     pub commits: Mutex<BTreeMap<(String, String), Vec<Commit>>>,
     pub keys: Mutex<Vec<Key>>,
     pub threads: Mutex<Vec<Thread>>,
+    /// (tenant, thread) → what it takes.
+    pub storage_uses: Mutex<HashMap<(String, String), StorageUse>>,
     /// What the next reads find besides the checkpoint.
     pub chain: Mutex<Chain>,
     /// What all calls but those for keys fail with.
@@ -254,6 +258,16 @@ impl ThreadStorage for Memory {
         Ok(threads)
     }
 
+    async fn get_storage_use(
+        &self,
+        caller: &Caller,
+        thread_id: &ThreadId,
+    ) -> Result<Option<StorageUse>> {
+        self.called(format!("storage {} {thread_id}", caller.tenant))?;
+        let uses = self.storage_uses.lock().unwrap();
+        Ok(uses.get(&(caller.tenant.clone(), thread_id.to_string())).cloned())
+    }
+
     async fn acquire_lease(&self, _: &Caller, request: &LeaseRequest) -> Result<Lease> {
         self.called(format!("acquire {} {}", request.holder, request.ttl_seconds))?;
         Ok(Lease { fence: 1, expires_at: 1_000_000 })
@@ -312,6 +326,10 @@ impl Engine for Memory {
 
     async fn sweep(&self, _: Micros) -> Result<()> {
         Ok(())
+    }
+
+    async fn examine(&self, _: &Examine) -> Result<Report> {
+        Ok(Report::default())
     }
 
     async fn close(&self) {

@@ -40,6 +40,7 @@ class FakeStore:
                 "GET /v1/threads": lambda _: {
                     "threads": [self.row(t) for t in sorted(self.threads)]
                 },
+                "GET /v1/threads/storage": lambda _: self.storage(),
                 "POST /v1/threads/lease/acquire": self.acquire,
                 "POST /v1/threads/lease/renew": self.renew,
                 "POST /v1/threads/lease/release": self.release,
@@ -323,6 +324,16 @@ class FakeStore:
     def thread(self, body: dict[str, Any]) -> dict[str, Any]:
         found = body["thread_id"] in self.threads
         return {"thread": self.row(body["thread_id"])} if found else {}
+
+    def storage(self) -> dict[str, Any]:
+        """The same for whatever thread; nothing while there is none."""
+        if not self.threads:
+            return {}
+        channel = {"channel": "m", "versions": 2, "logical_bytes": 9, "newest_bytes": 5}
+        numbers = ["logical_bytes", "stored_bytes", "content_bytes", "checkpoints", "versions"]
+        numbers += ["writes", "chunks", "shared_with"]
+        sizes = {name: at for at, name in enumerate(numbers)}
+        return {"storage": {**sizes, "share_saved": 0.5, "channels": [channel], "later": 1}}
 
     def acquire(self, body: dict[str, Any]) -> dict[str, Any]:
         holder, fence = self.leases.get(body["thread_id"], (None, 0))

@@ -6,6 +6,7 @@ mod batch_sql;
 mod checkpoints;
 mod content;
 mod copy;
+mod doctor;
 mod failure;
 mod garbage;
 mod keys;
@@ -31,6 +32,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::{Commit, ListQuery, PruneStrategy, Target};
 use crate::domain::clock::Micros;
+use crate::domain::doctor::{Examine, Report};
 use crate::domain::names::ThreadId;
 use crate::domain::planner::Batch;
 use crate::domain::prepared::Prepared;
@@ -280,6 +282,10 @@ impl Engine for PostgresStorage {
 
     async fn sweep(&self, now: Micros) -> Result<()> {
         self.sweep_expired(now).await
+    }
+
+    async fn examine(&self, request: &Examine) -> Result<Report> {
+        self.noting_loss(crate::storage::doctor::examine(self, request).await)
     }
 
     async fn close(&self) {

@@ -12,6 +12,7 @@ mod connection;
 mod copy;
 mod copy_rows;
 mod delete;
+mod doctor;
 mod errors;
 mod garbage;
 mod history;
@@ -38,6 +39,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::{Commit, ListQuery, PruneStrategy, Target};
 use crate::domain::clock::Micros;
+use crate::domain::doctor::{Examine, Report};
 use crate::domain::key::Key;
 use crate::domain::names::ThreadId;
 use crate::domain::planner::Batch;
@@ -46,9 +48,11 @@ use crate::domain::storage::{
     BatchError, CheckpointStorage, CopyThread, DeleteThread, Engine, Found, KeyStorage, Outcome,
     Page, TargetHistory, ThreadStorage,
 };
+use crate::domain::storage_use::StorageUse;
 use crate::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 use crate::domain::{Error, Result};
 use crate::storage::chunk_memory::ChunkMemory;
+use crate::storage::storage_use::storage_use;
 
 /// One database file.
 pub struct SqliteStorage {
@@ -154,6 +158,15 @@ impl ThreadStorage for SqliteStorage {
         self.read_threads(caller, query).await
     }
 
+    async fn get_storage_use(
+        &self,
+        caller: &Caller,
+        thread_id: &ThreadId,
+    ) -> Result<Option<StorageUse>> {
+        let secret = self.secret(&caller.tenant).await?;
+        storage_use(self, &caller.tenant, &secret, thread_id.as_str()).await
+    }
+
     async fn acquire_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<Lease> {
         self.take_lease(caller, request).await
     }
@@ -207,6 +220,10 @@ impl Engine for SqliteStorage {
 
     async fn sweep(&self, now: Micros) -> Result<()> {
         self.sweep_expired(now).await
+    }
+
+    async fn examine(&self, request: &Examine) -> Result<Report> {
+        super::doctor::examine(self, request).await
     }
 
     async fn close(&self) {

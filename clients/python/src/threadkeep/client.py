@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from threadkeep import calls
-from threadkeep.calls import Identity, Lease, Order, Sort, Thread, ThreadPage
+from threadkeep.calls import Identity, Lease, Order, Sort, Thread, ThreadPage, ThreadStorage
 from threadkeep.http.connection import Connection
 from threadkeep.http.settings import TransportName, settings_of
 from threadkeep.http.transport import Request
@@ -52,6 +52,11 @@ class Client(_Base):
         return calls.thread_or_none(
             self._read(calls.post("/v1/threads/get", {"thread_id": thread_id}))
         )
+
+    def get_thread_storage(self, thread_id: str) -> ThreadStorage | None:
+        """What a thread takes, by channel; None when it does not exist or is not the caller's."""
+        request = calls.get("/v1/threads/storage", {"thread_id": thread_id})
+        return calls.storage_or_none(self._read(request))
 
     def list_threads(
         self,
@@ -120,6 +125,11 @@ class AsyncClient(_Base):
         """See `Client.get_thread`."""
         request = calls.post("/v1/threads/get", {"thread_id": thread_id})
         return calls.thread_or_none(await self._read(request))
+
+    async def get_thread_storage(self, thread_id: str) -> ThreadStorage | None:
+        """See `Client.get_thread_storage`."""
+        request = calls.get("/v1/threads/storage", {"thread_id": thread_id})
+        return calls.storage_or_none(await self._read(request))
 
     async def list_threads(
         self,
