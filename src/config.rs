@@ -40,6 +40,10 @@ pub struct Serve {
     /// Run although the database may lose acknowledged writes (fsync off). For tests.
     #[arg(long, env = "THREADKEEP_ALLOW_UNSAFE")]
     pub allow_unsafe: bool,
+    /// Seconds between two looks at the retention policies that are due.
+    #[arg(long, env = "THREADKEEP_RETENTION_INTERVAL", default_value_t = 60,
+          value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub retention_interval: u64,
     /// Form of the log on standard error.
     #[arg(long, env = "THREADKEEP_LOG_FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,

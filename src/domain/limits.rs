@@ -34,6 +34,12 @@ pub struct Limits {
     pub list_rows_max: u64,
     pub list_bytes_max: u64,
     pub lease_ttl_seconds_max: u64,
+    /// Checkpoints per namespace in `keep_last`.
+    pub keep_last_max: u64,
+    /// Ages in retention: `older_than`, `expire_after_seconds`. A hundred years.
+    pub retention_seconds_max: u64,
+    /// Policies of a tenant's threads.
+    pub thread_policies_max: u64,
     pub budget_ms_max: u64,
     /// Request bodies in memory at one time, over all requests.
     pub bytes_in_flight_max: u64,
@@ -62,6 +68,9 @@ pub const LIMITS: Limits = Limits {
     list_rows_max: 1_000,
     list_bytes_max: 4 << 20,
     lease_ttl_seconds_max: 3_600,
+    keep_last_max: 1_000_000,
+    retention_seconds_max: 3_153_600_000,
+    thread_policies_max: 1_000,
     budget_ms_max: 30_000,
     bytes_in_flight_max: 256 << 20,
 };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::http::Uri;
 use serde::{Deserialize, Serialize};
@@ -267,13 +268,16 @@ fn thread_id(field: &str, text: String) -> Result<ThreadId> {
 }
 
 fn query(uri: &Uri) -> Result<ThreadQuery, Problem> {
-    let Query(params) = Query::<ThreadsParams>::try_from_uri(uri).map_err(|rejection| {
-        let text = rejection.body_text();
-        let reason = text.rsplit_once("query string: ").map_or(text.as_str(), |(_, it)| it);
-        let field = reason.split(": ").next().filter(|it| !it.contains(' ')).unwrap_or("query");
-        Problem::new(Code::Invalid, reason.to_owned()).at(field)
-    })?;
+    let Query(params) = Query::<ThreadsParams>::try_from_uri(uri).map_err(not_a_query)?;
     Ok(params.into_domain()?)
+}
+
+/// Names the parameter at fault.
+pub fn not_a_query(rejection: QueryRejection) -> Problem {
+    let text = rejection.body_text();
+    let reason = text.rsplit_once("query string: ").map_or(text.as_str(), |(_, it)| it);
+    let field = reason.split(": ").next().filter(|it| !it.contains(' ')).unwrap_or("query");
+    Problem::new(Code::Invalid, reason.to_owned()).at(field)
 }
 
 impl ThreadsParams {

@@ -11,6 +11,8 @@ mod hostile;
 mod identity;
 mod keyless;
 mod memory;
+mod memory_retention;
 mod metrics;
+mod retention;
 mod server;
 mod threads;

@@ -15,7 +15,7 @@ use crate::domain::{Error, Result};
 use crate::storage::base_document::seal_base;
 use crate::storage::channel_map;
 use crate::storage::prepare::open_document;
-use crate::storage::retention::{Orphan, Stored};
+use crate::storage::retention::{Orphan, Stored, parents_of};
 
 /// Documents to be inserted: rows of (ns, checkpoint id, channel, start, length).
 pub(super) async fn make_bases(
@@ -67,7 +67,8 @@ fn place<'a>(ground: Ground<'_>, at: usize, ns: &'a str, id: &'a str) -> Place<'
 }
 
 const READ_STORED: &str = "
-select c.ns, c.checkpoint_id, c.parent_id, c.map, c.legacy, c.delta_channels,
+select c.ns, c.checkpoint_id, c.parent_id, c.map, c.legacy, c.delta_channels, c.created_at, c.size_bytes,
+       length(c.skeleton) + length(c.metadata) as stored_bytes,
        case when instr(c.ns, ':') > 0 and c.checkpoint_id = (
            select max(m.checkpoint_id) from checkpoints m
            where m.tenant = c.tenant and m.thread_key = c.thread_key and m.ns = c.ns)
@@ -98,7 +99,11 @@ pub(super) async fn read_stored(
             map: channel_map::unpack(&row.try_get::<Vec<u8>, _>("map").map_err(storage_error)?)?,
             legacy: row.try_get("legacy").map_err(storage_error)?,
             delta_channels: serde_json::from_str(&delta_channels).map_err(damaged)?,
-            root: metadata.and_then(|it| crate::storage::retention::root_of(&it)),
+            parents: metadata.map(|it| parents_of(&it)).unwrap_or_default(),
+            sends_from: None,
+            created_at: row.try_get("created_at").map_err(storage_error)?,
+            size_bytes: row.try_get("size_bytes").map_err(storage_error)?,
+            stored_bytes: row.try_get("stored_bytes").map_err(storage_error)?,
         });
     }
     Ok(stored)
