@@ -96,10 +96,8 @@ impl Rules {
     pub fn at(&self, now: Micros) -> Rule {
         let before = |seconds: i64| now.saturating_sub(seconds.saturating_mul(SECOND));
         let prunes = self.keep_last.is_some() || self.older_than_seconds.is_some();
-        let keep = Keep {
-            last: self.keep_last.unwrap_or(1),
-            since: self.older_than_seconds.map(before),
-        };
+        let keep =
+            Keep { last: self.keep_last.unwrap_or(1), since: self.older_than_seconds.map(before) };
         Rule {
             expire_before: self.expire_after_seconds.map(before),
             keep: prunes.then_some(keep),

@@ -101,7 +101,8 @@ impl Sweeper {
                 progress.done.pruned += i64::from(!pruned.deleted);
                 progress.done.removed += pruned.removed;
             }
-            Ok(Retained::Pruned(_)) => {}
+            // Counted with its removal.
+            Ok(Retained::Pruned(_)) => progress.done.examined -= 1,
             // The round is lost, or only this thread: it has a policy of its own now.
             Ok(Retained::NotClaimed) => {
                 progress.done.examined -= 1;

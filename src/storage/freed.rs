@@ -133,14 +133,12 @@ impl Contents {
     pub fn named_only_by_what_goes(&self, plan: &Plan, keeps_sends: bool) -> Vec<u32> {
         let (mut going, mut staying) = (BTreeSet::new(), BTreeSet::new());
         for row in &self.rows {
-            let named =
-                if is_kept(plan, &row.ns, &row.id) { &mut staying } else { &mut going };
+            let named = if is_kept(plan, &row.ns, &row.id) { &mut staying } else { &mut going };
             named.extend(row.map.iter().map(|it| it.value_no).filter(|no| *no != 0));
         }
         let kept_sends = self.kept_sends(plan, keeps_sends);
         for group in &self.writes {
-            let named =
-                if goes(plan, group, &kept_sends) { &mut going } else { &mut staying };
+            let named = if goes(plan, group, &kept_sends) { &mut going } else { &mut staying };
             named.extend(group.nos.iter().copied());
         }
         going.difference(&staying).copied().collect()

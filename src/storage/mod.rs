@@ -3,8 +3,8 @@
 pub mod base_document;
 pub mod channel_map;
 pub mod freed;
-pub mod postgres;
 pub mod policy_rows;
+pub mod postgres;
 pub mod prepare;
 pub mod retention;
 pub mod sqlite;

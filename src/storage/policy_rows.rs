@@ -78,10 +78,10 @@ limit $6";
 /// Counts a removal in its own transaction. No row: the claim is lost, or the thread has its own policy now. $1 to $4
 /// the claim, $5 claimed until, $6 and $7 threads, $8 to $12 what went, $13 the thread.
 pub const RECORD: &str = "
-update retention_policies set claimed_until = $5, expired = expired + $6, pruned = pruned + $7,
-    removed_checkpoints = removed_checkpoints + $8, removed_writes = removed_writes + $9,
-    removed_values = removed_values + $10, removed_size_bytes = removed_size_bytes + $11,
-    removed_stored_bytes = removed_stored_bytes + $12
+update retention_policies set claimed_until = $5, examined = examined + $6 + $7, expired = expired + $6,
+    pruned = pruned + $7, removed_checkpoints = removed_checkpoints + $8,
+    removed_writes = removed_writes + $9, removed_values = removed_values + $10,
+    removed_size_bytes = removed_size_bytes + $11, removed_stored_bytes = removed_stored_bytes + $12
 where tenant = $1 and kind = $2 and thread_id = $3 and claimed_by = $4
   and (kind = 'thread' or not exists (select 1 from retention_policies o
       where o.tenant = $1 and o.kind = 'thread' and o.thread_id = $13))";

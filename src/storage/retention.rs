@@ -86,8 +86,10 @@ pub fn keep(
     }
     namespaces.values_mut().for_each(|it| it.sort_by(|a, b| b.id.cmp(&a.id)));
     let calls = namespaces.values().filter(|it| it[0].ns.contains(':'));
-    let held: BTreeSet<&str> =
-        calls.filter(|it| it.iter().any(|row| stays(row))).filter_map(|it| root_of(it[0])).collect();
+    let held: BTreeSet<&str> = calls
+        .filter(|it| it.iter().any(|row| stays(row)))
+        .filter_map(|it| root_of(it[0]))
+        .collect();
     // Whether a root checkpoint stays, of those that are stored.
     let of_root = namespaces.get("").into_iter().flatten().enumerate();
     let roots: BTreeMap<&str, bool> = of_root

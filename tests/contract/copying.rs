@@ -1,14 +1,14 @@
 //! Copies of threads.
 
-use threadkeep::domain::retention::Rule;
 use threadkeep::domain::checkpoint::View;
+use threadkeep::domain::retention::Rule;
 use threadkeep::domain::storage::{CopyThread, DeleteThread};
 use threadkeep::domain::{Conflict, Error, Result};
 
 use crate::commands::{Put, Writes};
 use crate::conditions::{lease, one};
 use crate::delta::{chain, replay_view};
-use crate::harness::{Harness, commit, conflict, thread_id, value, values, writes, pruning};
+use crate::harness::{Harness, commit, conflict, pruning, thread_id, value, values, writes};
 
 fn request(source: &str, target: &str, idempotency: Option<(&str, u8)>) -> CopyThread {
     CopyThread {

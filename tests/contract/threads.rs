@@ -6,7 +6,7 @@ use threadkeep::domain::storage::DeleteThread;
 use threadkeep::domain::thread::{Thread, ThreadCursor, ThreadQuery, ThreadSort};
 
 use crate::commands::{Put, Writes};
-use crate::harness::{Harness, NEVER, caller_of, commit, everything, target, thread_id, pruning};
+use crate::harness::{Harness, NEVER, caller_of, commit, everything, pruning, target, thread_id};
 
 async fn thread(h: &Harness, id: &str) -> Thread {
     h.storage.get_thread(&h.caller, &thread_id(id)).await.unwrap().unwrap()

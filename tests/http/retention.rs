@@ -99,9 +99,7 @@ async fn the_report_sums_what_went() {
     let server = Server::keyless().await;
     let body = json!({"thread_ids": ["t", "u"], "keep_last": 1, "dry_run": true});
     let answer = server.post(PRUNE, &body).await.ok().json();
-    let of = |checkpoints: i64, stored_bytes: i64| {
-        json!({"checkpoints": checkpoints, "writes": 0, "values": 0, "size_bytes": 0, "stored_bytes": stored_bytes})
-    };
+    let of = |checkpoints: i64, stored_bytes: i64| json!({"checkpoints": checkpoints, "writes": 0, "values": 0, "size_bytes": 0, "stored_bytes": stored_bytes});
     assert_eq!((&answer["dry_run"], &answer["total"]), (&json!(true), &of(6, -10)));
     let mut thread = of(3, -5);
     thread["thread_id"] = json!("u");

@@ -66,12 +66,13 @@ pub(super) async fn contents(
     place: Place<'_>,
 ) -> Result<Contents> {
     let rows = stored_rows(connection, secret, place.tenant, place.thread_key).await?;
-    let updated = sqlx::query("select updated_at from threads where tenant = $1 and thread_key = $2")
-        .bind(place.tenant)
-        .bind(place.thread_key)
-        .fetch_one(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+    let updated =
+        sqlx::query("select updated_at from threads where tenant = $1 and thread_key = $2")
+            .bind(place.tenant)
+            .bind(place.thread_key)
+            .fetch_one(&mut *connection)
+            .await
+            .map_err(|error| failure::of_call(&error))?;
     let groups = sqlx::query(
         "select ns, checkpoint_id,
             case channel when '__interrupt__' then 1 when '__pregel_tasks' then 2 else 0 end::bigint as kind,
@@ -93,7 +94,11 @@ pub(super) async fn contents(
         count: row.get("count"),
         size_bytes: row.get("size_bytes"),
         stored_bytes: row.get("stored_bytes"),
-        nos: row.get::<Vec<i32>, _>("nos").into_iter().filter_map(|no| u32::try_from(no).ok()).collect(),
+        nos: row
+            .get::<Vec<i32>, _>("nos")
+            .into_iter()
+            .filter_map(|no| u32::try_from(no).ok())
+            .collect(),
     });
     Ok(Contents { updated_at: updated.get("updated_at"), rows, writes: writes.collect() })
 }

@@ -39,7 +39,8 @@ impl RetentionStorage for PostgresStorage {
         if thread_id.is_some() {
             // Not locked: so many at the same time may pass the limit by as many.
             let counted = sqlx::query(rows::COUNT_OTHERS).bind(&caller.tenant).bind(thread);
-            let others: i64 = counted.fetch_one(&mut *connection).await.map_err(fail)?.get("others");
+            let others: i64 =
+                counted.fetch_one(&mut *connection).await.map_err(fail)?.get("others");
             let policies = usize::try_from(others + 1).unwrap_or(usize::MAX);
             if let Err(error) = at_most("thread_id", policies, LIMITS.thread_policies_max) {
                 connection.release();

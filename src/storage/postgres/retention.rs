@@ -17,8 +17,8 @@ use crate::domain::{Conflict, Error, Result};
 use crate::storage::freed::{BaseSize, Bases, Contents, Decision};
 use crate::storage::retention::Plan;
 
-/// Of the rows that one transaction removes, with a share for each: about a second.
-const PART_BYTES: i64 = 32 << 20;
+/// Of the rows that one transaction removes, with a share for each row: well below a second.
+const PART_BYTES: i64 = 8 << 20;
 
 /// A rule for a thread, and the round that it is applied in.
 struct Job<'a> {
@@ -90,12 +90,7 @@ impl PostgresStorage {
     }
 
     /// What would go, from one snapshot; only a dry run counts it.
-    async fn look(
-        &self,
-        job: &Job<'_>,
-        secret: &TenantSecret,
-        count: bool,
-    ) -> Result<Retained> {
+    async fn look(&self, job: &Job<'_>, secret: &TenantSecret, count: bool) -> Result<Retained> {
         let mut connection = self.pool.get().await?;
         let mut transaction = connection
             .begin_with("begin isolation level repeatable read read only")
@@ -132,7 +127,8 @@ impl PostgresStorage {
                 Decision::Keep(plan) => {
                     let at = (job.tenant, job.thread_id);
                     let bases = self.make_bases(&mut transaction, secret, at, &plan).await?;
-                    let removed = freed(&mut transaction, place, (&contents, &plan), &bases).await?;
+                    let removed =
+                        freed(&mut transaction, place, (&contents, &plan), &bases).await?;
                     Retained::Pruned(Pruned { removed, deleted: false })
                 }
             };

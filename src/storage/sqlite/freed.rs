@@ -67,12 +67,13 @@ pub(super) async fn contents(
     ground: Ground<'_>,
 ) -> Result<Contents> {
     let rows = read_stored(connection, ground).await?;
-    let updated = sqlx::query("select updated_at from threads where tenant = $1 and thread_key = $2")
-        .bind(ground.tenant.name)
-        .bind(ground.thread_key)
-        .fetch_one(&mut *connection)
-        .await
-        .map_err(storage_error)?;
+    let updated =
+        sqlx::query("select updated_at from threads where tenant = $1 and thread_key = $2")
+            .bind(ground.tenant.name)
+            .bind(ground.thread_key)
+            .fetch_one(&mut *connection)
+            .await
+            .map_err(storage_error)?;
     let groups = sqlx::query(WRITES)
         .bind(ground.tenant.name)
         .bind(ground.thread_key)

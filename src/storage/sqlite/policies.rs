@@ -7,6 +7,7 @@ use sqlx::{AssertSqlSafe, Row, Sqlite};
 
 use super::SqliteStorage;
 use super::errors::storage_error as fail;
+use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::at_most;
 use crate::domain::clock::{Micros, random_hex};
@@ -16,7 +17,6 @@ use crate::domain::retention::{
     Claim, Policy, Progress, Pruned, Report, ReportQuery, Retained, Rules,
 };
 use crate::domain::storage::RetentionStorage;
-use crate::domain::Result;
 use crate::storage::policy_rows::{self as rows, claim_key, key};
 
 /// One server has the file: nobody else takes the row.
@@ -40,7 +40,8 @@ impl RetentionStorage for SqliteStorage {
         if thread_id.is_some() {
             // Looked up under the writer's transaction.
             let counted = sqlx::query(rows::COUNT_OTHERS).bind(&caller.tenant).bind(thread);
-            let others: i64 = counted.fetch_one(&mut *connection).await.map_err(fail)?.get("others");
+            let others: i64 =
+                counted.fetch_one(&mut *connection).await.map_err(fail)?.get("others");
             let policies = usize::try_from(others + 1).unwrap_or(usize::MAX);
             if let Err(error) = at_most("thread_id", policies, LIMITS.thread_policies_max) {
                 connection.rollback().await?;
