@@ -304,11 +304,7 @@ pub async fn a_round_is_taken_over_where_a_crash_left_it(h: Harness) {
     let now = server.clock.now();
     let retain = async |thread: &str| h.storage.retain_thread(&claim, thread, now).await.unwrap();
     assert!(matches!(retain("a").await, Retained::Pruned(_)));
-    let progress = Progress {
-        last_thread_id: "a".into(),
-        done: Done { examined: 1, ..Done::default() },
-        last_error: None,
-    };
+    let progress = Progress { last_thread_id: "a".into(), ..Progress::default() };
     assert!(h.storage.advance_claim(&claim, &progress, now).await.unwrap());
     assert!(matches!(retain("b").await, Retained::Pruned(_)));
     // Here it dies.
