@@ -71,10 +71,8 @@ impl Contents {
     pub fn decide(&self, rule: &Rule, channel_key: &dyn Fn(&str) -> i64) -> Decision {
         let interrupts = self.writes.iter().filter(|it| it.kind == WriteKind::Interrupt);
         let interrupts = interrupts.map(|it| (it.ns.clone(), it.id.clone())).collect();
-        let pinned = match rule.keep_interrupted {
-            true => waiting(&self.rows, &interrupts),
-            false => BTreeSet::new(),
-        };
+        let pinned =
+            if rule.keep_interrupted { waiting(&self.rows, &interrupts) } else { BTreeSet::new() };
         let expired = rule.expire_before.is_some_and(|before| self.updated_at < before);
         if expired && pinned.is_empty() {
             return Decision::Delete;

@@ -84,7 +84,9 @@ pub fn keep(
     for row in rows {
         namespaces.entry(&row.ns).or_default().push(row);
     }
-    namespaces.values_mut().for_each(|it| it.sort_by(|a, b| b.id.cmp(&a.id)));
+    for of_ns in namespaces.values_mut() {
+        of_ns.sort_by(|a, b| b.id.cmp(&a.id));
+    }
     let calls = namespaces.values().filter(|it| it[0].ns.contains(':'));
     let held: BTreeSet<&str> = calls
         .filter(|it| it.iter().any(|row| stays(row)))

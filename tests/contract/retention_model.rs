@@ -18,6 +18,7 @@ const NAMESPACES: [&str; 5] = ["", "memory", "n:1", "n:2", "n:1|m:1"];
 
 /// A checkpoint, small enough that ids collide over namespaces, ages over ids and branches over parents.
 #[derive(Debug, Clone)]
+#[allow(clippy::struct_excessive_bools)] // Each is drawn by itself.
 struct Step {
     ns: usize,
     id: u8,
@@ -85,7 +86,7 @@ fn parents(step: &Step) -> Vec<(&'static str, String)> {
 /// Whether a checkpoint stays, said once more and without regard to speed.
 fn stays(all: &BTreeMap<Key, Step>, at: &Key, rule: &Rule) -> bool {
     let limits = rule.keep.unwrap();
-    let head = |ns: &str| all.iter().filter(|((it, _), _)| *it == ns).next_back().unwrap();
+    let head = |ns: &str| all.iter().rfind(|((it, _), _)| *it == ns).unwrap();
     let waits = |ns: &str| rule.keep_interrupted && head(ns).1.interrupt;
     let pinned = |it: &Key| {
         let (ns, id) = it;

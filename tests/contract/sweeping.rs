@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use threadkeep::domain::Error;
 use threadkeep::domain::caller::Caller;
+use threadkeep::domain::checkpoint::Op;
 use threadkeep::domain::clock::{Clock, Micros};
 use threadkeep::domain::names::LeaseHolder;
 use threadkeep::domain::retention::{
-    Claim, Done, Policy, Progress, Removed, Report, ReportQuery, Retained, Rules,
+    Claim, Done, Policy, Progress, PruneRequest, Removed, Report, ReportCursor, ReportQuery,
+    Retained, Rule, Rules,
 };
 use threadkeep::domain::storage::{DeleteThread, Storage};
 use threadkeep::domain::sweeper::Sweeper;
@@ -16,7 +18,7 @@ use threadkeep::domain::thread::LeaseRequest;
 use threadkeep::storage;
 use tokio::sync::Notify;
 
-use crate::commands::Writes;
+use crate::commands::{Put, Writes};
 use crate::delta::{chain, id};
 use crate::harness::{Harness, NEVER, caller_of, commit, config, everything, pruning, thread_id};
 
@@ -132,7 +134,9 @@ pub async fn a_sweep_applies_policies_and_leaves_reports(h: Harness) {
     let foreign = h.storage.list_checkpoints(&other, &everything).await.unwrap();
     assert_eq!(foreign.views.len(), 5, "another tenant's");
     let mut removed = Removed::default();
-    expected.iter().for_each(|it| removed += it.removed);
+    for thread in &expected {
+        removed += thread.removed;
+    }
     let reports = reports(&h).await;
     assert_eq!(reports.len(), 3);
     let of = |thread: Option<&str>| {
@@ -152,19 +156,26 @@ pub async fn a_sweep_applies_policies_and_leaves_reports(h: Harness) {
 pub async fn unchanged_threads_are_not_looked_at_again(h: Harness) {
     chain(&h, "a", 5, &[]).await;
     chain(&h, "b", 5, &[]).await;
+    // More than two checkpoints stay of this one.
+    let memory = |id: &str| Put::new(id).ns("memory").op();
+    h.commit(commit("a", vec![memory("1"), memory("2")])).await.unwrap();
     let server = Server::on(&h.storage);
     let rules = Rules { older_than_seconds: Some(3_600), ..KEEP_TWO };
     server.put(&h.caller, None, rules).await;
     let examined = async || reports(&h).await[0].done.examined;
     server.sweep_after(0).await;
-    assert_eq!((examined().await, lengths(&h, &["a", "b"]).await), (2, vec![5, 5]), "too young");
+    assert_eq!((examined().await, lengths(&h, &["a", "b"]).await), (2, vec![7, 5]), "too young");
     server.sweep_after(7_200 * SECOND).await;
-    assert_eq!((examined().await, lengths(&h, &["a", "b"]).await), (2, vec![2, 2]));
+    assert_eq!((examined().await, lengths(&h, &["a", "b"]).await), (2, vec![4, 2]));
     server.sweep_after(7_200 * SECOND).await;
     assert_eq!(examined().await, 0, "nothing can go of what was old enough then");
     server.put(&h.caller, None, rules).await;
     server.sweep_after(SECOND).await;
-    assert_eq!(examined().await, 0, "two checkpoints at most");
+    assert_eq!(
+        examined().await,
+        1,
+        "b has two checkpoints; a policy that was put looks at a again"
+    );
     let commit_now = async |thread: &str| {
         chain(&h, thread, 5, &[]).await;
         let now = server.clock.now();
@@ -245,8 +256,13 @@ pub async fn a_renewed_lease_keeps_an_expired_thread(h: Harness) {
 pub async fn a_dry_run_says_what_the_real_one_does(h: Harness) {
     chain(&h, "a", 5, &[2]).await;
     chain(&h, "b", 9, &[]).await;
+    chain(&h, "exempt", 9, &[]).await;
     let server = Server::on(&h.storage);
+    server.put(&h.caller, Some("exempt"), NOTHING).await;
     server.put(&h.caller, None, Rules { dry_run: true, ..KEEP_TWO }).await;
+    let reports = async |h: &Harness| -> Vec<Report> {
+        reports(h).await.into_iter().filter(|it| it.thread_id.is_none()).collect()
+    };
     server.sweep_after(0).await;
     server.sweep_after(61 * SECOND).await;
     let dry = reports(&h).await;
@@ -272,9 +288,10 @@ pub async fn two_servers_do_each_piece_of_work_once(h: Harness) {
         chain(&h, thread, 4, &[]).await;
     }
     // One file has one server: there, two sweepers of one.
-    let second = match h.is_sqlite() {
-        true => Arc::clone(&h.storage),
-        false => storage::open(&config(h.url())).await.unwrap(),
+    let second = if h.is_sqlite() {
+        Arc::clone(&h.storage)
+    } else {
+        storage::open(&config(h.url())).await.unwrap()
     };
     let servers = [Server::on(&h.storage), Server::on(&second)];
     servers[0].put(&h.caller, None, KEEP_TWO).await;
@@ -349,7 +366,7 @@ pub async fn a_policy_goes_with_its_thread(h: Harness) {
     }
     let request = DeleteThread { thread_id: thread_id("deleted"), generation: None, fence: None };
     h.storage.delete_thread(&h.caller, &request).await.unwrap();
-    let delete = pruning(&["pruned"], threadkeep::domain::retention::Rule::DELETE);
+    let delete = pruning(&["pruned"], Rule::DELETE);
     h.storage.prune_threads(&h.caller, &delete).await.unwrap();
     assert_eq!(h.count("select count(*) from retention_policies").await, 2);
     assert_eq!(server.sweep_after(DAY).await, 2);
@@ -376,7 +393,7 @@ pub async fn reports_are_listed_in_pages_and_kept_for_a_month(h: Harness) {
     let mut paged = Vec::new();
     let mut query = ReportQuery { limit: 1, ..ReportQuery::default() };
     while let Some(report) = h.storage.list_reports(&h.caller, &query).await.unwrap().pop() {
-        query.after = Some(threadkeep::domain::retention::ReportCursor {
+        query.after = Some(ReportCursor {
             finished_at: report.finished_at,
             report_id: report.report_id.clone(),
         });
@@ -435,11 +452,11 @@ pub async fn a_damaged_thread_stops_nobody(h: Harness) {
     assert_eq!(h.count("select count(*) from checkpoints").await, 8);
 }
 
-fn dry(threads: &[&str], last: u32) -> threadkeep::domain::retention::PruneRequest {
-    let rule = threadkeep::domain::retention::Rule::keep(last, None);
-    threadkeep::domain::retention::PruneRequest { dry_run: true, ..pruning(threads, rule) }
+fn dry(threads: &[&str], last: u32) -> PruneRequest {
+    let rule = Rule::keep(last, None);
+    PruneRequest { dry_run: true, ..pruning(threads, rule) }
 }
 
-fn five() -> Vec<threadkeep::domain::checkpoint::Op> {
-    (1..=5).map(|at| crate::commands::Put::new(&id(at)).op()).collect()
+fn five() -> Vec<Op> {
+    (1..=5).map(|at| Put::new(&id(at)).op()).collect()
 }

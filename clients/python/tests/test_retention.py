@@ -1,4 +1,4 @@
-"""Prune with rank and age: what is sent, what becomes of the report, and the contract's own call."""
+"""Prune with rank and age: what is sent, what the report becomes, and the contract's own call."""
 
 from __future__ import annotations
 

@@ -222,6 +222,12 @@ pub(super) async fn carry_out(
     bases: Vec<NewBase>,
 ) -> Result<()> {
     cut_off(connection, (tenant, gate.thread_key), &plan.orphans, bases).await?;
+    // From here on every statement is about most of a thread. Without statistics the planner takes the thread for small
+    // and compares each row with each: 2,400 of 3,000 checkpoints took 10 s.
+    connection
+        .execute("set local enable_nestloop = off")
+        .await
+        .map_err(|error| failure::of_call(&error))?;
     remove_rows(connection, tenant, gate, plan).await?;
     collect(connection, tenant, gate).await
 }

@@ -110,15 +110,14 @@ impl PostgresStorage {
         let mut retained = Retained::Untouched;
         if let Some(row) = found {
             let (thread_key, scope_id) = (row.get("thread_key"), row.get("scope_id"));
+            let leased: bool = row.get("leased");
             let place = Place { tenant: job.tenant, thread_key, scope_id };
             let contents = contents(&mut transaction, secret, place).await?;
             let decision = contents.decide(&job.rule, &key_of(secret));
             retained = match decision {
-                Decision::Nothing if job.round.is_some() || !row.get::<bool, _>("leased") => {
-                    Retained::Untouched
-                }
-                _ if row.get("leased") => Retained::LeaseHeld,
-                Decision::Nothing => Retained::Untouched,
+                // A call is refused even where nothing would go; a round has nothing to skip then.
+                Decision::Nothing if job.round.is_some() || !leased => Retained::Untouched,
+                _ if leased => Retained::LeaseHeld,
                 _ if !count => Retained::Pruned(Pruned::default()),
                 Decision::Delete => {
                     let removed = everything(&mut transaction, place, &contents).await?;
@@ -131,6 +130,7 @@ impl PostgresStorage {
                         freed(&mut transaction, place, (&contents, &plan), &bases).await?;
                     Retained::Pruned(Pruned { removed, deleted: false })
                 }
+                Decision::Nothing => Retained::Untouched,
             };
         }
         transaction.commit().await.map_err(|error| failure::of_call(&error))?;

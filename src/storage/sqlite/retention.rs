@@ -113,6 +113,7 @@ impl SqliteStorage {
             let contents = contents(&mut read, ground).await?;
             let decision = job.decide(&contents);
             retained = match decision {
+                // A call is refused even where nothing would go; a round has nothing to skip then.
                 Decision::Nothing if job.round.is_some() || !row.held => Retained::Untouched,
                 _ if row.held => Retained::LeaseHeld,
                 _ if !count => Retained::Pruned(Pruned::default()),
@@ -177,13 +178,11 @@ async fn remove(write: &mut Write<'_>, job: &Job<'_>, row: &ThreadRow) -> Result
         }
     };
     let stored = stored_bases(write, ground).await?;
-    let moved = weight_of_kept(&contents, &plan, &stored);
     let key = |name: &str| channel_key(secret, name);
     // What stays moves when that is little; else what goes is deleted, in parts where it is much too.
-    let part = match moved <= PART_BYTES {
-        true => None,
-        false => plan.part(&contents.rows, &contents.weights(), PART_BYTES, &key),
-    };
+    let moves = stays_is_little(&contents, &plan, &stored);
+    let part =
+        if moves { None } else { plan.part(&contents.rows, &contents.weights(), PART_BYTES, &key) };
     let is_last = part.is_none();
     let plan = part.unwrap_or(plan);
     let made: RowSet = make_bases(write, ground, &plan.orphans).await?;
@@ -191,10 +190,8 @@ async fn remove(write: &mut Write<'_>, job: &Job<'_>, row: &ThreadRow) -> Result
     let removed = freed(write, ground, (&contents, &plan), &bases).await?;
     let thread_id = job.thread_id;
     let removal = Removal { ground, thread_id, contents: &contents, plan: &plan, bases: made };
-    let (thread_key, garbage_key) = match moved <= PART_BYTES {
-        true => swap(write, removal).await?,
-        false => delete(write, removal).await?,
-    };
+    let (thread_key, garbage_key) =
+        if moves { swap(write, removal).await? } else { delete(write, removal).await? };
     let thread = (thread_key, row.scope_id);
     recount(write, job.tenant.name, job.thread_id, thread).await?;
     let retained = Retained::Pruned(Pruned { removed, deleted: false });
@@ -221,13 +218,18 @@ async fn remove_whole(
     Ok(Part { retained, is_last: true, garbage: Some((row.thread_key, row.scope_id)) })
 }
 
-/// What a move writes: checkpoints that stay with their writes and bases.
-fn weight_of_kept(contents: &Contents, plan: &Plan, bases: &[BaseSize]) -> i64 {
+/// Whether a move of what stays, with its writes and bases, writes less than a deletion of what goes.
+fn stays_is_little(contents: &Contents, plan: &Plan, bases: &[BaseSize]) -> bool {
     let weight = contents.weights();
     let stays = |ns: &str, id: &str| plan.kept.contains(&(ns.to_owned(), id.to_owned()));
-    let rows = contents.rows.iter().filter(|it| stays(&it.ns, &it.id));
-    let bases = bases.iter().filter(|it| stays(&it.ns, &it.id));
-    rows.map(weight).sum::<i64>() + bases.map(|it| it.stored_bytes).sum::<i64>()
+    let (mut staying, mut going) = (0, 0);
+    for row in &contents.rows {
+        *if stays(&row.ns, &row.id) { &mut staying } else { &mut going } += weight(row);
+    }
+    for base in bases {
+        *if stays(&base.ns, &base.id) { &mut staying } else { &mut going } += base.stored_bytes;
+    }
+    staying <= PART_BYTES && staying < going
 }
 
 async fn freed(
