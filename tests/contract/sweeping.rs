@@ -192,8 +192,8 @@ pub async fn unchanged_threads_are_not_looked_at_again(h: Harness) {
     server.sweep_after(61 * SECOND).await;
     assert_eq!(
         (examined().await, lengths(&h, &["b"]).await),
-        (1, vec![2]),
-        "it is the tenant's again"
+        (2, vec![2]),
+        "b is the tenant's again, and all are looked at"
     );
 }
 
