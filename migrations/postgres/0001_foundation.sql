@@ -22,7 +22,8 @@ create table keys (
 
 -- The gate of a content scope: every statement that writes into the scope locks this row first, in (tenant,
 -- scope_id) order. Narrow, half-filled pages, no further index, so that its updates stay heap-only.
--- epoch rises when content is removed; next_no is the next number of a manifest.
+-- epoch starts at random, so that it belongs to one scope, and rises when content is removed; next_no is the next number
+-- of a manifest.
 create table scopes (
     tenant text collate "C" not null,
     scope_id bigint not null,
@@ -91,9 +92,8 @@ create table checkpoints (
     channel_keys bigint[] not null,
     version_keys bigint[] not null,
     value_nos integer[] not null,
-    -- Envelopes of the exact JSON texts.
-    skeleton bytea not null,
-    metadata bytea not null,
+    -- The exact JSON texts of skeleton and metadata, sealed together.
+    documents bytea not null,
     size_bytes integer not null,
     -- The skeleton's format is below 4: its parent's pending sends belong to it.
     legacy boolean not null,
@@ -107,14 +107,12 @@ create table checkpoints (
     created_at bigint not null default (extract(epoch from clock_timestamp()) * 1000000)::bigint,
     primary key (tenant, thread_key, ns, checkpoint_id)
 );
-alter table checkpoints alter column skeleton set storage external;
-alter table checkpoints alter column metadata set storage external;
+alter table checkpoints alter column documents set storage external;
 
 -- delete_for_runs finds checkpoints of a run in all threads; most have none.
 create index checkpoints_run on checkpoints (tenant, run_id) where run_id is not null;
 
--- Pending and delta writes. The checkpoint may come later or never. Small values stay in the row, large ones
--- are manifests of the scope.
+-- Pending and delta writes. The checkpoint may come later or never. body and parts as in manifests.
 create table writes (
     tenant text collate "C" not null,
     thread_key bigint not null,
@@ -130,11 +128,12 @@ create table writes (
     tag text collate "C" not null,
     size_bytes integer not null,
     digest bytea not null,
-    body bytea,
-    value_no integer,
+    body bytea not null,
+    parts bytea,
     primary key (tenant, thread_key, ns, checkpoint_id, task_id, idx)
 );
 alter table writes alter column body set storage external;
+alter table writes alter column parts set storage external;
 
 -- What a checkpoint shows of a delta channel whose ancestors were removed: the seed and the writes that the walk
 -- would have found, as one sealed document.
@@ -149,8 +148,8 @@ create table delta_bases (
 );
 alter table delta_bases alter column document set storage external;
 
--- One value of a scope. Small ones hold their envelope, large ones name a chunk (its digest).
--- version_key is 0 for values of writes.
+-- One value of a scope. body is its envelope; for a large one that of its ends, and parts lists the chunks between them:
+-- 13 bytes each, 0 and the name of a chunk, or 1 and the name of a chunk that holds names of chunks.
 create table manifests (
     tenant text collate "C" not null,
     scope_id bigint not null,
@@ -159,12 +158,14 @@ create table manifests (
     tag text collate "C" not null,
     size_bytes integer not null,
     digest bytea not null,
-    body bytea,
+    body bytea not null,
+    parts bytea,
     primary key (tenant, scope_id, no)
 );
 alter table manifests alter column body set storage external;
+alter table manifests alter column parts set storage external;
 
--- Content, once per scope, named by its keyed digest. A chunk goes when no manifest of its scope names it.
+-- Content, once per scope, named by its keyed digest (12 bytes). A chunk goes when no value of its scope names it.
 create table chunks (
     tenant text collate "C" not null,
     scope_id bigint not null,

@@ -20,7 +20,8 @@ create table keys (
     primary key (tenant, key_id)
 ) strict;
 
--- A content scope. epoch rises when content is removed; next_no is the next number of a manifest.
+-- A content scope. epoch starts at random, so that it belongs to one scope, and rises when content is removed; next_no is
+-- the next number of a manifest.
 create table scopes (
     tenant text not null,
     scope_id integer not null,
@@ -98,9 +99,8 @@ create table checkpoints (
     checkpoint_id text not null,
     parent_id text,
     map blob not null,
-    -- Envelopes of the exact JSON texts.
-    skeleton blob not null,
-    metadata blob not null,
+    -- The exact JSON texts of skeleton and metadata, sealed together.
+    documents blob not null,
     size_bytes integer not null,
     -- The skeleton's format is below 4: its parent's pending sends belong to it.
     legacy integer not null,
@@ -115,8 +115,7 @@ create table checkpoints (
 -- delete_for_runs finds checkpoints of a run in all threads; most have none.
 create index checkpoints_run on checkpoints (tenant, run_id) where run_id is not null;
 
--- Pending and delta writes. The checkpoint may come later or never. Small values stay in the row, large ones
--- are manifests of the scope.
+-- Pending and delta writes. The checkpoint may come later or never. body and parts as in manifests.
 create table writes (
     tenant text not null,
     thread_key integer not null,
@@ -131,8 +130,8 @@ create table writes (
     tag text not null,
     size_bytes integer not null,
     digest blob not null,
-    body blob,
-    value_no integer,
+    body blob not null,
+    parts blob,
     primary key (tenant, thread_key, ns, checkpoint_id, task_id, idx)
 ) strict;
 
@@ -148,8 +147,8 @@ create table delta_bases (
     primary key (tenant, thread_key, ns, checkpoint_id, channel)
 ) strict;
 
--- One value of a scope. Small ones hold their envelope, large ones name a chunk (its digest).
--- version_key is 0 for values of writes.
+-- One value of a scope. body is its envelope; for a large one that of its ends, and parts lists the chunks between them:
+-- 13 bytes each, 0 and the name of a chunk, or 1 and the name of a chunk that holds names of chunks.
 create table manifests (
     tenant text not null,
     scope_id integer not null,
@@ -158,11 +157,12 @@ create table manifests (
     tag text not null,
     size_bytes integer not null,
     digest blob not null,
-    body blob,
+    body blob not null,
+    parts blob,
     primary key (tenant, scope_id, no)
 ) strict;
 
--- Content, once per scope, named by its keyed digest. A chunk goes when no manifest of its scope names it.
+-- Content, once per scope, named by its keyed digest (12 bytes). A chunk goes when no value of its scope names it.
 create table chunks (
     tenant text not null,
     scope_id integer not null,

@@ -1,6 +1,8 @@
 //! Keyed hashing: names of values and of chunks, and the short keys of channels and versions. The key is
 //! random per tenant, so equal bytes of two tenants have different names.
 
+use super::parts::Name;
+
 /// The secret of one tenant, from its row in `tenants`.
 #[derive(Clone)]
 pub struct TenantSecret([u8; 32]);
@@ -21,6 +23,14 @@ impl TenantSecret {
         let mut digest = [0; 16];
         digest.copy_from_slice(&blake3::keyed_hash(&self.0, data).as_bytes()[..16]);
         digest
+    }
+
+    /// Name of a chunk in its scope.
+    pub fn name(&self, data: &[u8]) -> Name {
+        let mut name = Name::default();
+        let length = name.len();
+        name.copy_from_slice(&blake3::keyed_hash(&self.0, data).as_bytes()[..length]);
+        name
     }
 
     /// Key of a tuple of texts: 64 bits, length-prefixed so that the parts cannot run into each other.

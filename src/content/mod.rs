@@ -1,5 +1,8 @@
-//! Bytes: the envelope that every stored value passes, its compression and its keyed digest. Knows no noun,
+//! Bytes: the envelope that every stored value passes, chunking, the lists of chunks, keyed digests. Knows no noun,
 //! no SQL and no HTTP.
 
+pub mod chunking;
+pub mod dictionary;
 pub mod envelope;
 pub mod keys;
+pub mod parts;

@@ -14,6 +14,8 @@ pub struct Batch {
     pub slots: Vec<SlotRow>,
     pub values: Vec<ValueRow>,
     pub writes: Vec<WriteRow>,
+    /// Each once per thread.
+    pub chunks: Vec<ChunkRow>,
     pub now: Micros,
 }
 
@@ -46,8 +48,7 @@ pub struct CheckpointRow {
     pub parent: Option<String>,
     /// Whose values carried channels are taken from; differs from `parent` when that is in this batch.
     pub look_parent: Option<String>,
-    pub skeleton: Bytes,
-    pub metadata: Bytes,
+    pub documents: Bytes,
     pub size_bytes: i32,
     pub legacy: bool,
     pub run_id: Option<String>,
@@ -77,11 +78,17 @@ pub struct ValueRow {
     pub thread: usize,
     /// 0-based within the thread.
     pub rank: i32,
-    /// 0 for values of writes.
     pub version_key: i64,
     pub sealed: Sealed,
-    /// Which checkpoint of the batch it was sent with; None for values of writes.
+    /// Which checkpoint of the batch it was sent with.
     pub checkpoint: Option<usize>,
+}
+
+#[derive(Debug)]
+pub struct ChunkRow {
+    pub thread: usize,
+    pub name: [u8; 12],
+    pub body: Bytes,
 }
 
 #[derive(Debug)]

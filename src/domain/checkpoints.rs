@@ -2,16 +2,20 @@
 //! later front end goes through here.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::caller::{Caller, Permission};
 use super::checkpoint::{Commit, ListQuery, Target, at_most};
 use super::clock::{Clock, Micros};
 use super::error::{Error, Result};
-use super::group_commit::{Committed, GroupCommit};
+use super::group_commit::{Committed, Ended, GroupCommit};
 use super::limits::LIMITS;
 use super::names::{Channel, CheckpointId};
 use super::retention::{PruneRequest, Pruned};
 use super::storage::{Found, Page, Storage, TargetHistory};
+
+/// How often a commit is prepared when content that it builds on is removed each time.
+const PREPARATIONS_MAX: u32 = 5;
 
 /// The checkpointer.
 pub struct Checkpoints {
@@ -37,12 +41,35 @@ pub struct Cut {
     pub continues_at: Option<String>,
 }
 
+/// Prepares a commit and hands it to the queue, again when content that it left out was removed in between.
+///
+/// # Errors
+/// As [`GroupCommit::commit`].
+pub async fn write(
+    storage: &dyn Storage,
+    commits: &GroupCommit,
+    caller: &Caller,
+    commit: &Commit,
+    deadline: Micros,
+) -> Result<Committed> {
+    for _ in 0..PREPARATIONS_MAX {
+        let prepared = storage.prepare(caller, commit.clone(), deadline).await?;
+        if let Ended::Committed(committed) = commits.commit(prepared).await? {
+            return Ok(committed);
+        }
+    }
+    Err(Error::Unavailable {
+        detail: "content keeps being removed from this thread".into(),
+        retry_after: Duration::from_millis(500),
+    })
+}
+
 impl Checkpoints {
     pub fn new(storage: Arc<dyn Storage>, commits: Arc<GroupCommit>, clock: Arc<Clock>) -> Self {
         Self { storage, commits, clock }
     }
 
-    /// Durable when it returns. No round trip but the batch's own.
+    /// Durable when it returns. No round trip but the batch's own; one more after a removal of content.
     ///
     /// # Errors
     /// Limits and shapes; conflicts with the thread's generation or lease; see `GroupCommit::commit`.
@@ -55,8 +82,7 @@ impl Checkpoints {
         caller.require(Permission::ThreadsWrite)?;
         caller.require_thread_write(&commit.thread_id)?;
         commit.check()?;
-        let prepared = self.storage.prepare(caller, commit, deadline).await?;
-        self.commits.commit(prepared).await
+        write(&*self.storage, &self.commits, caller, &commit, deadline).await
     }
 
     /// One round trip.

@@ -37,9 +37,17 @@ pub struct Committed {
     pub generation: String,
 }
 
+/// How a command ended that was not refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    Committed(Committed),
+    /// Content that it left out may be gone: nothing was written, prepare it again.
+    EpochStale,
+}
+
 struct Job {
     command: Prepared,
-    reply: oneshot::Sender<Result<Committed>>,
+    reply: oneshot::Sender<Result<Ended>>,
 }
 
 impl GroupCommit {
@@ -73,7 +81,7 @@ impl GroupCommit {
     /// # Errors
     /// A conflict with the thread's generation or lease, `DeadlineExceeded` when it was not begun in time,
     /// `CommitUnknown` when the connection broke and could not be had again.
-    pub async fn commit(&self, command: Prepared) -> Result<Committed> {
+    pub async fn commit(&self, command: Prepared) -> Result<Ended> {
         // One thread always takes the same lane, so its commits stay in order.
         let mut hasher = DefaultHasher::new();
         (&command.tenant, command.thread_id.as_str()).hash(&mut hasher);
@@ -240,7 +248,9 @@ impl Lane {
 /// Answers one member; gives it back when it has to be written again.
 fn answer(job: Job, outcome: &Outcome) -> Option<Job> {
     let result = match outcome {
-        Outcome::Done { generation } => Ok(Committed { generation: generation.clone() }),
+        Outcome::Done { generation, .. } => {
+            Ok(Ended::Committed(Committed { generation: generation.clone() }))
+        }
         Outcome::ThreadRestored { current } => {
             Err(Error::Conflict(Conflict::ThreadRestored { current: current.clone() }))
         }
@@ -248,9 +258,7 @@ fn answer(job: Job, outcome: &Outcome) -> Option<Job> {
         Outcome::FenceStale { current } => {
             Err(Error::Conflict(Conflict::FenceStale { current: *current }))
         }
-        Outcome::EpochStale { .. } => {
-            Err(unavailable("the content was planned for an older epoch"))
-        }
+        Outcome::EpochStale { .. } => Ok(Ended::EpochStale),
         Outcome::Raced => return Some(job),
     };
     let _ = job.reply.send(result);

@@ -1,14 +1,15 @@
 //! Folds waiting commits into one batch before any SQL: at most one row per key per table, the commits of
 //! one thread in their order, values of a parent in the same batch resolved in memory. Pure.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 pub use super::batch::{
-    Batch, CheckpointRow, Fresh, SlotRow, SlotValue, ThreadRow, ValueRow, WriteRow,
+    Batch, CheckpointRow, ChunkRow, Fresh, SlotRow, SlotValue, ThreadRow, ValueRow, WriteRow,
 };
 use super::clock::{Micros, random_hex, random_id};
 use super::prepared::{
-    Prepared, PreparedCheckpoint, PreparedOp, PreparedWrites, Sealed, SlotSource, ThreadLabels,
+    Condition, Prepared, PreparedCheckpoint, PreparedOp, PreparedWrites, Sealed, SlotSource,
+    ThreadLabels,
 };
 
 /// Commands in one batch.
@@ -66,9 +67,18 @@ impl Group<'_> {
     /// in the database or in this batch, but never need both.
     fn accepts(&self, command: &Prepared) -> bool {
         let same = self.commands.first().is_none_or(|first| {
-            first.condition == command.condition && first.owner == command.owner
+            first.condition.generation == command.condition.generation
+                && first.condition.fence == command.condition.fence
+                && first.owner == command.owner
         });
-        same && self.resolvable_with(command)
+        let epoch = command.condition.epoch;
+        let of_epoch = self.epoch().is_none_or(|it| epoch.is_none_or(|epoch| it == epoch));
+        same && of_epoch && self.resolvable_with(command)
+    }
+
+    /// The epoch for which chunks were left out of some command.
+    fn epoch(&self) -> Option<i64> {
+        self.commands.iter().find_map(|it| it.condition.epoch)
     }
 
     fn resolvable_with(&self, command: &Prepared) -> bool {
@@ -104,7 +114,7 @@ impl Group<'_> {
             tenant: first.tenant.clone(),
             thread_id: first.thread_id.as_str().to_owned(),
             owner: first.owner.clone(),
-            condition: first.condition.clone(),
+            condition: Condition { epoch: self.epoch(), ..first.condition.clone() },
             fresh: Fresh {
                 thread_key: random_id(),
                 scope_id: random_id(),
@@ -115,12 +125,17 @@ impl Group<'_> {
             value_count: 0,
         });
         let mut fold = Fold { batch, thread, checkpoints: HashMap::new(), writes: HashMap::new() };
+        let mut named = HashSet::new();
         for command in &self.commands {
             for op in &command.ops {
                 match op {
                     PreparedOp::Checkpoint(put) => fold.checkpoint(put),
                     PreparedOp::Writes(group) => fold.writes(group, &command.writer),
                 }
+            }
+            for chunk in command.chunks.iter().filter(|it| named.insert(it.name)) {
+                let (name, body) = (chunk.name, chunk.body.clone());
+                fold.batch.chunks.push(ChunkRow { thread, name, body });
             }
         }
     }
@@ -204,8 +219,7 @@ impl Fold<'_> {
             id: put.id.as_str().to_owned(),
             parent,
             look_parent,
-            skeleton: put.skeleton.clone(),
-            metadata: put.metadata.clone(),
+            documents: put.documents.clone(),
             size_bytes: put.size_bytes,
             legacy: put.legacy,
             run_id: put.run_id.clone(),

@@ -13,6 +13,17 @@ pub struct Sealed {
     pub size_bytes: i32,
     /// Keyed digest of the value.
     pub digest: [u8; 16],
+    /// The envelope of the value, or of its ends when it is split.
+    pub body: Bytes,
+    /// The list of its chunks when it is split.
+    pub parts: Option<Bytes>,
+}
+
+/// A piece of content that values of a scope share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// Keyed digest of what is in it.
+    pub name: [u8; 12],
     /// The envelope.
     pub body: Bytes,
 }
@@ -29,6 +40,8 @@ pub struct Prepared {
     /// The write must have begun by then.
     pub deadline: Micros,
     pub ops: Vec<PreparedOp>,
+    /// What the values need, but for what the scope has at the condition's epoch.
+    pub chunks: Vec<Chunk>,
     pub size_bytes: usize,
 }
 
@@ -52,9 +65,8 @@ pub struct PreparedCheckpoint {
     pub ns: CheckpointNs,
     pub id: CheckpointId,
     pub parent: Option<CheckpointId>,
-    /// Envelope of skeleton and metadata.
-    pub skeleton: Bytes,
-    pub metadata: Bytes,
+    /// Skeleton and metadata, sealed together.
+    pub documents: Bytes,
     /// Both before compression.
     pub size_bytes: i32,
     /// `v` of the skeleton is below 4.

@@ -29,6 +29,8 @@ impl<T: CheckpointStorage + ThreadStorage + RetentionStorage + KeyStorage + Engi
 pub enum Outcome {
     Done {
         generation: String,
+        /// Epoch of the thread's scope.
+        epoch: i64,
     },
     /// Nothing was written for this thread.
     ThreadRestored {

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::marks::Marks;
 use super::retention::{Plan, Stored, keep, waiting};
+use crate::domain::Result;
 use crate::domain::clock::Micros;
 use crate::domain::retention::{Removed, Rule};
 
@@ -14,14 +16,12 @@ pub struct WriteGroup {
     pub id: String,
     pub kind: WriteKind,
     pub count: i64,
-    /// Of those that are held in their rows.
     pub size_bytes: i64,
+    /// In their rows, without the chunks that they name.
     pub stored_bytes: i64,
-    /// Values of the scope that they name.
-    pub nos: Vec<u32>,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WriteKind {
     #[default]
     Ordinary,
@@ -96,7 +96,7 @@ impl Contents {
         }
     }
 
-    /// What goes with a plan, but for its values: those are `named_only_by_what_goes`. `keeps_sends`: whether this engine
+    /// What goes with a plan, but for its values: see `leaving`. `keeps_sends`: whether this engine
     /// leaves pending sends in place that a checkpoint of an old format needs.
     pub fn removed(&self, plan: &Plan, bases: &Bases, keeps_sends: bool) -> Removed {
         let mut removed = Removed::default();
@@ -127,19 +127,26 @@ impl Contents {
         removed
     }
 
-    /// Values that what goes names and nothing that stays.
-    pub fn named_only_by_what_goes(&self, plan: &Plan, keeps_sends: bool) -> Vec<u32> {
+    /// What a plan takes away from the scope.
+    pub fn leaving(&self, plan: &Plan, keeps_sends: bool) -> Leaving {
         let (mut going, mut staying) = (BTreeSet::new(), BTreeSet::new());
         for row in &self.rows {
             let named = if is_kept(plan, &row.ns, &row.id) { &mut staying } else { &mut going };
             named.extend(row.map.iter().map(|it| it.value_no).filter(|no| *no != 0));
         }
         let kept_sends = self.kept_sends(plan, keeps_sends);
-        for group in &self.writes {
-            let named = if goes(plan, group, &kept_sends) { &mut going } else { &mut staying };
-            named.extend(group.nos.iter().copied());
+        let writes = self.writes.iter().filter(|it| goes(plan, it, &kept_sends));
+        Leaving {
+            nos: going.difference(&staying).copied().collect(),
+            writes: writes.map(|it| (it.ns.clone(), it.id.clone(), it.kind)).collect(),
         }
-        going.difference(&staying).copied().collect()
+    }
+
+    /// What the whole thread takes away from the scope.
+    pub fn leaving_whole(&self) -> Leaving {
+        let nos = self.rows.iter().flat_map(|row| row.map.iter().map(|it| it.value_no));
+        let writes = self.writes.iter().map(|it| (it.ns.clone(), it.id.clone(), it.kind));
+        Leaving { nos: nos.filter(|no| *no != 0).collect(), writes: writes.collect() }
     }
 
     /// What goes with the whole thread, but for its values.
@@ -172,6 +179,85 @@ impl Contents {
             kept.extend(row.sends_from.iter().map(|from| (row.ns.clone(), from.clone())));
         }
         kept
+    }
+}
+
+/// What a thread no longer names in its scope.
+#[derive(Debug)]
+pub struct Leaving {
+    /// Of values.
+    nos: BTreeSet<u32>,
+    /// (ns, checkpoint id, kind) of writes that go with their lists of chunks.
+    writes: BTreeSet<(String, String, WriteKind)>,
+}
+
+/// Counts the content that becomes free: values that no other holder of the scope names, chunks that nothing leads to.
+pub struct ContentCount<'a> {
+    leaving: &'a Leaving,
+    /// Values that other holders' checkpoints name.
+    others: BTreeSet<u32>,
+    marks: Marks,
+    removed: Removed,
+}
+
+impl<'a> ContentCount<'a> {
+    pub fn new(leaving: &'a Leaving, others: BTreeSet<u32>) -> Self {
+        Self { leaving, others, marks: Marks::default(), removed: Removed::default() }
+    }
+
+    /// Every value of the scope.
+    ///
+    /// # Errors
+    /// `Integrity` when its list is damaged.
+    pub fn value(&mut self, no: u32, bytes: (i64, i64), parts: Option<&[u8]>) -> Result<()> {
+        let (size_bytes, stored_bytes) = bytes;
+        if self.leaving.nos.contains(&no) {
+            self.removed.size_bytes += size_bytes;
+            if !self.others.contains(&no) {
+                self.removed.values += 1;
+                self.removed.stored_bytes += stored_bytes;
+                return Ok(());
+            }
+        }
+        parts.map_or(Ok(()), |parts| self.marks.add_list(parts))
+    }
+
+    /// Every list of a write of the thread itself.
+    ///
+    /// # Errors
+    /// `Integrity` when it is damaged.
+    pub fn own_write(&mut self, place: (String, String, WriteKind), parts: &[u8]) -> Result<()> {
+        if self.leaving.writes.contains(&place) { Ok(()) } else { self.marks.add_list(parts) }
+    }
+
+    /// Every list of a write of another holder.
+    ///
+    /// # Errors
+    /// `Integrity` when it is damaged.
+    pub fn other_write(&mut self, parts: &[u8]) -> Result<()> {
+        self.marks.add_list(parts)
+    }
+
+    /// Names of the nodes that stay: their bodies are to be given to `node`.
+    pub fn nodes(&self) -> Vec<Vec<u8>> {
+        self.marks.nodes()
+    }
+
+    /// # Errors
+    /// `Integrity` when it is damaged.
+    pub fn node(&mut self, body: &[u8]) -> Result<()> {
+        self.marks.add_node(body)
+    }
+
+    /// Every chunk of the scope, after everything else.
+    pub fn chunk(&mut self, name: &[u8], stored_bytes: i64) {
+        if !self.marks.names(name) {
+            self.removed.stored_bytes += stored_bytes;
+        }
+    }
+
+    pub fn removed(self) -> Removed {
+        self.removed
     }
 }
 

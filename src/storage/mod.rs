@@ -2,11 +2,14 @@
 
 pub mod base_document;
 pub mod channel_map;
+pub mod chunk_memory;
 pub mod freed;
+pub mod marks;
 pub mod policy_rows;
 pub mod postgres;
 pub mod prepare;
 pub mod retention;
+pub mod sealing;
 pub mod sqlite;
 pub mod walk;
 

@@ -52,7 +52,8 @@ where tenant = $1 and (cast($2 as text) is null or (kind = $2 and thread_id = $3
 pub const CLAIM_SET: &str = "
 update retention_policies set
     due_at = case when round_started_at is null then $2 else due_at end,
-    round_started_at = coalesce(round_started_at, $1), claimed_by = $3, claimed_until = $4";
+    round_started_at = coalesce(round_started_at, $1), claimed_by = $3, claimed_until = $4
+where (tenant, kind, thread_id) = (";
 
 pub const CLAIM_RETURNING: &str = "
 returning tenant, kind, thread_id, expire_after_seconds, keep_last, older_than_seconds, keep_interrupted, dry_run,

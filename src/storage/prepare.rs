@@ -6,24 +6,23 @@ use bytes::Bytes;
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
 
-use crate::content::envelope;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
-use crate::domain::checkpoint::{CheckpointPut, Commit, EMPTY, NewValue, Op, Value, WriteGroup};
+use crate::domain::checkpoint::{CheckpointPut, Commit, EMPTY, NewValue, Op, WriteGroup};
 use crate::domain::clock::Micros;
 use crate::domain::exact_json;
 use crate::domain::limits::LIMITS;
-use crate::domain::names::{Channel, Tag};
+use crate::domain::names::Channel;
 use crate::domain::prepared::{
     Condition, Prepared, PreparedCheckpoint, PreparedOp, PreparedWrites, Sealed, Slot, SlotSource,
     ThreadLabels,
 };
 use crate::domain::{Error, Result};
+use crate::storage::chunk_memory::ChunkMemory;
+use crate::storage::sealing::{Sealer, seal_documents};
 
-/// Stored values up to this many envelope bytes stay in their row; larger ones become a chunk.
-pub const INLINE_BYTES_MAX: usize = 1_024;
-
-/// Seals one commit. Pure CPU work: run it in the caller's task, not in the batch's.
+/// Seals one commit, without the chunks that its scope is known to have. Pure CPU work: run it in the caller's task, not
+/// in the batch's.
 ///
 /// # Errors
 /// 413 and 422 for documents and values that break a limit or are not what they must be.
@@ -32,87 +31,31 @@ pub fn prepare(
     caller: &Caller,
     commit: Commit,
     deadline: Micros,
+    memory: &ChunkMemory,
 ) -> Result<Prepared> {
+    let known = memory.known(&caller.tenant, commit.thread_id.as_str());
+    let mut sealer = Sealer::new(secret, known);
     let ops = commit.ops.into_iter().map(|op| match op {
         Op::Checkpoint(put) => {
-            Ok(PreparedOp::Checkpoint(Box::new(prepare_checkpoint(secret, put)?)))
+            let put = prepare_checkpoint(secret, &mut sealer, put)?;
+            Ok(PreparedOp::Checkpoint(Box::new(put)))
         }
-        Op::Writes(group) => Ok(PreparedOp::Writes(prepare_writes(secret, group)?)),
+        Op::Writes(group) => Ok(PreparedOp::Writes(prepare_writes(&mut sealer, group)?)),
     });
     let ops = ops.collect::<Result<Vec<_>>>()?;
+    let (chunks, epoch) = sealer.finish();
     Ok(Prepared {
         tenant: caller.tenant.clone(),
         owner: caller.subject.clone(),
         thread_id: commit.thread_id,
-        condition: Condition { generation: commit.generation, fence: commit.fence, epoch: None },
+        condition: Condition { generation: commit.generation, fence: commit.fence, epoch },
         writer: commit.writer.into_string(),
         deadline,
-        size_bytes: ops.iter().map(size_of_op).sum(),
+        size_bytes: ops.iter().map(size_of_op).sum::<usize>()
+            + chunks.iter().map(|it| it.body.len() + 128).sum::<usize>(),
         ops,
+        chunks,
     })
-}
-
-/// Seals a value.
-///
-/// # Errors
-/// 413 over the value limit.
-pub fn seal_value(secret: &TenantSecret, field: &str, value: &Value) -> Result<Sealed> {
-    let too_large = || Error::TooLarge { field: field.into(), limit: LIMITS.value_bytes_max };
-    if value.data.len() as u64 > LIMITS.value_bytes_max {
-        return Err(too_large());
-    }
-    Ok(Sealed {
-        tag: value.tag.as_str().to_owned(),
-        size_bytes: i32::try_from(value.data.len()).map_err(|_| too_large())?,
-        digest: secret.digest(&value.data),
-        body: envelope::seal(&value.data),
-    })
-}
-
-/// Opens what [`seal_value`] made and checks its digest.
-///
-/// # Errors
-/// `Integrity` when the stored bytes are damaged.
-pub fn open_value(
-    secret: &TenantSecret,
-    tag: &str,
-    size_bytes: i32,
-    digest: &[u8],
-    body: &[u8],
-) -> Result<Value> {
-    let size = usize::try_from(size_bytes).unwrap_or(0);
-    let data = envelope::open(body, size).map_err(|error| Error::Integrity(error.to_string()))?;
-    if secret.digest(&data) != *digest {
-        return Err(Error::Integrity("a value does not match its digest".into()));
-    }
-    let tag = Tag::new(tag).map_err(|_| Error::Integrity("a stored tag is not legal".into()))?;
-    Ok(Value { tag, data })
-}
-
-/// Envelope of a document whose size is kept inside: 4 bytes little endian, 16 bytes digest, the envelope.
-pub fn seal_document(secret: &TenantSecret, data: &[u8]) -> Bytes {
-    let mut sealed = Vec::with_capacity(data.len() / 2 + 24);
-    let size = u32::try_from(data.len()).expect("documents are checked against the value limit");
-    sealed.extend_from_slice(&size.to_le_bytes());
-    sealed.extend_from_slice(&secret.digest(data));
-    sealed.extend_from_slice(&envelope::seal(data));
-    Bytes::from(sealed)
-}
-
-/// Opens what [`seal_document`] made.
-///
-/// # Errors
-/// `Integrity` when the stored bytes are damaged.
-pub fn open_document(secret: &TenantSecret, sealed: &[u8]) -> Result<Bytes> {
-    let damaged = || Error::Integrity("a document is truncated".into());
-    let (size, rest) = sealed.split_first_chunk::<4>().ok_or_else(damaged)?;
-    let (digest, body) = rest.split_first_chunk::<16>().ok_or_else(damaged)?;
-    let size = u32::from_le_bytes(*size) as usize;
-    let data = envelope::open(body, size).map_err(|error| Error::Integrity(error.to_string()))?;
-    if secret.digest(&data) == *digest {
-        return Ok(data);
-    }
-    Err(Error::Integrity("a document does not match its digest".into()))
 }
 
 /// Key of a channel's name in the map of a checkpoint.
@@ -130,7 +73,11 @@ pub fn channels_of(skeleton: &[u8]) -> Result<Vec<String>> {
     Ok(read.versions.into_keys().collect())
 }
 
-fn prepare_checkpoint(secret: &TenantSecret, put: CheckpointPut) -> Result<PreparedCheckpoint> {
+fn prepare_checkpoint(
+    secret: &TenantSecret,
+    sealer: &mut Sealer<'_>,
+    put: CheckpointPut,
+) -> Result<PreparedCheckpoint> {
     exact_json::check_object("skeleton", &put.skeleton)?;
     exact_json::check_object("metadata", &put.metadata)?;
     let metadata = exact_json::parse("metadata", &put.metadata)?;
@@ -151,7 +98,7 @@ fn prepare_checkpoint(secret: &TenantSecret, put: CheckpointPut) -> Result<Prepa
     for (channel, version) in &skeleton.versions {
         let source = match new.remove(&(channel.clone(), version.clone())) {
             Some(value) if value.value.tag.as_str() == EMPTY => SlotSource::Empty,
-            Some(value) => SlotSource::New(seal_value(secret, "values.data", &value.value)?),
+            Some(value) => SlotSource::New(sealer.value("values.data", &value.value)?),
             None => SlotSource::Carried(
                 carried.get(channel.as_str()).map(|it| secret.digest(&it.value.data)),
             ),
@@ -165,15 +112,14 @@ fn prepare_checkpoint(secret: &TenantSecret, put: CheckpointPut) -> Result<Prepa
     let mut unlisted = Vec::new();
     for ((channel, version), value) in new {
         if value.value.tag.as_str() != EMPTY {
-            let sealed = seal_value(secret, "values.data", &value.value)?;
+            let sealed = sealer.value("values.data", &value.value)?;
             unlisted.push((version_key(&channel, &version), sealed));
         }
     }
     let delta_channels = delta_channels(&metadata, &skeleton.versions);
     Ok(PreparedCheckpoint {
         size_bytes: i32::try_from(put.skeleton.len() + put.metadata.len()).unwrap_or(i32::MAX),
-        skeleton: seal_document(secret, &put.skeleton),
-        metadata: seal_document(secret, &put.metadata),
+        documents: seal_documents(secret, &put.skeleton, &put.metadata),
         legacy: skeleton.legacy,
         step: metadata.get("step").and_then(Json::as_i64),
         run_id: text(&metadata, "run_id", LIMITS.checkpoint_id_bytes_max),
@@ -192,9 +138,9 @@ fn prepare_checkpoint(secret: &TenantSecret, put: CheckpointPut) -> Result<Prepa
     })
 }
 
-fn prepare_writes(secret: &TenantSecret, group: WriteGroup) -> Result<PreparedWrites> {
+fn prepare_writes(sealer: &mut Sealer<'_>, group: WriteGroup) -> Result<PreparedWrites> {
     let writes = group.writes.into_iter().map(|write| {
-        let sealed = seal_value(secret, "writes.data", &write.value)?;
+        let sealed = sealer.value("writes.data", &write.value)?;
         Ok((write.idx, write.channel.into_string(), sealed))
     });
     Ok(PreparedWrites {
@@ -280,14 +226,18 @@ fn size_of_op(op: &PreparedOp) -> usize {
     match op {
         PreparedOp::Checkpoint(put) => {
             let slots = put.slots.iter().map(|slot| match &slot.source {
-                SlotSource::New(sealed) => sealed.body.len(),
+                SlotSource::New(sealed) => size_of_value(sealed),
                 _ => 16,
             });
-            let unlisted = put.unlisted.iter().map(|(_, sealed)| sealed.body.len());
-            put.skeleton.len() + put.metadata.len() + slots.chain(unlisted).sum::<usize>()
+            let unlisted = put.unlisted.iter().map(|(_, sealed)| size_of_value(sealed));
+            put.documents.len() + slots.chain(unlisted).sum::<usize>()
         }
         PreparedOp::Writes(group) => {
-            group.writes.iter().map(|(_, _, sealed)| sealed.body.len() + 128).sum()
+            group.writes.iter().map(|(_, _, sealed)| size_of_value(sealed) + 128).sum()
         }
     }
+}
+
+fn size_of_value(sealed: &Sealed) -> usize {
+    sealed.body.len() + sealed.parts.as_ref().map_or(0, Bytes::len)
 }

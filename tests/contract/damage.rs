@@ -53,9 +53,9 @@ async fn fill(h: &Harness) {
 pub async fn a_flipped_bit_is_an_error_and_never_data(h: Harness) {
     fill(&h).await;
     for (table, column) in [
-        ("checkpoints", "skeleton"),
-        ("checkpoints", "metadata"),
+        ("checkpoints", "documents"),
         ("manifests", "body"),
+        ("manifests", "parts"),
         ("chunks", "body"),
         ("writes", "body"),
         ("manifests", "digest"),

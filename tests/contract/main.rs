@@ -12,6 +12,7 @@ mod harness;
 
 mod atomicity;
 mod conditions;
+mod content;
 mod copying;
 mod damage;
 mod delta;
@@ -22,12 +23,14 @@ mod leases;
 mod listing;
 mod planner;
 mod poison;
+mod policies;
 mod pruning;
 mod removal;
 mod retention;
 mod retention_model;
 mod sweeping;
 mod threads;
+mod upheaval;
 mod values;
 mod writes;
 
@@ -144,9 +147,14 @@ contract! {
         a_held_lease_refuses_a_dry_run_as_it_does_a_prune
         another_tenant_prunes_nothing
         a_long_thread_goes_in_parts;
-    sweeping:
+    policies:
         a_policy_is_put_replaced_and_deleted
         a_tenant_has_a_limited_number_of_thread_policies
+        a_policy_goes_with_its_thread
+        reports_are_listed_in_pages_and_kept_for_a_month
+        a_requested_round_is_due_at_once
+        a_policy_put_in_the_middle_of_a_round_holds_at_once;
+    sweeping:
         a_sweep_applies_policies_and_leaves_reports
         unchanged_threads_are_not_looked_at_again
         threads_expire_but_for_those_that_wait
@@ -154,10 +162,6 @@ contract! {
         a_dry_run_says_what_the_real_one_does
         two_servers_do_each_piece_of_work_once
         a_round_is_taken_over_where_a_crash_left_it
-        a_policy_put_in_the_middle_of_a_round_holds_at_once
-        a_policy_goes_with_its_thread
-        reports_are_listed_in_pages_and_kept_for_a_month
-        a_requested_round_is_due_at_once
         a_damaged_thread_stops_nobody;
     retention_model:
         what_stays_equals_the_model;
@@ -182,4 +186,12 @@ contract! {
         each_poisonous_command_fails_alone;
     planner:
         a_batch_equals_its_commands_one_by_one;
+    content:
+        a_growing_list_costs_what_it_grows_by
+        equal_content_is_kept_once_in_a_scope_and_never_across_tenants
+        a_copy_shares_content_and_outlives_its_source
+        a_copy_for_another_owner_shares_nothing
+        a_commit_planned_before_a_removal_is_planned_again;
+    upheaval:
+        what_survives_reads_back_and_nothing_is_left_in_the_end;
 }

@@ -87,8 +87,9 @@ pub async fn a_deletion_reports_everything(h: Harness) {
     let Removed { checkpoints, writes, values, size_bytes: sized, stored_bytes } = done[0].removed;
     assert_eq!((checkpoints, writes, sized, done[0].deleted), (5, 5, size_bytes, true));
     assert_eq!(values, h.count("select count(*) from manifests").await, "u has as many");
-    let left = "select cast((select sum(length(skeleton) + length(metadata)) from checkpoints)
-        + (select coalesce(sum(length(body)), 0) from writes) + (select coalesce(sum(length(body)), 0) from manifests)
+    let left = "select cast((select sum(length(documents)) from checkpoints)
+        + (select sum(length(body) + coalesce(length(parts), 0)) from writes)
+        + (select sum(length(body) + coalesce(length(parts), 0)) from manifests)
         + (select coalesce(sum(length(body)), 0) from chunks) as bigint)";
     let left = h.count(left).await;
     assert!((left - stored_bytes).abs() <= 16, "{left} and {stored_bytes}: nonces differ");

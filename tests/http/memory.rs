@@ -24,6 +24,7 @@ use threadkeep::domain::storage::{
 };
 use threadkeep::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery, ThreadSort};
 use threadkeep::domain::{Error, Result};
+use threadkeep::storage::chunk_memory::ChunkMemory;
 use threadkeep::storage::prepare;
 
 pub const GENERATION: &str = "generation-1";
@@ -114,7 +115,8 @@ impl CheckpointStorage for Memory {
         self.called("prepare")?;
         let key = (caller.tenant.clone(), commit.thread_id.to_string());
         let secret = TenantSecret::new([7; 32]);
-        let prepared = prepare::prepare(&secret, caller, commit.clone(), deadline)?;
+        let prepared =
+            prepare::prepare(&secret, caller, commit.clone(), deadline, &ChunkMemory::default())?;
         self.pending.lock().unwrap().entry(key).or_default().push(commit);
         Ok(prepared)
     }
@@ -128,7 +130,7 @@ impl CheckpointStorage for Memory {
             return Err(make());
         }
         let scripted = self.outcome.lock().unwrap().clone();
-        let done = || Outcome::Done { generation: GENERATION.into() };
+        let done = || Outcome::Done { generation: GENERATION.into(), epoch: 1 };
         let outcomes = batch.threads.iter().map(|row| {
             let outcome = scripted.clone().unwrap_or_else(done);
             let key = (row.tenant.clone(), row.thread_id.clone());

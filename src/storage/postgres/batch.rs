@@ -6,9 +6,7 @@ use sqlx::postgres::PgRow;
 use super::batch_sql::Shape;
 use super::{PostgresStorage, failure};
 use crate::domain::planner::{Batch, CheckpointRow, SlotValue, ThreadRow, WriteRow};
-use crate::domain::prepared::Sealed;
 use crate::domain::storage::{BatchError, Outcome};
-use crate::storage::prepare::INLINE_BYTES_MAX;
 
 impl PostgresStorage {
     /// One round trip; one more when a thread that this process knew is gone.
@@ -20,6 +18,7 @@ impl PostgresStorage {
             // Threads that were written are written again: every row of a batch is repeatable.
             outcomes = self.send(batch, true).await?;
         }
+        self.chunks.learn(batch, &outcomes);
         for (thread, outcome) in batch.threads.iter().zip(&outcomes) {
             if matches!(outcome, Outcome::Done { .. }) {
                 self.known.insert(&thread.tenant, &thread.thread_id);
@@ -31,11 +30,10 @@ impl PostgresStorage {
     async fn send(&self, batch: &Batch, create: bool) -> Result<Vec<Outcome>, BatchError> {
         let mut connection =
             self.pool.get().await.map_err(|error| BatchError::Unavailable(error.to_string()))?;
-        let large = LargeWrites::of(batch);
-        let text = self.statements.text(shape(batch, &large, create));
-        let query = bind_threads(sqlx::query(text), batch, &large);
-        let query = bind_slots(bind_values(bind_checkpoints(query, batch), batch, &large), batch);
-        let query = bind_writes(query, batch, &large);
+        let text = self.statements.text(shape(batch, create));
+        let query = bind_threads(sqlx::query(text), batch);
+        let query = bind_slots(bind_values(bind_checkpoints(query, batch), batch), batch);
+        let query = bind_chunks(bind_writes(query, batch), batch);
         match query.fetch_all(&mut *connection).await {
             Ok(rows) => {
                 connection.release();
@@ -51,14 +49,12 @@ impl PostgresStorage {
     }
 }
 
-fn shape(batch: &Batch, large: &LargeWrites, create: bool) -> Shape {
-    let large_values = batch.values.iter().any(|value| value.sealed.body.len() > INLINE_BYTES_MAX);
-    let large_writes = large.ranks.iter().any(Option::is_some);
+fn shape(batch: &Batch, create: bool) -> Shape {
     Shape {
         create,
         checkpoints: !batch.checkpoints.is_empty(),
-        values: !batch.values.is_empty() || large_writes,
-        chunks: large_values || large_writes,
+        values: !batch.values.is_empty(),
+        chunks: !batch.chunks.is_empty(),
         writes: !batch.writes.is_empty(),
         replacing: batch.writes.iter().any(|write| write.idx < 0),
     }
@@ -66,31 +62,7 @@ fn shape(batch: &Batch, large: &LargeWrites, create: bool) -> Shape {
 
 type Query<'q> = sqlx::query::Query<'q, sqlx::Postgres, sqlx::postgres::PgArguments>;
 
-/// Write values that are too large for their row become manifests of the scope, numbered after the values
-/// of the thread's checkpoints.
-struct LargeWrites {
-    /// Per write: its rank among the thread's values.
-    ranks: Vec<Option<i32>>,
-    /// Per thread: numbers taken in the scope.
-    value_counts: Vec<i32>,
-}
-
-impl LargeWrites {
-    fn of(batch: &Batch) -> Self {
-        let mut value_counts: Vec<i32> = batch.threads.iter().map(|it| it.value_count).collect();
-        let ranks = batch.writes.iter().map(|write| {
-            let large = write.sealed.body.len() > INLINE_BYTES_MAX;
-            large.then(|| {
-                let count = &mut value_counts[write.thread];
-                *count += 1;
-                *count - 1
-            })
-        });
-        Self { ranks: ranks.collect(), value_counts }
-    }
-}
-
-fn bind_threads<'q>(query: Query<'q>, batch: &Batch, large: &LargeWrites) -> Query<'q> {
+fn bind_threads<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
     let all = &batch.threads;
     let text = |of: fn(&ThreadRow) -> Option<&str>| -> Vec<Option<String>> {
         all.iter().map(|it| of(it).map(str::to_owned)).collect()
@@ -111,7 +83,7 @@ fn bind_threads<'q>(query: Query<'q>, batch: &Batch, large: &LargeWrites) -> Que
         .bind(text(|it| it.labels.graph_id.as_deref()))
         .bind(text(|it| it.labels.assistant_id.as_deref()))
         .bind(text(|it| it.labels.user_id.as_deref()))
-        .bind(large.value_counts.clone())
+        .bind(all.iter().map(|it| it.value_count).collect::<Vec<_>>())
         .bind(fresh_checkpoints(batch))
         .bind(fresh_bytes(batch))
         .bind(batch.now)
@@ -157,8 +129,7 @@ fn bind_checkpoints<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
         .bind(text(|it| Some(&it.id)))
         .bind(text(|it| it.parent.as_deref()))
         .bind(text(|it| it.look_parent.as_deref()))
-        .bind(all.iter().map(|it| &it.skeleton[..]).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| &it.metadata[..]).collect::<Vec<_>>())
+        .bind(all.iter().map(|it| &it.documents[..]).collect::<Vec<_>>())
         .bind(all.iter().map(|it| it.size_bytes).collect::<Vec<_>>())
         .bind(all.iter().map(|it| it.legacy).collect::<Vec<_>>())
         .bind(text(|it| it.run_id.as_deref()))
@@ -208,43 +179,8 @@ fn slot_ranges(batch: &Batch) -> (Vec<i32>, Vec<i32>) {
     (firsts, lasts)
 }
 
-/// One value to store: of a checkpoint, or of a large write.
-struct Stored<'a> {
-    thread: usize,
-    rank: i32,
-    version_key: i64,
-    sealed: &'a Sealed,
-    checkpoint: Option<usize>,
-    write: Option<&'a WriteRow>,
-}
-
-fn stored_values<'a>(batch: &'a Batch, large: &LargeWrites) -> Vec<Stored<'a>> {
-    let of_checkpoints = batch.values.iter().map(|it| Stored {
-        thread: it.thread,
-        rank: it.rank,
-        version_key: it.version_key,
-        sealed: &it.sealed,
-        checkpoint: it.checkpoint,
-        write: None,
-    });
-    let of_writes = batch.writes.iter().zip(&large.ranks).filter_map(|(write, rank)| {
-        rank.map(|rank| Stored {
-            thread: write.thread,
-            rank,
-            version_key: 0,
-            sealed: &write.sealed,
-            checkpoint: None,
-            write: Some(write),
-        })
-    });
-    of_checkpoints.chain(of_writes).collect()
-}
-
-fn bind_values<'q>(query: Query<'q>, batch: &Batch, large: &LargeWrites) -> Query<'q> {
-    let all = stored_values(batch, large);
-    let of_write = |of: fn(&WriteRow) -> &str| -> Vec<Option<String>> {
-        all.iter().map(|it| it.write.map(|write| of(write).to_owned())).collect()
-    };
+fn bind_values<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
+    let all = &batch.values;
     query
         .bind(all.iter().map(|it| ordinal(it.thread)).collect::<Vec<_>>())
         .bind(all.iter().map(|it| it.rank).collect::<Vec<_>>())
@@ -253,17 +189,11 @@ fn bind_values<'q>(query: Query<'q>, batch: &Batch, large: &LargeWrites) -> Quer
         .bind(all.iter().map(|it| it.sealed.size_bytes).collect::<Vec<_>>())
         .bind(all.iter().map(|it| &it.sealed.digest[..]).collect::<Vec<_>>())
         .bind(all.iter().map(|it| &it.sealed.body[..]).collect::<Vec<_>>())
+        .bind(all.iter().map(|it| it.sealed.parts.as_deref()).collect::<Vec<_>>())
         .bind(all.iter().map(|it| it.checkpoint.map(ordinal)).collect::<Vec<_>>())
-        .bind(of_write(|it| &it.ns))
-        .bind(of_write(|it| &it.checkpoint_id))
-        .bind(of_write(|it| &it.task_id))
-        .bind(all.iter().map(|it| it.write.map(|write| write.idx)).collect::<Vec<_>>())
-        .bind(of_write(|it| &it.writer))
-        .bind(all.iter().map(|it| it.write.map(|write| write.seq)).collect::<Vec<_>>())
-        .bind(i32::try_from(INLINE_BYTES_MAX).expect("a small constant"))
 }
 
-fn bind_writes<'q>(query: Query<'q>, batch: &Batch, large: &LargeWrites) -> Query<'q> {
+fn bind_writes<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
     let all = &batch.writes;
     let text = |of: fn(&WriteRow) -> &str| -> Vec<String> {
         all.iter().map(|it| of(it).to_owned()).collect()
@@ -281,12 +211,16 @@ fn bind_writes<'q>(query: Query<'q>, batch: &Batch, large: &LargeWrites) -> Quer
         .bind(text(|it| &it.sealed.tag))
         .bind(all.iter().map(|it| it.sealed.size_bytes).collect::<Vec<_>>())
         .bind(all.iter().map(|it| &it.sealed.digest[..]).collect::<Vec<_>>())
-        .bind(all.iter().map(inline_body).collect::<Vec<_>>())
-        .bind(large.ranks.clone())
+        .bind(all.iter().map(|it| &it.sealed.body[..]).collect::<Vec<_>>())
+        .bind(all.iter().map(|it| it.sealed.parts.as_deref()).collect::<Vec<_>>())
 }
 
-fn inline_body(write: &WriteRow) -> Option<&[u8]> {
-    (write.sealed.body.len() <= INLINE_BYTES_MAX).then(|| &write.sealed.body[..])
+fn bind_chunks<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
+    let all = &batch.chunks;
+    query
+        .bind(all.iter().map(|it| ordinal(it.thread)).collect::<Vec<_>>())
+        .bind(all.iter().map(|it| &it.name[..]).collect::<Vec<_>>())
+        .bind(all.iter().map(|it| &it.body[..]).collect::<Vec<_>>())
 }
 
 /// Arrays of arrays do not pass through `unnest`: each inner one travels as an array literal.
@@ -309,7 +243,7 @@ fn literal(elements: Vec<String>) -> Option<String> {
 fn outcome(row: &PgRow) -> Outcome {
     let generation: String = row.get("generation");
     match row.get::<&str, _>("state") {
-        "ok" => Outcome::Done { generation },
+        "ok" => Outcome::Done { generation, epoch: row.get("epoch") },
         "generation" => Outcome::ThreadRestored { current: generation },
         "held" => Outcome::LeaseHeld,
         "fence" => Outcome::FenceStale { current: row.get("fence") },

@@ -19,13 +19,13 @@ const CREATE: &str = r"
     where not exists (select from threads x where x.tenant = t.tenant and x.thread_id = t.thread_id)
       and (d.generation is null or t.want_generation is null or t.want_generation = d.generation)
       and (t.want_fence is null or t.want_fence = coalesce(d.fence, 0))
-      and coalesce(t.want_epoch, 0) = 0
+      and t.want_epoch is null
     order by t.ord
     on conflict do nothing
-    returning tenant, thread_id, thread_key, scope_id, generation
+    returning tenant, thread_id, thread_key, scope_id, generation, thread_key as epoch
 ), born_scope as (
     insert into scopes (tenant, scope_id, epoch, next_no)
-    select b.tenant, b.scope_id, 0, 1 + t.value_count
+    select b.tenant, b.scope_id, b.epoch, 1 + t.value_count
     from born b join t on t.tenant = b.tenant and t.thread_id = b.thread_id
 ), born_holder as (
     insert into scope_holders (tenant, scope_id, kind, holder)
@@ -38,7 +38,8 @@ const CREATE: &str = r"
 
 const CREATE_NOTHING: &str = r"
 , born as (
-    select tenant, thread_id, thread_key, scope_id, generation from threads where false
+    select tenant, thread_id, thread_key, scope_id, generation, thread_key as epoch from threads
+    where false
 )
 ";
 
@@ -56,6 +57,8 @@ with t as materialized (
 
 /// `seen` is the epoch in this statement's snapshot, `gate` the one after the lock was had: where they
 /// differ, content was removed in between and the snapshot must not be used.
+///
+/// Threads of one scope (copies of each other) number their values one after the other.
 ///
 /// Look-ups stand in lateral subqueries with a limit, here and below: the plan is made once per connection, perhaps
 /// while the tables are empty, and must find rows by their whole primary key whatever the statistics say.
@@ -83,7 +86,10 @@ const GATE: &str = r"
     order by s.tenant, s.scope_id
     for no key update of s, x
 ), ok as materialized (
-    select ord, tenant, thread_key, scope_id, next_no as base from gate where state = 'ok'
+    select g.ord, g.tenant, g.thread_key, g.scope_id,
+        g.next_no + (sum(t.value_count) over (partition by g.tenant, g.scope_id order by g.ord)
+            - t.value_count)::integer as base
+    from gate g join t on t.ord = g.ord where g.state = 'ok'
     union all
     select t.ord, b.tenant, b.thread_key, b.scope_id, 1
     from born b join t on t.tenant = b.tenant and t.thread_id = b.thread_id
@@ -97,10 +103,10 @@ const CHECKPOINT_ROWS: &str = r"
         k.parent_id as old_parent, k.version_keys as old_versions, k.value_nos as old_nos,
         coalesce(k.size_bytes, 0) as old_size
     from unnest($18::bigint[], $19::text[], $20::text[], $21::text[], $22::text[], $23::bytea[],
-        $24::bytea[], $25::integer[], $26::boolean[], $27::text[], $28::text[], $29::text[],
-        $30::integer[], $31::integer[])
-    with ordinality as c (thread, ns, id, parent, look_parent, skeleton, metadata, size_bytes, legacy,
-        run_id, delta_channels, delta_keys, slot_first, slot_last, cp)
+        $24::integer[], $25::boolean[], $26::text[], $27::text[], $28::text[], $29::integer[],
+        $30::integer[])
+    with ordinality as c (thread, ns, id, parent, look_parent, documents, size_bytes, legacy, run_id,
+        delta_channels, delta_keys, slot_first, slot_last, cp)
     join ok on ok.ord = c.thread
     left join lateral (select k.checkpoint_id, k.parent_id, k.version_keys, k.value_nos, k.size_bytes
         from checkpoints k where k.tenant = ok.tenant and k.thread_key = ok.thread_key
@@ -108,25 +114,20 @@ const CHECKPOINT_ROWS: &str = r"
 )
 ";
 
-/// Values of checkpoints and of large writes.
+/// Values of checkpoints.
 const VALUES: &str = r"
 , v as materialized (
     select v.*, ok.tenant, ok.scope_id, ok.thread_key, ok.base + v.rank as no,
-        {reused} as reused,
-        {ignored} as ignored
-    from unnest($32::bigint[], $33::integer[], $34::bigint[], $35::text[], $36::integer[], $37::bytea[],
-        $38::bytea[], $39::bigint[], $40::text[], $41::text[], $42::text[], $43::integer[], $44::text[],
-        $45::bigint[])
-    as v (thread, rank, version_key, tag, size_bytes, digest, body, cp, write_ns, write_checkpoint,
-        write_task, write_idx, writer, seq)
+        {reused} as reused
+    from unnest($31::bigint[], $32::integer[], $33::bigint[], $34::text[], $35::integer[], $36::bytea[],
+        $37::bytea[], $38::bytea[], $39::bigint[])
+    as v (thread, rank, version_key, tag, size_bytes, digest, body, parts, cp)
     join ok on ok.ord = v.thread
 )
 , new_manifests as (
-    insert into manifests (tenant, scope_id, no, version_key, tag, size_bytes, digest, body)
-    select tenant, scope_id, no, version_key, tag, size_bytes, digest,
-        case when octet_length(body) <= $46 then body end
-    from v where reused is null and not ignored
-    returning tenant, scope_id, size_bytes
+    insert into manifests (tenant, scope_id, no, version_key, tag, size_bytes, digest, body, parts)
+    select tenant, scope_id, no, version_key, tag, size_bytes, digest, body, parts
+    from v where reused is null
 )
 ";
 
@@ -142,21 +143,13 @@ const REUSED: &str = "case when v.cp is not null then (
                     and m.digest = v.digest and m.tag = v.tag))
             from cp where cp.cp = v.cp and cp.replaces) end";
 
-/// The value of a write that gives way to a stored one, or equals it, is not stored.
-const IGNORED: &str = "case when v.write_idx is null then false
-             else exists (select from writes w where w.tenant = ok.tenant
-                and w.thread_key = ok.thread_key and w.ns = v.write_ns
-                and w.checkpoint_id = v.write_checkpoint and w.task_id = v.write_task
-                and w.idx = v.write_idx
-                and (w.idx >= 0 or (w.writer = v.writer and w.seq > v.seq)
-                    or (w.value_no is not null and w.digest = v.digest and w.tag = v.tag))) end";
-
-/// Envelopes that are too large for their manifest.
+/// Chunks that the scope may not have. Those of values that turn out not to be needed stay until the next removal.
 const CHUNKS: &str = r"
 , new_chunks as (
     insert into chunks (tenant, scope_id, name, body)
-    select distinct on (tenant, scope_id, digest) tenant, scope_id, digest, body
-    from v where reused is null and not ignored and octet_length(body) > $46
+    select distinct on (ok.tenant, ok.scope_id, k.name) ok.tenant, ok.scope_id, k.name, k.body
+    from unnest($58::bigint[], $59::bytea[], $60::bytea[]) as k (thread, name, body)
+    join ok on ok.ord = k.thread
     on conflict do nothing
 )
 ";
@@ -165,12 +158,11 @@ const CHUNKS: &str = r"
 const CHECKPOINTS: &str = r"
 , new_checkpoints as (
     insert into checkpoints as k (tenant, thread_key, ns, checkpoint_id, parent_id, channel_keys,
-        version_keys, value_nos, skeleton, metadata, size_bytes, legacy, run_id, delta_channels,
-        delta_keys)
+        version_keys, value_nos, documents, size_bytes, legacy, run_id, delta_channels, delta_keys)
     select cp.tenant, cp.thread_key, cp.ns, cp.id,
         case when cp.parent = cp.id then cp.old_parent else cp.parent end,
         coalesce(map.channel_keys, '{}'), coalesce(map.version_keys, '{}'),
-        coalesce(map.value_nos, '{}'), cp.skeleton, cp.metadata, cp.size_bytes, cp.legacy, cp.run_id,
+        coalesce(map.value_nos, '{}'), cp.documents, cp.size_bytes, cp.legacy, cp.run_id,
         cp.delta_channels::text[], cp.delta_keys::bigint[]
     from cp
     left join lateral (select p.version_keys, p.value_nos from checkpoints p
@@ -192,20 +184,20 @@ const CHECKPOINTS: &str = r"
                     from checkpoints b where b.tenant = cp.tenant and b.thread_key = cp.thread_key
                         and b.ns = cp.ns and b.parent_id is not distinct from cp.look_parent
                         and b.checkpoint_id <> cp.id
-                        and b.version_keys = ($48::bigint[])[cp.slot_first:cp.slot_last]
+                        and b.version_keys = ($41::bigint[])[cp.slot_first:cp.slot_last]
                     order by b.checkpoint_id desc limit 1),
                 (select max(m.no) from manifests m where m.tenant = cp.tenant
                     and m.scope_id = cp.scope_id and m.version_key = s.version_key),
                 0) order by s.pos) as value_nos
-        from unnest(($47::bigint[])[cp.slot_first:cp.slot_last],
-            ($48::bigint[])[cp.slot_first:cp.slot_last], ($49::integer[])[cp.slot_first:cp.slot_last],
-            ($50::bytea[])[cp.slot_first:cp.slot_last])
+        from unnest(($40::bigint[])[cp.slot_first:cp.slot_last],
+            ($41::bigint[])[cp.slot_first:cp.slot_last], ($42::integer[])[cp.slot_first:cp.slot_last],
+            ($43::bytea[])[cp.slot_first:cp.slot_last])
         with ordinality as s (channel_key, version_key, rank, digest, pos)
     ) map on true
     on conflict (tenant, thread_key, ns, checkpoint_id) do update set
         parent_id = excluded.parent_id, channel_keys = excluded.channel_keys,
         version_keys = excluded.version_keys, value_nos = excluded.value_nos,
-        skeleton = excluded.skeleton, metadata = excluded.metadata, size_bytes = excluded.size_bytes,
+        documents = excluded.documents, size_bytes = excluded.size_bytes,
         legacy = excluded.legacy, run_id = excluded.run_id, delta_channels = excluded.delta_channels,
         delta_keys = excluded.delta_keys
     returning k.tenant, k.thread_key, (k.xmax = 0)::integer as inserted, k.size_bytes
@@ -214,41 +206,38 @@ const CHECKPOINTS: &str = r"
 
 const WRITES: &str = r"
 , w as materialized (
-    select w.*, ok.tenant, ok.thread_key, ok.base, o.idx is not null as replaces,
-        case when o.value_no is null then coalesce(o.size_bytes, 0) else 0 end as old_size
-    from unnest($51::bigint[], $52::text[], $53::text[], $54::text[], $55::integer[], $56::text[],
-        $57::text[], $58::text[], $59::bigint[], $60::text[], $61::integer[], $62::bytea[], $63::bytea[],
-        $64::integer[])
+    select w.*, ok.tenant, ok.thread_key, o.idx is not null as replaces,
+        coalesce(o.size_bytes, 0) as old_size
+    from unnest($44::bigint[], $45::text[], $46::text[], $47::text[], $48::integer[], $49::text[],
+        $50::text[], $51::text[], $52::bigint[], $53::text[], $54::integer[], $55::bytea[], $56::bytea[],
+        $57::bytea[])
     as w (thread, ns, checkpoint_id, task_id, idx, task_path, channel, writer, seq, tag, size_bytes,
-        digest, body, rank)
+        digest, body, parts)
     join ok on ok.ord = w.thread
     {old}
 ), new_writes as (
     insert into writes as k (tenant, thread_key, ns, checkpoint_id, task_id, idx, task_path, channel,
-        writer, seq, tag, size_bytes, digest, body, value_no)
+        writer, seq, tag, size_bytes, digest, body, parts)
     select tenant, thread_key, ns, checkpoint_id, task_id, idx, task_path, channel, writer, seq, tag,
-        size_bytes, digest, case when rank is null then body end, base + rank
+        size_bytes, digest, body, parts
     from w
     on conflict (tenant, thread_key, ns, checkpoint_id, task_id, idx) do update set
         task_path = excluded.task_path, channel = excluded.channel, writer = excluded.writer,
         seq = excluded.seq, tag = excluded.tag, size_bytes = excluded.size_bytes,
-        digest = excluded.digest, body = excluded.body,
-        value_no = case when k.value_no is not null and k.digest = excluded.digest
-            and k.tag = excluded.tag then k.value_no else excluded.value_no end
+        digest = excluded.digest, body = excluded.body, parts = excluded.parts
         where k.idx < 0 and (k.writer <> excluded.writer or k.seq <= excluded.seq)
-    returning k.tenant, k.thread_key, k.ns, k.checkpoint_id, k.task_id, k.idx,
-        case when k.value_no is null then k.size_bytes else 0 end as size_bytes
+    returning k.tenant, k.thread_key, k.ns, k.checkpoint_id, k.task_id, k.idx, k.size_bytes
 )
 ";
 
 /// The write that a special one replaces; ordinary ones replace nothing.
-const OLD_WRITE: &str = "left join lateral (select o.idx, o.value_no, o.size_bytes from writes o
+const OLD_WRITE: &str = "left join lateral (select o.idx, o.size_bytes from writes o
         where w.idx < 0 and o.tenant = ok.tenant and o.thread_key = ok.thread_key and o.ns = w.ns
             and o.checkpoint_id = w.checkpoint_id and o.task_id = w.task_id and o.idx = w.idx
         limit 1) o on true";
 
-const NO_OLD_WRITE: &str = "cross join (select null::integer as idx, null::integer as value_no,
-        null::integer as size_bytes) o";
+const NO_OLD_WRITE: &str =
+    "cross join (select null::integer as idx, null::integer as size_bytes) o";
 
 /// What each part of the statement adds to its thread: checkpoints and bytes.
 const SUM_CHECKPOINTS: &str = r"
@@ -258,8 +247,7 @@ const SUM_CHECKPOINTS: &str = r"
 ";
 
 const SUM_VALUES: &str = r"
-    select ok.tenant, ok.thread_key, 0 as checkpoints, m.size_bytes
-    from new_manifests m join ok on ok.tenant = m.tenant and ok.scope_id = m.scope_id
+    select v.tenant, v.thread_key, 0 as checkpoints, v.size_bytes from v where v.reused is null
 ";
 
 const SUM_WRITES: &str = r"
@@ -285,18 +273,19 @@ const FINISH: &str = r"
     left join sums on sums.tenant = gate.tenant and sums.thread_key = gate.thread_key
     where gate.state = 'ok' and x.tenant = t.tenant and x.thread_id = t.thread_id
 ), touched_scopes as (
-    update scopes s set next_no = s.next_no + t.value_count
-    from gate join t on t.ord = gate.ord
-    where gate.state = 'ok' and t.value_count > 0 and s.tenant = gate.tenant
-      and s.scope_id = gate.scope_id
+    update scopes s set next_no = s.next_no + taken.value_count
+    from (select gate.tenant, gate.scope_id, sum(t.value_count)::integer as value_count
+        from gate join t on t.ord = gate.ord where gate.state = 'ok' and t.value_count > 0
+        group by gate.tenant, gate.scope_id) taken
+    where s.tenant = taken.tenant and s.scope_id = taken.scope_id
 )
 select t.ord,
     case when b.generation is not null then 'ok' when gate.state is not null then gate.state
-         when d.generation is null then 'missing'
          when t.want_generation <> d.generation then 'generation'
-         when t.want_fence <> d.fence then 'fence' else 'missing' end as state,
+         when t.want_fence <> d.fence then 'fence'
+         when t.want_epoch is not null then 'epoch' else 'missing' end as state,
     coalesce(b.generation, gate.generation, d.generation, '') as generation,
-    coalesce(gate.fence, d.fence, 0) as fence, coalesce(gate.epoch, 0) as epoch
+    coalesce(gate.fence, d.fence, 0) as fence, coalesce(b.epoch, gate.epoch, 0) as epoch
 from t left join gate on gate.ord = t.ord
 left join born b on b.tenant = t.tenant and b.thread_id = t.thread_id
 left join lateral (select d.generation, d.fence from thread_tombstones d
@@ -312,7 +301,6 @@ pub struct Shape {
     pub create: bool,
     pub checkpoints: bool,
     pub values: bool,
-    /// Some value is too large for its manifest.
     pub chunks: bool,
     pub writes: bool,
     /// Some write replaces (its idx is negative).
@@ -335,7 +323,6 @@ impl Statements {
 fn assemble(shape: Shape) -> &'static str {
     let part = |wanted: bool, text: &str| if wanted { text.to_owned() } else { String::new() };
     let reused = if shape.checkpoints { REUSED } else { "null::integer" };
-    let ignored = if shape.writes { IGNORED } else { "false" };
     let shown = "(select v.reused from v where v.thread = cp.thread and v.rank = s.rank)";
     let shown = if shape.values { shown } else { "null::integer" };
     let old = if shape.replacing { OLD_WRITE } else { NO_OLD_WRITE };
@@ -355,7 +342,7 @@ fn assemble(shape: Shape) -> &'static str {
         (if shape.create { CREATE } else { CREATE_NOTHING }).to_owned(),
         GATE.to_owned(),
         part(shape.checkpoints, CHECKPOINT_ROWS),
-        part(shape.values, &VALUES.replace("{reused}", reused).replace("{ignored}", ignored)),
+        part(shape.values, &VALUES.replace("{reused}", reused)),
         part(shape.chunks, CHUNKS),
         part(shape.checkpoints, &CHECKPOINTS.replace("{shown}", shown)),
         part(shape.writes, &WRITES.replace("{old}", old)),

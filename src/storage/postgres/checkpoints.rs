@@ -14,7 +14,8 @@ use crate::domain::history::{Base, Chain, Gap, Node};
 use crate::domain::storage::{Found, TargetHistory};
 use crate::domain::{Error, Result};
 use crate::storage::base_document;
-use crate::storage::prepare::{channel_key, open_document, open_value};
+use crate::storage::prepare::channel_key;
+use crate::storage::sealing::{Chunks, StoredValue, open_documents, open_value};
 
 impl PostgresStorage {
     /// One round trip; one more the first time this process meets a thread with delta channels.
@@ -109,9 +110,10 @@ impl PostgresStorage {
             .fetch_all(connection)
             .await
             .map_err(|error| failure::of_call(&error))?;
+        let chunks = chunks_of(&rows)?;
         let mut walk = Walk::new(&gap.ns);
         for row in &rows {
-            walk.take(secret, &gap.channels, row)?;
+            walk.take(secret, &gap.channels, &chunks, row)?;
         }
         Ok(walk.into_nodes())
     }
@@ -183,15 +185,17 @@ impl<'a> Reading<'a> {
     fn take(&mut self, rows: &[PgRow]) -> Result<()> {
         let (mut values, mut writes, mut sends) = (HashMap::new(), Vec::new(), Vec::new());
         let mut bases = Vec::new();
+        let chunks = chunks_of(rows)?;
         for row in rows {
             match row.get::<i32, _>("kind") {
                 0 => self.generation = row.get("a"),
                 1 => self.take_checkpoint(row)?,
                 2 => {
-                    values.insert(row.get::<i64, _>("number"), value_of(self.secret, row)?);
+                    values
+                        .insert(row.get::<i64, _>("number"), value_of(self.secret, &chunks, row)?);
                 }
-                3 => writes.push(OrderedWrite::read(self.secret, row)?),
-                4 => sends.push(OrderedWrite::read(self.secret, row)?),
+                3 => writes.push(OrderedWrite::read(self.secret, &chunks, row)?),
+                4 => sends.push(OrderedWrite::read(self.secret, &chunks, row)?),
                 5 => bases.push(base_of(self.secret, row)?),
                 _ => {}
             }
@@ -199,7 +203,7 @@ impl<'a> Reading<'a> {
         let known = self.view.as_ref().map(|it| it.delta_channels.clone()).unwrap_or_default();
         let channels: Vec<String> = known.into_iter().chain(self.asked.iter().cloned()).collect();
         for row in rows {
-            self.walk.take(self.secret, &channels, row)?;
+            self.walk.take(self.secret, &channels, &chunks, row)?;
         }
         if let Some(view) = &mut self.view {
             if !self.without_values {
@@ -217,12 +221,13 @@ impl<'a> Reading<'a> {
         let keys: Vec<i64> = row.get("keys");
         let nos: Vec<i32> = row.get("nos");
         self.map = keys.into_iter().zip(nos).collect();
+        let (skeleton, metadata) = open_documents(self.secret, row.get("body"))?;
         self.view = Some(View {
             ns: self.ns.clone(),
             id: row.get("a"),
             parent: row.get("b"),
-            skeleton: open_document(self.secret, row.get("body"))?,
-            metadata: open_document(self.secret, row.get("digest"))?,
+            skeleton,
+            metadata,
             delta_channels: row.get::<Option<Vec<String>>, _>("names").unwrap_or_default(),
             ..View::default()
         });
@@ -254,11 +259,24 @@ pub(super) fn values_in_order(
     Ok(named)
 }
 
-pub(super) fn value_of(secret: &TenantSecret, row: &PgRow) -> Result<Value> {
-    let body: Option<&[u8]> = row.get("body");
-    let body =
-        body.ok_or_else(|| Error::Integrity("a value names a chunk that is not there".into()))?;
-    open_value(secret, row.get("tag"), row.get("size_bytes"), row.get("digest"), body)
+/// The chunks among the rows of an answer.
+pub(super) fn chunks_of(rows: &[PgRow]) -> Result<Chunks> {
+    let mut chunks = Chunks::default();
+    for row in rows.iter().filter(|row| row.get::<i32, _>("kind") >= 10) {
+        chunks.add(row.get("digest"), row.get("body"))?;
+    }
+    Ok(chunks)
+}
+
+pub(super) fn value_of(secret: &TenantSecret, chunks: &Chunks, row: &PgRow) -> Result<Value> {
+    let stored = StoredValue {
+        tag: row.get("tag"),
+        size_bytes: row.get("size_bytes"),
+        digest: row.get("digest"),
+        body: row.get("body"),
+        parts: row.get("parts"),
+    };
+    open_value(secret, &stored, chunks)
 }
 
 pub(super) fn base_of(secret: &TenantSecret, row: &PgRow) -> Result<Base> {
@@ -273,11 +291,11 @@ pub(super) struct OrderedWrite {
 }
 
 impl OrderedWrite {
-    pub(super) fn read(secret: &TenantSecret, row: &PgRow) -> Result<Self> {
+    pub(super) fn read(secret: &TenantSecret, chunks: &Chunks, row: &PgRow) -> Result<Self> {
         Ok(Self {
             place: (row.get("c"), row.get("a"), row.get("number")),
             channel: row.get("b"),
-            value: value_of(secret, row)?,
+            value: value_of(secret, chunks, row)?,
         })
     }
 }
@@ -303,9 +321,15 @@ impl Walk {
         Self { ns: ns.to_owned(), nodes: HashMap::new() }
     }
 
-    fn take(&mut self, secret: &TenantSecret, channels: &[String], row: &PgRow) -> Result<()> {
+    fn take(
+        &mut self,
+        secret: &TenantSecret,
+        channels: &[String],
+        chunks: &Chunks,
+        row: &PgRow,
+    ) -> Result<()> {
         let kind: i32 = row.get("kind");
-        if kind < 6 {
+        if !(6..10).contains(&kind) {
             return Ok(());
         }
         let (node, writes) = self.nodes.entry(row.get("depth")).or_default();
@@ -318,8 +342,8 @@ impl Walk {
                 node.parent = row.get("b");
                 node.read_for = channels.iter().filter(read).cloned().collect();
             }
-            7 => node.seeds.push((row.get("b"), value_of(secret, row)?)),
-            8 => writes.push(OrderedWrite::read(secret, row)?),
+            7 => node.seeds.push((row.get("b"), value_of(secret, chunks, row)?)),
+            8 => writes.push(OrderedWrite::read(secret, chunks, row)?),
             _ => node.bases.push(base_of(secret, row)?),
         }
         Ok(())

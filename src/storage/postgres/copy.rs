@@ -1,4 +1,5 @@
-//! Copying a thread: everything under new keys, in one transaction over one snapshot.
+//! Copying a thread: its rows under a new key, in one transaction over one snapshot. A copy of the same owner shares the
+//! content of its source.
 
 use sqlx::postgres::PgConnection;
 use sqlx::{Executor, Row};
@@ -13,39 +14,44 @@ use crate::domain::{Conflict, Error, Result};
 /// Attempts when a removal or another copy came in between.
 const ATTEMPTS_MAX: u32 = 5;
 
-/// $1 tenant, $2 and $3 source, $4 and $5 new thread key and scope.
+/// $1 tenant, $2 source, $3 and $4 the copy's thread key and scope.
 const COPY_ROWS: &str = r"
 with c as (
     insert into checkpoints (tenant, thread_key, ns, checkpoint_id, parent_id, channel_keys, version_keys,
-        value_nos, skeleton, metadata, size_bytes, legacy, sends_from, run_id, delta_channels, delta_keys)
-    select tenant, $4, ns, checkpoint_id, parent_id, channel_keys, version_keys, value_nos, skeleton,
-        metadata, size_bytes, legacy, sends_from, run_id, delta_channels, delta_keys
+        value_nos, documents, size_bytes, legacy, sends_from, run_id, delta_channels, delta_keys)
+    select tenant, $3, ns, checkpoint_id, parent_id, channel_keys, version_keys, value_nos, documents,
+        size_bytes, legacy, sends_from, run_id, delta_channels, delta_keys
     from checkpoints where tenant = $1 and thread_key = $2
     returning 1
 ), w as (
     insert into writes (tenant, thread_key, ns, checkpoint_id, task_id, idx, task_path, channel, writer, seq,
-        tag, size_bytes, digest, body, value_no)
-    select tenant, $4, ns, checkpoint_id, task_id, idx, task_path, channel, writer, seq, tag, size_bytes,
-        digest, body, value_no
+        tag, size_bytes, digest, body, parts)
+    select tenant, $3, ns, checkpoint_id, task_id, idx, task_path, channel, writer, seq, tag, size_bytes,
+        digest, body, parts
     from writes where tenant = $1 and thread_key = $2
 ), b as (
     insert into delta_bases (tenant, thread_key, ns, checkpoint_id, channel, document)
-    select tenant, $4, ns, checkpoint_id, channel, document
+    select tenant, $3, ns, checkpoint_id, channel, document
     from delta_bases where tenant = $1 and thread_key = $2
-), m as (
-    insert into manifests (tenant, scope_id, no, version_key, tag, size_bytes, digest, body)
-    select tenant, $5, no, version_key, tag, size_bytes, digest, body
-    from manifests where tenant = $1 and scope_id = $3
-), k as (
-    insert into chunks (tenant, scope_id, name, body)
-    select tenant, $5, name, body from chunks where tenant = $1 and scope_id = $3
-), s as (
-    insert into scopes (tenant, scope_id, epoch, next_no)
-    select tenant, $5, 0, next_no from scopes where tenant = $1 and scope_id = $3
 ), h as (
-    insert into scope_holders (tenant, scope_id, kind, holder) values ($1, $5, 'thread', $4::text)
+    insert into scope_holders (tenant, scope_id, kind, holder) values ($1, $4, 'thread', $3::text)
 )
 select count(*) as copied from c
+";
+
+/// For another owner, so that erasing one never depends on the other: $1 tenant, $2 source's scope, $3 new scope,
+/// $4 its first epoch.
+const COPY_CONTENT: &str = r"
+with m as (
+    insert into manifests (tenant, scope_id, no, version_key, tag, size_bytes, digest, body, parts)
+    select tenant, $3, no, version_key, tag, size_bytes, digest, body, parts
+    from manifests where tenant = $1 and scope_id = $2
+), k as (
+    insert into chunks (tenant, scope_id, name, body)
+    select tenant, $3, name, body from chunks where tenant = $1 and scope_id = $2
+)
+insert into scopes (tenant, scope_id, epoch, next_no)
+select tenant, $3, $4, next_no from scopes where tenant = $1 and scope_id = $2
 ";
 
 /// $1 tenant, $2 source, $3 target, $4 and $5 new keys, $6 generation for a target that never was, $7 owner. A target that
@@ -109,13 +115,17 @@ async fn copy_once(
     }
     let source = find(connection, tenant, request.source.as_str()).await?;
     let mut copied = 0;
-    if let Some((source_key, source_scope)) = source {
+    if let Some(source) = source {
         make_way(connection, tenant, request.target.as_str()).await?;
-        let (thread_key, scope_id) = (random_id(), random_id());
+        let thread_key = random_id();
+        let scope_id = if source.owner == caller.subject {
+            source.scope_id
+        } else {
+            copy_content(connection, tenant, source.scope_id, thread_key).await?
+        };
         let row = sqlx::query(COPY_ROWS)
             .bind(tenant)
-            .bind(source_key)
-            .bind(source_scope)
+            .bind(source.thread_key)
             .bind(thread_key)
             .bind(scope_id)
             .fetch_one(&mut *connection)
@@ -138,14 +148,39 @@ async fn copy_once(
     Ok(copied)
 }
 
+/// Copies everything of a scope into a new one. Answers its id.
+async fn copy_content(
+    connection: &mut PgConnection,
+    tenant: &str,
+    scope_id: i64,
+    epoch: i64,
+) -> Result<i64> {
+    let copy = random_id();
+    sqlx::query(COPY_CONTENT)
+        .bind(tenant)
+        .bind(scope_id)
+        .bind(copy)
+        .bind(epoch)
+        .execute(connection)
+        .await
+        .map_err(|error| failure::of_call(&error))?;
+    Ok(copy)
+}
+
+struct Source {
+    thread_key: i64,
+    scope_id: i64,
+    owner: Option<String>,
+}
+
 /// Finds a thread and holds its gate against removals, not against commits.
 async fn find(
     connection: &mut PgConnection,
     tenant: &str,
     thread_id: &str,
-) -> Result<Option<(i64, i64)>> {
+) -> Result<Option<Source>> {
     let row = sqlx::query(
-        "select x.thread_key, x.scope_id from threads x
+        "select x.thread_key, x.scope_id, x.owner from threads x
          join scopes s on s.tenant = x.tenant and s.scope_id = x.scope_id
          where x.tenant = $1 and x.thread_id = $2 for key share of s",
     )
@@ -154,11 +189,15 @@ async fn find(
     .fetch_optional(connection)
     .await
     .map_err(|error| failure::of_call(&error))?;
-    Ok(row.map(|row| (row.get("thread_key"), row.get("scope_id"))))
+    Ok(row.map(|row| Source {
+        thread_key: row.get("thread_key"),
+        scope_id: row.get("scope_id"),
+        owner: row.get("owner"),
+    }))
 }
 
-/// Refuses a target that is leased or has anything in it. One that a lease made and left empty gives way:
-/// its scope goes, its fence and generation stay.
+/// Refuses a target that is leased or has anything in it. One that is empty gives way: what is left of it becomes
+/// garbage, its fence and generation stay.
 async fn make_way(connection: &mut PgConnection, tenant: &str, thread_id: &str) -> Result<()> {
     let Some(gate) = lock(connection, tenant, thread_id).await? else { return Ok(()) };
     let row = sqlx::query(
@@ -175,11 +214,18 @@ async fn make_way(connection: &mut PgConnection, tenant: &str, thread_id: &str) 
     }
     check(&gate, None, None)?;
     sqlx::query(
-        "with holder as (delete from scope_holders where tenant = $1 and scope_id = $2)
-         delete from scopes where tenant = $1 and scope_id = $2",
+        "with holder as (
+            delete from scope_holders where tenant = $1 and scope_id = $2 and kind = 'thread'
+                and holder = $3::text
+         ), raised as (
+            update scopes set epoch = epoch + 1 where tenant = $1 and scope_id = $2
+         )
+         insert into garbage (tenant, thread_key, scope_id, created_at)
+         values ($1, $3, $2, (extract(epoch from clock_timestamp()) * 1000000)::bigint)",
     )
     .bind(tenant)
     .bind(gate.scope_id)
+    .bind(gate.thread_key)
     .execute(connection)
     .await
     .map_err(|error| failure::of_call(&error))?;

@@ -2,14 +2,14 @@
 //! that knows how values are stored.
 
 use sqlx::Row;
-use sqlx::postgres::PgConnection;
+use sqlx::postgres::{PgConnection, PgRow};
 
 use super::failure;
 use super::removal::stored_rows;
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::retention::Removed;
-use crate::storage::freed::{BaseSize, Contents, WriteGroup, WriteKind};
+use crate::storage::freed::{BaseSize, ContentCount, Contents, Leaving, WriteGroup, WriteKind};
 
 /// A thread as a removal finds it.
 #[derive(Debug, Clone, Copy)]
@@ -19,44 +19,78 @@ pub(super) struct Place<'a> {
     pub scope_id: i64,
 }
 
-/// Values and chunks that nothing names once these numbers are gone; None: all of the scope.
+/// $1 tenant, $2 scope, $3 thread key. Lists of chunks of the writes of all holders.
+const WRITE_LISTS: &str = "
+select w.thread_key = $3 as own, w.ns, w.checkpoint_id, w.parts,
+    case w.channel when '__interrupt__' then 1 when '__pregel_tasks' then 2 else 0 end::bigint as kind
+from scope_holders h join writes w on w.tenant = h.tenant and w.thread_key = h.holder::bigint
+where h.tenant = $1 and h.scope_id = $2 and h.kind = 'thread' and w.parts is not null and $3 is not null";
+
+const OTHERS_VALUES: &str = "
+select distinct no from scope_holders h
+join checkpoints c on c.tenant = h.tenant and c.thread_key = h.holder::bigint
+cross join lateral unnest(c.value_nos) no
+where h.tenant = $1 and h.scope_id = $2 and h.kind = 'thread' and c.thread_key <> $3";
+
+const VALUES: &str = "
+select no, size_bytes::bigint as size_bytes, parts,
+    (octet_length(body) + coalesce(octet_length(parts), 0))::bigint as stored_bytes
+from manifests where tenant = $1 and scope_id = $2 and $3 is not null";
+
+/// Values and chunks that become free when this leaves the scope. Five round trips.
 pub(super) async fn content(
     connection: &mut PgConnection,
     place: Place<'_>,
-    nos: Option<&[u32]>,
+    leaving: &Leaving,
 ) -> Result<Removed> {
-    let nos: Option<Vec<i32>> =
-        nos.map(|it| it.iter().map(|no| i32::try_from(*no).unwrap_or(i32::MAX)).collect());
-    if nos.as_ref().is_some_and(Vec::is_empty) {
-        return Ok(Removed::default());
+    let others = rows(connection, OTHERS_VALUES, place).await?;
+    let no = |row: &PgRow| u32::try_from(row.get::<i32, _>("no")).unwrap_or(0);
+    let mut count = ContentCount::new(leaving, others.iter().map(no).collect());
+    for row in rows(connection, VALUES, place).await? {
+        let bytes = (row.get("size_bytes"), row.get("stored_bytes"));
+        count.value(no(&row), bytes, row.get("parts"))?;
     }
-    let row = sqlx::query(
-        "with going as materialized (
-            select size_bytes, digest, body from manifests
-            where tenant = $1 and scope_id = $2 and ($3::integer[] is null or no = any ($3))
-         ), named as materialized (
-            select distinct digest from manifests
-            where tenant = $1 and scope_id = $2 and body is null and not no = any ($3)
-         )
-         select count(*) as values, coalesce(sum(size_bytes), 0)::bigint as size_bytes,
-            coalesce(sum(octet_length(body)), 0)::bigint + coalesce((
-                select sum(octet_length(k.body)) from chunks k where k.tenant = $1 and k.scope_id = $2
-                    and k.name in (select digest from going where body is null)
-                    and k.name not in (select digest from named)), 0)::bigint as stored_bytes
-         from going",
+    for row in rows(connection, WRITE_LISTS, place).await? {
+        if row.get("own") {
+            let kind = WriteKind::of(row.get("kind"));
+            let place = (row.get("ns"), row.get("checkpoint_id"), kind);
+            count.own_write(place, row.get("parts"))?;
+        } else {
+            count.other_write(row.get("parts"))?;
+        }
+    }
+    let nodes = sqlx::query(
+        "select body from chunks where tenant = $1 and scope_id = $2 and name = any ($3)",
     )
     .bind(place.tenant)
     .bind(place.scope_id)
-    .bind(nos)
-    .fetch_one(connection)
+    .bind(count.nodes())
+    .fetch_all(&mut *connection)
     .await
     .map_err(|error| failure::of_call(&error))?;
-    Ok(Removed {
-        values: row.get("values"),
-        size_bytes: row.get("size_bytes"),
-        stored_bytes: row.get("stored_bytes"),
-        ..Removed::default()
-    })
+    for row in &nodes {
+        count.node(row.get("body"))?;
+    }
+    let chunks = "select name, octet_length(body)::bigint as stored_bytes from chunks
+         where tenant = $1 and scope_id = $2 and $3 is not null";
+    for row in rows(connection, chunks, place).await? {
+        count.chunk(row.get("name"), row.get("stored_bytes"));
+    }
+    Ok(count.removed())
+}
+
+async fn rows(
+    connection: &mut PgConnection,
+    text: &'static str,
+    place: Place<'_>,
+) -> Result<Vec<PgRow>> {
+    sqlx::query(text)
+        .bind(place.tenant)
+        .bind(place.scope_id)
+        .bind(place.thread_key)
+        .fetch_all(connection)
+        .await
+        .map_err(|error| failure::of_call(&error))
 }
 
 /// All of a thread but its values. Three round trips.
@@ -76,10 +110,8 @@ pub(super) async fn contents(
     let groups = sqlx::query(
         "select ns, checkpoint_id,
             case channel when '__interrupt__' then 1 when '__pregel_tasks' then 2 else 0 end::bigint as kind,
-            count(*) as count,
-            coalesce(sum(size_bytes) filter (where value_no is null), 0)::bigint as size_bytes,
-            coalesce(sum(octet_length(body)), 0)::bigint as stored_bytes,
-            coalesce(array_agg(value_no) filter (where value_no is not null), '{}') as nos
+            count(*) as count, sum(size_bytes)::bigint as size_bytes,
+            sum(octet_length(body) + coalesce(octet_length(parts), 0))::bigint as stored_bytes
          from writes where tenant = $1 and thread_key = $2 group by 1, 2, 3",
     )
     .bind(place.tenant)
@@ -94,11 +126,6 @@ pub(super) async fn contents(
         count: row.get("count"),
         size_bytes: row.get("size_bytes"),
         stored_bytes: row.get("stored_bytes"),
-        nos: row
-            .get::<Vec<i32>, _>("nos")
-            .into_iter()
-            .filter_map(|no| u32::try_from(no).ok())
-            .collect(),
     });
     Ok(Contents { updated_at: updated.get("updated_at"), rows, writes: writes.collect() })
 }
@@ -116,7 +143,7 @@ pub(super) async fn stored_bases(
     .fetch_all(connection)
     .await
     .map_err(|error| failure::of_call(&error))?;
-    let base = |row: &sqlx::postgres::PgRow| BaseSize {
+    let base = |row: &PgRow| BaseSize {
         ns: row.get("ns"),
         id: row.get("checkpoint_id"),
         channel: row.get("channel"),

@@ -3,7 +3,8 @@
 use sqlx::Row;
 use sqlx::postgres::PgConnection;
 
-use super::removal::Gate;
+use super::content::collect;
+use super::removal::{Gate, begin};
 use super::{PostgresStorage, failure};
 use crate::domain::Result;
 use crate::domain::clock::Micros;
@@ -110,6 +111,7 @@ pub(super) async fn remove_garbage(
             }
         }
     }
+    collect_shared(connection, tenant, scope_id).await?;
     sqlx::query(
         "with scope as (
             delete from scopes s where s.tenant = $1 and s.scope_id = $3 and not exists (
@@ -124,4 +126,22 @@ pub(super) async fn remove_garbage(
     .await
     .map_err(|error| failure::of_call(&error))?;
     Ok(())
+}
+
+/// A scope that other threads hold loses what only the removed one named.
+async fn collect_shared(connection: &mut PgConnection, tenant: &str, scope_id: i64) -> Result<()> {
+    let mut transaction = begin(connection).await?;
+    let held = sqlx::query(
+        "select exists (select from scope_holders h where h.tenant = $1 and h.scope_id = $2) as held
+         from scopes where tenant = $1 and scope_id = $2 for update",
+    )
+    .bind(tenant)
+    .bind(scope_id)
+    .fetch_optional(&mut *transaction)
+    .await
+    .map_err(|error| failure::of_call(&error))?;
+    if held.is_some_and(|row| row.get("held")) {
+        collect(&mut transaction, tenant, scope_id).await?;
+    }
+    transaction.commit().await.map_err(|error| failure::of_call(&error))
 }

@@ -32,7 +32,7 @@ with clock as materialized (
     returning x.fence, x.lease_expires_at, x.scope_id, x.thread_key
 ), new_scope as (
     insert into scopes (tenant, scope_id, epoch, next_no)
-    select $1, scope_id, 0, 1 from taken where scope_id = $6
+    select $1, scope_id, scope_id, 1 from taken where scope_id = $6
 ), new_holder as (
     insert into scope_holders (tenant, scope_id, kind, holder)
     select $1, scope_id, 'thread', thread_key::text from taken where scope_id = $6

@@ -15,7 +15,8 @@ use crate::domain::history::Chain;
 use crate::domain::limits::LIMITS;
 use crate::domain::storage::Page;
 use crate::domain::{Error, Result};
-use crate::storage::prepare::{channel_key, open_document};
+use crate::storage::prepare::channel_key;
+use crate::storage::sealing::open_documents;
 
 /// Rows that one request looks at when a filter rejects most of them.
 const SCAN_MAX: usize = 10_000;
@@ -186,8 +187,8 @@ async fn read_slice(
     after: Option<&ListCursor>,
     wanted: usize,
 ) -> Result<Vec<PgRow>> {
-    let columns = "c.ns, c.checkpoint_id, c.parent_id, c.channel_keys, c.value_nos, c.skeleton, \
-         c.metadata, c.legacy, coalesce(c.sends_from, c.parent_id) as sends_from, c.delta_channels";
+    let columns = "c.ns, c.checkpoint_id, c.parent_id, c.channel_keys, c.value_nos, \
+         c.documents, c.legacy, coalesce(c.sends_from, c.parent_id) as sends_from, c.delta_channels";
     let mut text = match only {
         Some(_) => {
             format!("select {columns} from checkpoints c where c.tenant = $1 and c.thread_key = $2")
@@ -248,6 +249,7 @@ fn read_row(
         Some(id) => id.to_string(),
         None => row.get("thread_id"),
     };
+    let (skeleton, metadata) = open_documents(secret, row.get("documents"))?;
     Ok(Listed {
         thread_key: only.map_or_else(|| row.get("thread_key"), |it| it.thread_key),
         scope_id: only.map_or_else(|| row.get("scope_id"), |it| it.scope_id),
@@ -258,8 +260,8 @@ fn read_row(
             ns: row.get("ns"),
             id: row.get("checkpoint_id"),
             parent: row.get("parent_id"),
-            skeleton: open_document(secret, row.get("skeleton"))?,
-            metadata: open_document(secret, row.get("metadata"))?,
+            skeleton,
+            metadata,
             delta_channels: row.get::<Option<Vec<String>>, _>("delta_channels").unwrap_or_default(),
             ..View::default()
         },

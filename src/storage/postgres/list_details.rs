@@ -1,13 +1,15 @@
 //! Values, writes, pending sends and bases of the rows of a page.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::LazyLock;
 
-use sqlx::Row;
 use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::{AssertSqlSafe, Row};
 
-use super::checkpoints::{OrderedWrite, base_of, in_order, value_of, values_in_order};
+use super::checkpoints::{OrderedWrite, base_of, chunks_of, in_order, value_of, values_in_order};
 use super::failure;
 use super::list::Listed;
+use super::read_sql::chunks_of_found;
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::checkpoint::{Value, View};
@@ -21,34 +23,44 @@ const DETAILS: &str = r"
 with p as materialized (
     select * from unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[])
     with ordinality as p (thread_key, scope_id, ns, id, sends_from, ord)
-)
-select 2 as kind, m.scope_id as ord, m.no::bigint as number, null::text as a, null::text as b, null::text as c,
-    m.tag, m.size_bytes, m.digest, coalesce(m.body, k.body) as body
+), found as materialized (
+select 2 as kind, m.scope_id, m.scope_id as ord, m.no::bigint as number, null::text as a, null::text as b,
+    null::text as c, m.tag, m.size_bytes, m.digest, m.body, m.parts
 from unnest($7::bigint[], $8::integer[]) v (scope_id, no)
 cross join lateral (select * from manifests m
     where m.tenant = $1 and m.scope_id = v.scope_id and m.no = v.no limit 1) m
-left join lateral (select k.body from chunks k where m.body is null and k.tenant = $1
-    and k.scope_id = m.scope_id and k.name = m.digest limit 1) k on true
 union all
-select 3, p.ord, w.idx, w.task_id, w.channel, w.task_path, w.tag, w.size_bytes, w.digest,
-    coalesce(w.body, k.body)
+select 3, p.scope_id, p.ord, w.idx, w.task_id, w.channel, w.task_path, w.tag, w.size_bytes, w.digest,
+    w.body, w.parts
 from p cross join lateral (select * from writes w where w.tenant = $1
     and w.thread_key = p.thread_key and w.ns = p.ns and w.checkpoint_id = p.id offset 0) w
-left join lateral (select k.body from chunks k where w.body is null and k.tenant = $1
-    and k.scope_id = p.scope_id and k.name = w.digest limit 1) k on true
 union all
-select 4, p.ord, w.idx, w.task_id, w.channel, w.task_path, w.tag, w.size_bytes, w.digest,
-    coalesce(w.body, k.body)
+select 4, p.scope_id, p.ord, w.idx, w.task_id, w.channel, w.task_path, w.tag, w.size_bytes, w.digest,
+    w.body, w.parts
 from p cross join lateral (select * from writes w where w.tenant = $1
     and w.thread_key = p.thread_key and w.ns = p.ns and w.checkpoint_id = p.sends_from
     and w.channel = '__pregel_tasks' offset 0) w
-left join lateral (select k.body from chunks k where w.body is null and k.tenant = $1
-    and k.scope_id = p.scope_id and k.name = w.digest limit 1) k on true
 union all
-select 5, p.ord, 0, null, b.channel, null, null, null, null, b.document
+select 5, p.scope_id, p.ord, 0, null, b.channel, null, null, null, null, b.document, null
 from p cross join lateral (select * from delta_bases b where b.tenant = $1
     and b.thread_key = p.thread_key and b.ns = p.ns and b.checkpoint_id = p.id offset 0) b
+)
 ";
+
+/// kind 10: nodes of lists, 11: content.
+const WITH_CHUNKS: &str = r"
+select kind, ord, number, a, b, c, tag, size_bytes, digest, body, parts from found
+union all
+select 10, 0, 0, null, null, null, null, null, n.name, n.body, null from nodes n
+union all
+select 11, 0, 0, null, null, null, null, null, l.name, k.body, null
+from leaves l cross join lateral (select k.body from chunks k
+    where k.tenant = $1 and k.scope_id = l.scope_id and k.name = l.name limit 1) k
+";
+
+/// Assembled once per process.
+static STATEMENT: LazyLock<String> =
+    LazyLock::new(|| format!("{DETAILS}{}{WITH_CHUNKS}", chunks_of_found("f.scope_id")));
 
 /// Fills in values, writes, sends and bases until the page is full. Answers how many rows are complete.
 pub(super) async fn read_details(
@@ -86,7 +98,7 @@ async fn fetch_details(
         .filter(|(_, no)| *no != 0)
         .collect();
     let (scopes, nos): (Vec<i64>, Vec<i32>) = values.into_iter().unzip();
-    sqlx::query(DETAILS)
+    sqlx::query(AssertSqlSafe(STATEMENT.as_str()))
         .bind(tenant)
         .bind(group.iter().map(|it| it.thread_key).collect::<Vec<_>>())
         .bind(group.iter().map(|it| it.scope_id).collect::<Vec<_>>())
@@ -112,15 +124,21 @@ struct Details {
 impl Details {
     fn read(secret: &TenantSecret, rows: &[PgRow]) -> Result<Self> {
         let mut details = Self::default();
+        let chunks = chunks_of(rows)?;
         for row in rows {
             let ord: i64 = row.get("ord");
             match row.get::<i32, _>("kind") {
                 2 => {
-                    details.values.insert((ord, row.get("number")), value_of(secret, row)?);
+                    details
+                        .values
+                        .insert((ord, row.get("number")), value_of(secret, &chunks, row)?);
                 }
-                3 => details.writes.entry(ord).or_default().push(OrderedWrite::read(secret, row)?),
-                4 => details.sends.entry(ord).or_default().push(OrderedWrite::read(secret, row)?),
-                _ => details.bases.entry(ord).or_default().push(base_of(secret, row)?),
+                kind @ (3 | 4) => {
+                    let of = if kind == 3 { &mut details.writes } else { &mut details.sends };
+                    of.entry(ord).or_default().push(OrderedWrite::read(secret, &chunks, row)?);
+                }
+                5 => details.bases.entry(ord).or_default().push(base_of(secret, row)?),
+                _ => {}
             }
         }
         Ok(details)

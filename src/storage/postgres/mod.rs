@@ -4,6 +4,7 @@
 mod batch;
 mod batch_sql;
 mod checkpoints;
+mod content;
 mod copy;
 mod failure;
 mod freed;
@@ -42,6 +43,7 @@ use crate::domain::storage::{
 };
 use crate::domain::{Error, Result};
 use crate::storage::StorageConfig;
+use crate::storage::chunk_memory::ChunkMemory;
 use crate::storage::prepare::prepare;
 
 /// Threads whose existence this process remembers, so that a commit does not look for a new one.
@@ -55,6 +57,7 @@ pub struct PostgresStorage {
     known: KnownThreads,
     /// Threads that were seen with delta channels.
     delta_threads: KnownThreads,
+    chunks: ChunkMemory,
 }
 
 impl PostgresStorage {
@@ -87,6 +90,7 @@ impl PostgresStorage {
             secrets: RwLock::new(HashMap::new()),
             known: KnownThreads::default(),
             delta_threads: KnownThreads::default(),
+            chunks: ChunkMemory::default(),
         };
         storage.check_fit(config.allow_unsafe).await?;
         migrate::run(&storage.pool, config.migrate).await?;
@@ -190,7 +194,7 @@ impl PostgresStorage {
 impl CheckpointStorage for PostgresStorage {
     async fn prepare(&self, caller: &Caller, commit: Commit, deadline: Micros) -> Result<Prepared> {
         let secret = self.secret(&caller.tenant).await?;
-        prepare(&secret, caller, commit, deadline)
+        prepare(&secret, caller, commit, deadline, &self.chunks)
     }
 
     async fn write_batch(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {

@@ -10,7 +10,7 @@ with recursive th as materialized (
     select thread_key, scope_id, generation, checkpoint_count
     from threads where tenant = $1 and thread_id = $2
 ), cp as materialized (
-    select c.checkpoint_id, c.parent_id, c.channel_keys, c.value_nos, c.skeleton, c.metadata, c.legacy,
+    select c.checkpoint_id, c.parent_id, c.channel_keys, c.value_nos, c.documents, c.legacy,
         coalesce(c.sends_from, c.parent_id) as sends_from, c.delta_channels, c.delta_keys
     from th cross join lateral (
         select * from checkpoints c where c.tenant = $1 and c.thread_key = th.thread_key and c.ns = $3
@@ -81,73 +81,98 @@ const WALK: &str = r"
 const OF_TARGET: &str = r"
 select 0 as kind, 0 as depth, 0::bigint as number, th.generation as a, null::text as b, null::text as c,
     null::text as tag, null::integer as size_bytes, null::bytea as digest, null::bytea as body,
-    null::bigint[] as keys, null::integer[] as nos, null::text[] as names
+    null::bytea as parts, null::bigint[] as keys, null::integer[] as nos, null::text[] as names
 from th
 union all
-select 1, 0, case when cp.legacy then 1 else 0 end, cp.checkpoint_id, cp.parent_id, null, null, null,
-    cp.metadata, cp.skeleton, cp.channel_keys, cp.value_nos, cp.delta_channels
+select 1, 0, case when cp.legacy then 1 else 0 end, cp.checkpoint_id, cp.parent_id, null, null, null, null,
+    cp.documents, null, cp.channel_keys, cp.value_nos, cp.delta_channels
 from cp
 union all
-select 2, 0, m.no, null, null, null, m.tag, m.size_bytes, m.digest, coalesce(m.body, k.body), null, null,
-    null
+select 2, 0, m.no, null, null, null, m.tag, m.size_bytes, m.digest, m.body, m.parts, null, null, null
 from th cross join cp cross join lateral (select distinct no from unnest(cp.value_nos) no) v
 cross join lateral (select * from manifests m
     where m.tenant = $1 and m.scope_id = th.scope_id and m.no = v.no limit 1) m
-left join lateral (select k.body from chunks k where m.body is null and k.tenant = $1
-    and k.scope_id = th.scope_id and k.name = m.digest limit 1) k on true
 where not $7
 union all
-select 3, 0, w.idx, w.task_id, w.channel, w.task_path, w.tag, w.size_bytes, w.digest,
-    coalesce(w.body, k.body), null, null, null
+select 3, 0, w.idx, w.task_id, w.channel, w.task_path, w.tag, w.size_bytes, w.digest, w.body, w.parts,
+    null, null, null
 from th cross join cp cross join lateral (select * from writes w
     where w.tenant = $1 and w.thread_key = th.thread_key and w.ns = $3
         and w.checkpoint_id = cp.checkpoint_id offset 0) w
-left join lateral (select k.body from chunks k where w.body is null and k.tenant = $1
-    and k.scope_id = th.scope_id and k.name = w.digest limit 1) k on true
 where not $7
 union all
-select 4, 0, w.idx, w.task_id, w.channel, w.task_path, w.tag, w.size_bytes, w.digest,
-    coalesce(w.body, k.body), null, null, null
+select 4, 0, w.idx, w.task_id, w.channel, w.task_path, w.tag, w.size_bytes, w.digest, w.body, w.parts,
+    null, null, null
 from th cross join cp cross join lateral (select * from writes w
     where cp.legacy and w.tenant = $1 and w.thread_key = th.thread_key and w.ns = $3
         and w.checkpoint_id = cp.sends_from and w.channel = '__pregel_tasks' offset 0) w
-left join lateral (select k.body from chunks k where w.body is null and k.tenant = $1
-    and k.scope_id = th.scope_id and k.name = w.digest limit 1) k on true
 where not $7
 union all
-select 5, 0, 0, null, o.channel, null, null, null, null, o.document, null, null, null from own_bases o
+select 5, 0, 0, null, o.channel, null, null, null, null, o.document, null, null, null, null
+from own_bases o
 ";
 
 /// kind 6: nodes of the walk, 7: their seeds, 8: their writes, 9: bases where the chain ends.
 const OF_WALK: &str = r"
 select 6 as kind, w.depth, 0::bigint as number, w.checkpoint_id as a, w.parent_id as b, null::text as c,
     null::text as tag, null::integer as size_bytes, null::bytea as digest, null::bytea as body,
-    w.open as keys, null::integer[] as nos, null::text[] as names
+    null::bytea as parts, w.open as keys, null::integer[] as nos, null::text[] as names
 from walk w
 union all
-select 7, w.depth, 0, null, q.name, null, m.tag, m.size_bytes, m.digest, coalesce(m.body, k.body), null, null,
-    null
+select 7, w.depth, 0, null, q.name, null, m.tag, m.size_bytes, m.digest, m.body, m.parts, null, null, null
 from walk w cross join th join wanted q on q.key = any (w.open)
 cross join lateral (select * from manifests m where m.tenant = $1 and m.scope_id = th.scope_id
     and m.no = w.value_nos[array_position(w.channel_keys, q.key)] limit 1) m
-left join lateral (select k.body from chunks k where m.body is null and k.tenant = $1
-    and k.scope_id = th.scope_id and k.name = m.digest limit 1) k on true
 union all
-select 8, w.depth, r.idx, r.task_id, r.channel, r.task_path, r.tag, r.size_bytes, r.digest,
-    coalesce(r.body, k.body), null, null, null
+select 8, w.depth, r.idx, r.task_id, r.channel, r.task_path, r.tag, r.size_bytes, r.digest, r.body, r.parts,
+    null, null, null
 from walk w cross join th cross join lateral (select * from writes r
     where r.tenant = $1 and r.thread_key = th.thread_key and r.ns = $3
         and r.checkpoint_id = w.checkpoint_id offset 0) r
 join wanted q on q.name = r.channel and q.key = any (w.open)
-left join lateral (select k.body from chunks k where r.body is null and k.tenant = $1
-    and k.scope_id = th.scope_id and k.name = r.digest limit 1) k on true
 union all
-select 9, w.depth, 0, null, b.channel, null, null, null, null, b.document, null, null, null
+select 9, w.depth, 0, null, b.channel, null, null, null, null, b.document, null, null, null, null
 from walk w cross join th cross join lateral (select * from delta_bases b
     where w.parent_id is null and b.tenant = $1 and b.thread_key = th.thread_key and b.ns = $3
         and b.checkpoint_id = w.checkpoint_id offset 0) b
 join wanted q on q.name = b.channel and q.key = any (w.open)
 ";
+
+/// The rows and, each once, the chunks that their lists name. kind 10: nodes of lists, 11: content.
+const WITH_CHUNKS: &str = r"
+select * from found
+union all
+select 10, 0, 0, null, null, null, null, null, n.name, n.body, null, null, null, null from nodes n
+union all
+select 11, 0, 0, null, null, null, null, null, l.name, k.body, null, null, null, null
+from leaves l cross join lateral (select k.body from chunks k
+    where k.tenant = $1 and k.scope_id = l.scope_id and k.name = l.name limit 1) k
+";
+
+/// What the lists of `found` name; `scope` is an expression for the scope of a row of `found`. Lists and nodes are
+/// read here by their layout: 13 bytes an entry, and 12 bytes a name after the 3 bytes of a plain envelope.
+pub(super) fn chunks_of_found(scope: &str) -> String {
+    format!(
+        r"
+, entries as materialized (
+    select distinct {scope} as scope_id, substring(f.parts from at for 13) as entry
+    from found f cross join lateral generate_series(1, octet_length(f.parts), 13) at
+    where f.parts is not null
+), nodes as materialized (
+    select e.scope_id, substring(e.entry from 2) as name, k.body
+    from entries e cross join lateral (select k.body from chunks k
+        where k.tenant = $1 and k.scope_id = e.scope_id and k.name = substring(e.entry from 2)
+        limit 1) k
+    where get_byte(e.entry, 0) = 1
+), leaves as materialized (
+    select scope_id, substring(entry from 2) as name from entries where get_byte(entry, 0) = 0
+    union
+    select n.scope_id, substring(n.body from at for 12)
+    from nodes n cross join lateral generate_series(4, octet_length(n.body), 12) at
+)
+"
+    )
+}
 
 /// The statements of this file, put together once per process.
 pub struct ReadStatements {
@@ -161,11 +186,16 @@ pub struct ReadStatements {
 
 impl ReadStatements {
     pub fn assemble() -> Self {
-        let of = |parts: &[&str]| -> &'static str { Box::leak(parts.concat().into_boxed_str()) };
+        let content = chunks_of_found("(select scope_id from th)");
+        let of = |before: &[&str], rows: &[&str]| -> &'static str {
+            let (before, rows) = (before.concat(), rows.concat());
+            let text = format!("{before}, found as materialized ({rows}){content}{WITH_CHUNKS}");
+            Box::leak(text.into_boxed_str())
+        };
         Self {
-            target: of(&[TARGET, WANTED, WALK, OF_TARGET, "union all", OF_WALK]),
-            plain: of(&[TARGET, OF_TARGET]),
-            walk: of(&[START, WALK, OF_WALK]),
+            target: of(&[TARGET, WANTED, WALK], &[OF_TARGET, "union all", OF_WALK]),
+            plain: of(&[TARGET], &[OF_TARGET]),
+            walk: of(&[START, WALK], &[OF_WALK]),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sqlx::postgres::PgConnection;
 use sqlx::{Connection, Executor, Row};
 
+use super::content::collect;
 use super::garbage::{bury, remove_garbage};
 use super::policies::forget_policy;
 use super::{PostgresStorage, failure};
@@ -16,8 +17,9 @@ use crate::domain::storage::DeleteThread;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::base_document::seal_base;
 use crate::storage::channel_map::Entry;
-use crate::storage::prepare::{channel_key, open_document};
+use crate::storage::prepare::channel_key;
 use crate::storage::retention::{Orphan, Plan, Stored, parents_of};
+use crate::storage::sealing::open_documents;
 
 /// A thread whose gate this transaction holds.
 pub(super) struct Gate {
@@ -79,9 +81,9 @@ pub(super) async fn stored_rows(
     let rows = sqlx::query(
         "select ns, checkpoint_id, parent_id, channel_keys, version_keys, value_nos, legacy,
             delta_channels, sends_from, created_at, size_bytes::bigint as size_bytes,
-            (octet_length(skeleton) + octet_length(metadata))::bigint as stored_bytes,
+            octet_length(documents)::bigint as stored_bytes,
             case when ns like '%:%' and checkpoint_id = max(checkpoint_id) over (partition by ns)
-                then metadata end as metadata
+                then documents end as documents
          from checkpoints where tenant = $1 and thread_key = $2 order by ns, checkpoint_id",
     )
     .bind(tenant)
@@ -109,8 +111,8 @@ pub(super) async fn stored_rows(
                 delta_channels: row
                     .get::<Option<Vec<String>>, _>("delta_channels")
                     .unwrap_or_default(),
-                parents: match row.get::<Option<&[u8]>, _>("metadata") {
-                    Some(sealed) => parents_of(&open_document(secret, sealed)?),
+                parents: match row.get::<Option<&[u8]>, _>("documents") {
+                    Some(sealed) => parents_of(&open_documents(secret, sealed)?.1),
                     None => BTreeMap::new(),
                 },
                 sends_from: row.get("sends_from"),
@@ -183,6 +185,7 @@ impl PostgresStorage {
         }
         transaction.commit().await.map_err(|error| failure::of_call(&error))?;
         self.known.remove(tenant, request.thread_id.as_str());
+        self.chunks.forget(tenant, request.thread_id.as_str());
         if let Some(gate) = gate {
             remove_garbage(&mut connection, tenant, gate.thread_key, gate.scope_id).await?;
         }
@@ -229,7 +232,8 @@ pub(super) async fn carry_out(
         .await
         .map_err(|error| failure::of_call(&error))?;
     remove_rows(connection, tenant, gate, plan).await?;
-    collect(connection, tenant, gate).await
+    collect(connection, tenant, gate.scope_id).await?;
+    count_again(connection, tenant, gate).await
 }
 
 /// Writes the bases of checkpoints that stay and takes their parent pointers away.
@@ -338,42 +342,33 @@ async fn remove_rows(
     Ok(())
 }
 
-/// Removes content that nothing names, raises the epoch and makes the thread's counts true.
-async fn collect(connection: &mut PgConnection, tenant: &str, gate: &Gate) -> Result<()> {
-    for text in [
-        "delete from manifests m where m.tenant = $1 and m.scope_id = $2
-            and not exists (select from checkpoints c, unnest(c.value_nos) no
-                where c.tenant = $1 and c.thread_key = $3 and no = m.no)
-            and not exists (select from writes w
-                where w.tenant = $1 and w.thread_key = $3 and w.value_no = m.no)",
-        "delete from chunks k where k.tenant = $1 and k.scope_id = $2
-            and not exists (select from manifests m where m.tenant = $1 and m.scope_id = $2
-                and m.digest = k.name and m.body is null)",
-        "update scopes set epoch = epoch + 1 where tenant = $1 and scope_id = $2 and $3 is not null",
+/// Key of a channel as the shared rules ask for it.
+pub(super) fn key_of(secret: &TenantSecret) -> impl Fn(&str) -> i64 {
+    let secret = secret.clone();
+    move |channel| channel_key(&secret, channel)
+}
+
+/// Makes the counts of a thread true after a removal.
+async fn count_again(connection: &mut PgConnection, tenant: &str, gate: &Gate) -> Result<()> {
+    sqlx::query(
         "update threads t set
             checkpoint_count = (select count(*) from checkpoints c
                 where c.tenant = $1 and c.thread_key = $3),
             size_bytes = coalesce((select sum(c.size_bytes) from checkpoints c
                     where c.tenant = $1 and c.thread_key = $3), 0)
                 + coalesce((select sum(m.size_bytes) from manifests m
-                    where m.tenant = $1 and m.scope_id = $2), 0)
-                + coalesce((select sum(w.size_bytes) from writes w where w.tenant = $1
-                    and w.thread_key = $3 and w.value_no is null), 0)
+                    where m.tenant = $1 and m.scope_id = $2 and m.no in (
+                        select unnest(c.value_nos) from checkpoints c
+                        where c.tenant = $1 and c.thread_key = $3)), 0)
+                + coalesce((select sum(w.size_bytes) from writes w
+                    where w.tenant = $1 and w.thread_key = $3), 0)
          where t.tenant = $1 and t.thread_key = $3",
-    ] {
-        sqlx::query(text)
-            .bind(tenant)
-            .bind(gate.scope_id)
-            .bind(gate.thread_key)
-            .execute(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
-    }
+    )
+    .bind(tenant)
+    .bind(gate.scope_id)
+    .bind(gate.thread_key)
+    .execute(connection)
+    .await
+    .map_err(|error| failure::of_call(&error))?;
     Ok(())
-}
-
-/// Key of a channel as the shared rules ask for it.
-pub(super) fn key_of(secret: &TenantSecret) -> impl Fn(&str) -> i64 {
-    let secret = secret.clone();
-    move |channel| channel_key(&secret, channel)
 }

@@ -220,8 +220,7 @@ async fn freed(
     let stored = stored_bases(connection, place).await?;
     let bases = Bases { stored, made: made.iter().map(size).collect() };
     let mut removed = contents.removed(plan, &bases, true);
-    let nos = contents.named_only_by_what_goes(plan, true);
-    removed += content(connection, place, Some(&nos)).await?;
+    removed += content(connection, place, &contents.leaving(plan, true)).await?;
     Ok(removed)
 }
 
@@ -231,6 +230,6 @@ async fn everything(
     contents: &Contents,
 ) -> Result<crate::domain::retention::Removed> {
     let mut removed = contents.everything(&stored_bases(connection, place).await?);
-    removed += content(connection, place, None).await?;
+    removed += content(connection, place, &contents.leaving_whole()).await?;
     Ok(removed)
 }

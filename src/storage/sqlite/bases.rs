@@ -14,8 +14,8 @@ use crate::domain::history::{Base, Chain};
 use crate::domain::{Error, Result};
 use crate::storage::base_document::seal_base;
 use crate::storage::channel_map;
-use crate::storage::prepare::open_document;
 use crate::storage::retention::{Orphan, Stored, parents_of};
+use crate::storage::sealing::open_documents;
 
 /// Documents to be inserted: rows of (ns, checkpoint id, channel, start, length).
 pub(super) async fn make_bases(
@@ -68,11 +68,11 @@ fn place<'a>(ground: Ground<'_>, at: usize, ns: &'a str, id: &'a str) -> Place<'
 
 const READ_STORED: &str = "
 select c.ns, c.checkpoint_id, c.parent_id, c.map, c.legacy, c.delta_channels, c.created_at, c.size_bytes,
-       length(c.skeleton) + length(c.metadata) as stored_bytes,
+       length(c.documents) as stored_bytes,
        case when instr(c.ns, ':') > 0 and c.checkpoint_id = (
            select max(m.checkpoint_id) from checkpoints m
            where m.tenant = c.tenant and m.thread_key = c.thread_key and m.ns = c.ns)
-       then c.metadata end as metadata
+       then c.documents end as documents
 from checkpoints c where c.tenant = $1 and c.thread_key = $2";
 
 /// All checkpoints of a thread, without their values.
@@ -90,8 +90,9 @@ pub(super) async fn read_stored(
     for row in rows {
         let delta_channels: String = row.try_get("delta_channels").map_err(storage_error)?;
         let damaged = |_| Error::Integrity("the list of delta channels is damaged".into());
-        let metadata: Option<Vec<u8>> = row.try_get("metadata").map_err(storage_error)?;
-        let metadata = metadata.map(|it| open_document(ground.tenant.secret, &it)).transpose()?;
+        let documents: Option<Vec<u8>> = row.try_get("documents").map_err(storage_error)?;
+        let documents =
+            documents.map(|it| open_documents(ground.tenant.secret, &it)).transpose()?;
         stored.push(Stored {
             ns: row.try_get("ns").map_err(storage_error)?,
             id: row.try_get("checkpoint_id").map_err(storage_error)?,
@@ -99,7 +100,7 @@ pub(super) async fn read_stored(
             map: channel_map::unpack(&row.try_get::<Vec<u8>, _>("map").map_err(storage_error)?)?,
             legacy: row.try_get("legacy").map_err(storage_error)?,
             delta_channels: serde_json::from_str(&delta_channels).map_err(damaged)?,
-            parents: metadata.map(|it| parents_of(&it)).unwrap_or_default(),
+            parents: documents.map(|(_, it)| parents_of(&it)).unwrap_or_default(),
             sends_from: None,
             created_at: row.try_get("created_at").map_err(storage_error)?,
             size_bytes: row.try_get("size_bytes").map_err(storage_error)?,
@@ -115,7 +116,7 @@ update threads set
     size_bytes =
         (select coalesce(sum(c.size_bytes), 0) from checkpoints c where c.tenant = $1 and c.thread_key = $3)
         + (select coalesce(sum(w.size_bytes), 0) from writes w
-           where w.tenant = $1 and w.thread_key = $3 and w.value_no is null)
+           where w.tenant = $1 and w.thread_key = $3)
         + (select coalesce(sum(m.size_bytes), 0) from json_each($5) j
            cross join manifests m on m.tenant = $1 and m.scope_id = $4 and m.no = j.value)
 where tenant = $1 and thread_id = $2;

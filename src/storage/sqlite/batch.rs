@@ -1,6 +1,8 @@
 //! Group commit's batch: one transaction, three trips to the connection's thread (gates; what is stored; all
 //! changes and the commit), more only for values that are neither new nor the parent's.
 
+use std::collections::HashMap;
+
 use serde_json::json;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
@@ -12,10 +14,9 @@ use super::batch_writes;
 use super::errors::batch_error;
 use super::rows::RowSet;
 use crate::domain::Error;
-use crate::domain::planner::{Batch, ThreadRow};
+use crate::domain::planner::{Batch, ChunkRow, ThreadRow};
 use crate::domain::prepared::Sealed;
 use crate::domain::storage::{BatchError, Outcome};
-use crate::storage::prepare::INLINE_BYTES_MAX;
 
 /// A thread of the batch as it was found.
 pub(super) struct Gate {
@@ -30,6 +31,7 @@ pub(super) struct Gate {
     pub(super) bytes_added: i64,
     generation: String,
     fence: i64,
+    epoch: i64,
 }
 
 /// Everything the batch writes, but for threads and scopes.
@@ -66,6 +68,7 @@ impl SqliteStorage {
         match apply(&mut write, batch).await {
             Ok(outcomes) => {
                 write.give_back();
+                self.chunks.learn(batch, &outcomes);
                 Ok(outcomes)
             }
             Err(failure) => {
@@ -87,9 +90,14 @@ async fn apply(write: &mut SqliteConnection, batch: &Batch) -> Result<Vec<Outcom
     let mut changes = Changes::default();
     batch_values::resolve(write, batch, &mut gates, &mut changes).await?;
     batch_writes::resolve(write, batch, &mut gates, &mut changes).await?;
+    for chunk in &batch.chunks {
+        changes.chunk(batch, &gates[chunk.thread], chunk);
+    }
     write_all(write, batch, &gates, changes).await?;
-    let outcome =
-        |gate: Gate| gate.refused.unwrap_or(Outcome::Done { generation: gate.generation });
+    let outcome = |gate: Gate| {
+        let done = Outcome::Done { generation: gate.generation, epoch: gate.epoch };
+        gate.refused.unwrap_or(done)
+    };
     Ok(gates.into_iter().map(outcome).collect())
 }
 
@@ -109,7 +117,15 @@ async fn read_gates(write: &mut SqliteConnection, batch: &Batch) -> Result<Vec<G
     let wanted: RowSet = batch.threads.iter().map(|it| json!([it.tenant, it.thread_id])).collect();
     let rows = sqlx::query(READ_GATES).bind(wanted.json()).fetch_all(write).await?;
     let gates = batch.threads.iter().zip(&rows).map(|(thread, row)| gate(thread, row));
-    Ok(gates.collect::<Result<_, sqlx::Error>>()?)
+    let mut gates = gates.collect::<Result<Vec<_>, sqlx::Error>>()?;
+    // Threads of one scope (copies of each other) number their values one after the other.
+    let mut taken: HashMap<(&str, i64), i64> = HashMap::new();
+    for (thread, gate) in batch.threads.iter().zip(&mut gates) {
+        let taken = taken.entry((&thread.tenant, gate.scope_id)).or_default();
+        gate.next_no += *taken;
+        *taken += i64::from(thread.value_count);
+    }
+    Ok(gates)
 }
 
 fn gate(thread: &ThreadRow, row: &SqliteRow) -> Result<Gate, sqlx::Error> {
@@ -117,7 +133,8 @@ fn gate(thread: &ThreadRow, row: &SqliteRow) -> Result<Gate, sqlx::Error> {
     let known: Option<String> = row.try_get("generation")?;
     let fence: i64 = row.try_get("fence")?;
     let held: bool = row.try_get::<Option<bool>, _>("held")?.unwrap_or(false);
-    let epoch: i64 = row.try_get::<Option<i64>, _>("epoch")?.unwrap_or(0);
+    // The scope of a new thread begins with an epoch that no scope before it had.
+    let epoch: i64 = row.try_get::<Option<i64>, _>("epoch")?.unwrap_or(thread.fresh.thread_key);
     let condition = &thread.condition;
     let refused = match (&condition.generation, &known) {
         (Some(wanted), Some(current)) if wanted != current => {
@@ -140,16 +157,17 @@ fn gate(thread: &ThreadRow, row: &SqliteRow) -> Result<Gate, sqlx::Error> {
         bytes_added: 0,
         generation: known.unwrap_or_else(|| thread.fresh.generation.clone()),
         fence,
+        epoch,
     })
 }
 
 impl Changes {
-    /// Adds a value of the scope: in its row when small, else as a chunk.
+    /// Adds a value of the scope.
     pub(super) fn manifest(&mut self, at: (&str, i64), no: i64, version_key: i64, sealed: &Sealed) {
         let (tenant, scope_id) = at;
-        let inline = (sealed.body.len() <= INLINE_BYTES_MAX).then_some(&sealed.body[..]);
         let digest = self.manifests.bytes(&sealed.digest);
-        let body = self.manifests.optional_bytes(inline);
+        let body = self.manifests.bytes(&sealed.body);
+        let parts = self.manifests.optional_bytes(sealed.parts.as_deref());
         let (tag, size) = (&sealed.tag, sealed.size_bytes);
         self.manifests.push(json!([
             tenant,
@@ -161,13 +179,20 @@ impl Changes {
             digest.0,
             digest.1,
             body.0,
-            body.1
+            body.1,
+            parts.0,
+            parts.1
         ]));
-        if inline.is_none() {
-            let name = self.chunks.bytes(&sealed.digest);
-            let body = self.chunks.bytes(&sealed.body);
-            self.chunks.push(json!([tenant, scope_id, name.0, name.1, body.0, body.1]));
+    }
+
+    fn chunk(&mut self, batch: &Batch, gate: &Gate, chunk: &ChunkRow) {
+        if gate.refused.is_some() {
+            return;
         }
+        let name = self.chunks.bytes(&chunk.name);
+        let body = self.chunks.bytes(&chunk.body);
+        let tenant = &batch.threads[chunk.thread].tenant;
+        self.chunks.push(json!([tenant, gate.scope_id, name.0, name.1, body.0, body.1]));
     }
 }
 
@@ -187,25 +212,25 @@ on conflict (tenant, thread_id) do update set
     assistant_id = coalesce(excluded.assistant_id, assistant_id),
     user_id = coalesce(excluded.user_id, user_id);
 insert into scopes (tenant, scope_id, epoch, next_no)
-select j.value ->> 0, j.value ->> 3, 1, j.value ->> 13 from json_each($1) j where true
-on conflict (tenant, scope_id) do update set next_no = excluded.next_no where next_no <> excluded.next_no;
+select j.value ->> 0, j.value ->> 3, j.value ->> 15, j.value ->> 13 from json_each($1) j where true
+on conflict (tenant, scope_id) do update set next_no = excluded.next_no where next_no < excluded.next_no;
 insert into scope_holders (tenant, scope_id, kind, holder)
 select j.value ->> 0, j.value ->> 3, 'thread', j.value ->> 1 from json_each($1) j where j.value ->> 14;
 delete from thread_tombstones where (tenant, thread_id) in
     (select j.value ->> 0, j.value ->> 1 from json_each($1) j where j.value ->> 14);
-insert into checkpoints (tenant, thread_key, ns, checkpoint_id, parent_id, map, skeleton, metadata,
-                         size_bytes, legacy, run_id, delta_channels)
+insert into checkpoints (tenant, thread_key, ns, checkpoint_id, parent_id, map, documents, size_bytes, legacy,
+                         run_id, delta_channels)
 select j.value ->> 0, j.value ->> 1, j.value ->> 2, j.value ->> 3, j.value ->> 4,
-       substr($4, j.value ->> 5, j.value ->> 6), substr($4, j.value ->> 7, j.value ->> 8),
-       substr($4, j.value ->> 9, j.value ->> 10), j.value ->> 11, j.value ->> 12, j.value ->> 13, j.value ->> 14
+       substr($4, j.value ->> 5, j.value ->> 6), substr($4, j.value ->> 7, j.value ->> 8), j.value ->> 9,
+       j.value ->> 10, j.value ->> 11, j.value ->> 12
 from json_each($3) j where true
 on conflict (tenant, thread_key, ns, checkpoint_id) do update set
-    parent_id = excluded.parent_id, map = excluded.map, skeleton = excluded.skeleton,
-    metadata = excluded.metadata, size_bytes = excluded.size_bytes, legacy = excluded.legacy,
-    run_id = excluded.run_id, delta_channels = excluded.delta_channels;
-insert into manifests (tenant, scope_id, no, version_key, tag, size_bytes, digest, body)
+    parent_id = excluded.parent_id, map = excluded.map, documents = excluded.documents,
+    size_bytes = excluded.size_bytes, legacy = excluded.legacy, run_id = excluded.run_id, delta_channels = excluded.delta_channels;
+insert into manifests (tenant, scope_id, no, version_key, tag, size_bytes, digest, body, parts)
 select j.value ->> 0, j.value ->> 1, j.value ->> 2, j.value ->> 3, j.value ->> 4, j.value ->> 5,
-       substr($6, j.value ->> 6, j.value ->> 7), substr($6, j.value ->> 8, j.value ->> 9)
+       substr($6, j.value ->> 6, j.value ->> 7), substr($6, j.value ->> 8, j.value ->> 9),
+       substr($6, j.value ->> 10, j.value ->> 11)
 from json_each($5) j;
 insert into chunks (tenant, scope_id, name, body)
 select j.value ->> 0, j.value ->> 1, substr($8, j.value ->> 2, j.value ->> 3),
@@ -213,15 +238,16 @@ select j.value ->> 0, j.value ->> 1, substr($8, j.value ->> 2, j.value ->> 3),
 from json_each($7) j where true
 on conflict (tenant, scope_id, name) do nothing;
 insert into writes (tenant, thread_key, ns, checkpoint_id, task_id, idx, task_path, channel, writer, seq,
-                    tag, size_bytes, digest, body, value_no)
+                    tag, size_bytes, digest, body, parts)
 select j.value ->> 0, j.value ->> 1, j.value ->> 2, j.value ->> 3, j.value ->> 4, j.value ->> 5,
        j.value ->> 6, j.value ->> 7, j.value ->> 8, j.value ->> 9, j.value ->> 10, j.value ->> 11,
-       substr($10, j.value ->> 12, j.value ->> 13), substr($10, j.value ->> 14, j.value ->> 15), j.value ->> 16
+       substr($10, j.value ->> 12, j.value ->> 13), substr($10, j.value ->> 14, j.value ->> 15),
+       substr($10, j.value ->> 16, j.value ->> 17)
 from json_each($9) j where true
 on conflict (tenant, thread_key, ns, checkpoint_id, task_id, idx) do update set
     task_path = excluded.task_path, channel = excluded.channel, writer = excluded.writer, seq = excluded.seq,
     tag = excluded.tag, size_bytes = excluded.size_bytes, digest = excluded.digest, body = excluded.body,
-    value_no = excluded.value_no;
+    parts = excluded.parts;
 commit";
 
 async fn write_all(
@@ -265,5 +291,6 @@ fn thread_json(thread: &ThreadRow, gate: &Gate) -> serde_json::Value {
         thread.labels.user_id,
         gate.next_no,
         !gate.exists,
+        gate.epoch,
     ])
 }

@@ -211,8 +211,7 @@ impl Resolver<'_> {
         gate.bytes_added += i64::from(row.size_bytes) - stored.map_or(0, |it| it.size_bytes);
         let rows = &mut changes.checkpoints;
         let map = rows.bytes(&channel_map::pack(map));
-        let skeleton = rows.bytes(&row.skeleton);
-        let metadata = rows.bytes(&row.metadata);
+        let documents = rows.bytes(&row.documents);
         rows.push(json!([
             self.batch.threads[row.thread].tenant,
             gate.thread_key,
@@ -221,10 +220,8 @@ impl Resolver<'_> {
             parent,
             map.0,
             map.1,
-            skeleton.0,
-            skeleton.1,
-            metadata.0,
-            metadata.1,
+            documents.0,
+            documents.1,
             row.size_bytes,
             i32::from(row.legacy),
             row.run_id,

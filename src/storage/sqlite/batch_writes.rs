@@ -9,27 +9,15 @@ use sqlx::sqlite::SqliteConnection;
 use super::batch::{Changes, Failure, Gate};
 use super::rows::RowSet;
 use crate::domain::planner::{Batch, WriteRow};
-use crate::storage::prepare::INLINE_BYTES_MAX;
 
 /// A write that is stored at the same position.
 struct Stored {
     writer: String,
     seq: i64,
-    tag: String,
     size_bytes: i64,
-    digest: Vec<u8>,
-    value_no: Option<i64>,
 }
 
 impl Stored {
-    fn inline_bytes(&self) -> i64 {
-        if self.value_no.is_none() { self.size_bytes } else { 0 }
-    }
-
-    fn holds(&self, write: &WriteRow) -> bool {
-        self.digest == write.sealed.digest && self.tag == write.sealed.tag
-    }
-
     fn gives_way(&self, write: &WriteRow) -> bool {
         write.idx < 0 && (self.writer != write.writer || write.seq >= self.seq)
     }
@@ -52,26 +40,12 @@ pub(super) async fn resolve(
         if gate.refused.is_some() || old.is_some_and(|it| !it.gives_way(write)) {
             continue;
         }
-        gate.bytes_added -= old.map_or(0, Stored::inline_bytes);
         let sealed = &write.sealed;
-        let inline = (sealed.body.len() <= INLINE_BYTES_MAX).then_some(&sealed.body[..]);
-        let value_no = match (inline, old.filter(|it| it.holds(write)).and_then(|it| it.value_no)) {
-            (Some(_), _) => {
-                gate.bytes_added += i64::from(sealed.size_bytes);
-                None
-            }
-            (None, Some(no)) => Some(no),
-            (None, None) => {
-                let no = gate.next_no;
-                gate.next_no += 1;
-                gate.bytes_added += i64::from(sealed.size_bytes);
-                changes.manifest((tenant, gate.scope_id), no, 0, sealed);
-                Some(no)
-            }
-        };
+        gate.bytes_added += i64::from(sealed.size_bytes) - old.map_or(0, |it| it.size_bytes);
         let rows = &mut changes.writes;
         let digest = rows.bytes(&sealed.digest);
-        let body = rows.optional_bytes(inline);
+        let body = rows.bytes(&sealed.body);
+        let parts = rows.optional_bytes(sealed.parts.as_deref());
         rows.push(json!([
             tenant,
             gate.thread_key,
@@ -89,14 +63,15 @@ pub(super) async fn resolve(
             digest.1,
             body.0,
             body.1,
-            value_no,
+            parts.0,
+            parts.1,
         ]));
     }
     Ok(())
 }
 
 const READ_STORED: &str = "
-select j.value ->> 0 as position, w.writer, w.seq, w.tag, w.size_bytes, w.digest, w.value_no
+select j.value ->> 0 as position, w.writer, w.seq, w.size_bytes
 from json_each($1) j
 cross join writes w on w.tenant = j.value ->> 1 and w.thread_key = j.value ->> 2 and w.ns = j.value ->> 3
     and w.checkpoint_id = j.value ->> 4 and w.task_id = j.value ->> 5 and w.idx = j.value ->> 6";
@@ -133,10 +108,7 @@ async fn read_stored(
         let found = Stored {
             writer: row.try_get("writer")?,
             seq: row.try_get("seq")?,
-            tag: row.try_get("tag")?,
             size_bytes: row.try_get("size_bytes")?,
-            digest: row.try_get("digest")?,
-            value_no: row.try_get("value_no")?,
         };
         stored.insert(at, found);
     }

@@ -10,14 +10,29 @@ use super::copy_rows::{OF_SCOPE, OF_THREAD, read_slice, slices};
 use super::errors::storage_error;
 use super::garbage::Garbage;
 use super::rows::RowSet;
-use super::thread_row::{read_thread_row, take_identity};
+use super::thread_row::{ThreadRow, read_thread_row, take_identity};
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_id;
 use crate::domain::storage::CopyThread;
 use crate::domain::{Conflict, Error, Result};
 
+/// Attempts when content of the source is removed during the copy.
+const ATTEMPTS_MAX: u32 = 5;
+
 impl SqliteStorage {
+    /// A copy of the same owner shares the content of its source; for another owner the content is copied too, so that
+    /// erasing one never depends on the other.
     pub(super) async fn copy(&self, caller: &Caller, request: &CopyThread) -> Result<u64> {
+        for _ in 1..ATTEMPTS_MAX {
+            match self.copy_once(caller, request).await {
+                Err(Error::Unavailable { .. }) => {}
+                answer => return answer,
+            }
+        }
+        self.copy_once(caller, request).await
+    }
+
+    async fn copy_once(&self, caller: &Caller, request: &CopyThread) -> Result<u64> {
         let tenant = caller.tenant.as_str();
         let mut read = self.connections.begin_read().await?;
         if let Some(answer) = stored_answer(&mut read, caller, request).await? {
@@ -33,17 +48,26 @@ impl SqliteStorage {
             return Ok(0);
         };
         refuse_target(&mut read, tenant, request).await?;
-        let staged =
-            Garbage { tenant: tenant.to_owned(), thread_key: random_id(), scope_id: random_id() };
-        self.register(&staged).await?;
-        let result = self.stage(&mut read, &staged, (source.thread_key, source.scope_id)).await;
+        let shares = source.owner == caller.subject;
+        let epoch = read_epoch(&mut read, tenant, source.scope_id).await?;
+        let copy = Copy {
+            epoch: shares.then_some(epoch).flatten(),
+            staged: Garbage {
+                tenant: tenant.to_owned(),
+                thread_key: random_id(),
+                scope_id: if shares { source.scope_id } else { random_id() },
+            },
+            source,
+        };
+        self.register(&copy.staged).await?;
+        let result = self.stage(&mut read, &copy).await;
         read.end().await?;
         let flipped = match result {
-            Ok(()) => self.flip(caller, request, &staged).await,
+            Ok(()) => self.flip(caller, request, &copy).await,
             Err(error) => Err(error),
         };
         if flipped.is_err() {
-            self.collect(&staged).await?;
+            self.collect(&copy.staged).await?;
         }
         flipped
     }
@@ -64,10 +88,12 @@ impl SqliteStorage {
         write.commit().await
     }
 
-    async fn stage(&self, read: &mut Read<'_>, staged: &Garbage, source: (i64, i64)) -> Result<()> {
+    async fn stage(&self, read: &mut Read<'_>, copy: &Copy) -> Result<()> {
+        let (source, staged) = (&copy.source, &copy.staged);
+        let of_scope = if copy.epoch.is_some() { &[] } else { &OF_SCOPE[..] };
         for (tables, from, to) in [
-            (&OF_THREAD[..], source.0, staged.thread_key),
-            (&OF_SCOPE[..], source.1, staged.scope_id),
+            (&OF_THREAD[..], source.thread_key, staged.thread_key),
+            (of_scope, source.scope_id, staged.scope_id),
         ] {
             for table in tables {
                 for slice in slices(read, &staged.tenant, table, from).await? {
@@ -101,8 +127,8 @@ impl SqliteStorage {
     }
 
     /// Makes the staged rows a thread, with the answer for repeated requests.
-    async fn flip(&self, caller: &Caller, request: &CopyThread, staged: &Garbage) -> Result<u64> {
-        let tenant = caller.tenant.as_str();
+    async fn flip(&self, caller: &Caller, request: &CopyThread, copy: &Copy) -> Result<u64> {
+        let (tenant, staged) = (caller.tenant.as_str(), &copy.staged);
         let mut write = self.connections.begin_write().await?;
         let refused = match stored_answer(&mut write, caller, request).await {
             // The same request ran beside this one and was first.
@@ -118,6 +144,7 @@ impl SqliteStorage {
             return answer;
         }
         check_registered(&mut write, staged).await?;
+        copy.check_epoch(&mut write).await?;
         let target = request.target.as_str();
         let old = read_thread_row(&mut write, tenant, target).await?;
         let (generation, fence) = if let Some(row) = &old {
@@ -140,7 +167,7 @@ impl SqliteStorage {
             .execute(&mut *write)
             .await
             .map_err(storage_error)?;
-        let count = describe(&mut write, tenant, target, staged).await?;
+        let count = describe(&mut write, tenant, target, copy).await?;
         store_answer(&mut write, caller, request, count).await?;
         write.commit().await?;
         Ok(count)
@@ -167,14 +194,11 @@ delete from garbage where tenant = $1 and thread_key = $3";
 
 const DESCRIBE: &str = "
 insert into scopes (tenant, scope_id, epoch, next_no)
-select $1, $4, 1, coalesce(max(no), 0) + 1 from manifests where tenant = $1 and scope_id = $4;
+select $1, $4, $3, coalesce(max(no), 0) + 1 from manifests where tenant = $1 and scope_id = $4
+on conflict (tenant, scope_id) do nothing;
 update threads set
     checkpoint_count = (select count(*) from checkpoints c where c.tenant = $1 and c.thread_key = $3),
-    size_bytes =
-        (select coalesce(sum(c.size_bytes), 0) from checkpoints c where c.tenant = $1 and c.thread_key = $3)
-        + (select coalesce(sum(w.size_bytes), 0) from writes w
-           where w.tenant = $1 and w.thread_key = $3 and w.value_no is null)
-        + (select coalesce(sum(m.size_bytes), 0) from manifests m where m.tenant = $1 and m.scope_id = $4)
+    size_bytes = $5
 where tenant = $1 and thread_id = $2
 returning checkpoint_count";
 
@@ -182,18 +206,55 @@ async fn describe(
     connection: &mut SqliteConnection,
     tenant: &str,
     target: &str,
-    staged: &Garbage,
+    copy: &Copy,
 ) -> Result<u64> {
     let row = sqlx::query(DESCRIBE)
         .bind(tenant)
         .bind(target)
-        .bind(staged.thread_key)
-        .bind(staged.scope_id)
+        .bind(copy.staged.thread_key)
+        .bind(copy.staged.scope_id)
+        .bind(copy.source.size_bytes)
         .fetch_one(connection)
         .await
         .map_err(storage_error)?;
     let count: i64 = row.try_get(0).map_err(storage_error)?;
     Ok(u64::try_from(count).unwrap_or(0))
+}
+
+/// A copy on its way.
+struct Copy {
+    source: ThreadRow,
+    /// Epoch of the source's scope when its rows were read, for a copy that shares it.
+    epoch: Option<i64>,
+    staged: Garbage,
+}
+
+impl Copy {
+    /// Content that the staged rows name may be gone when the epoch rose: staged rows hold nothing.
+    async fn check_epoch(&self, write: &mut SqliteConnection) -> Result<()> {
+        let current = read_epoch(write, &self.staged.tenant, self.source.scope_id).await?;
+        if self.epoch.is_none() || self.epoch == current {
+            return Ok(());
+        }
+        Err(Error::Unavailable {
+            detail: "content was removed from the source during the copy".into(),
+            retry_after: std::time::Duration::from_secs(1),
+        })
+    }
+}
+
+async fn read_epoch(
+    connection: &mut SqliteConnection,
+    tenant: &str,
+    scope_id: i64,
+) -> Result<Option<i64>> {
+    let row = sqlx::query("select epoch from scopes where tenant = $1 and scope_id = $2")
+        .bind(tenant)
+        .bind(scope_id)
+        .fetch_optional(connection)
+        .await
+        .map_err(storage_error)?;
+    row.map(|row| row.try_get(0).map_err(storage_error)).transpose()
 }
 
 /// Conflict when the target holds a lease, or anything at all.

@@ -1,64 +1,91 @@
 //! Reads what a removal needs to know of a thread, and counts the content that it frees. [`content`] is the one place
 //! that knows how values are stored.
 
-use serde_json::json;
+use std::collections::BTreeSet;
+
 use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::bases::read_stored;
+use super::chunks::read_chunks;
 use super::errors::storage_error;
+use super::garbage::{Garbage, holders, values_of_thread};
 use super::history::Ground;
 use super::rows::RowSet;
+use crate::domain::Result;
 use crate::domain::retention::Removed;
-use crate::domain::{Error, Result};
-use crate::storage::freed::{BaseSize, Contents, WriteGroup, WriteKind};
+use crate::storage::freed::{BaseSize, ContentCount, Contents, Leaving, WriteGroup, WriteKind};
 
-const CONTENT: &str = "
-with going as materialized (
-    select size_bytes, digest, body from manifests
-    where tenant = $1 and scope_id = $2 and ($3 is null or no in (select value from json_each($3)))
-), named as materialized (
-    select distinct digest from manifests
-    where tenant = $1 and scope_id = $2 and body is null and $3 is not null
-        and no not in (select value from json_each($3))
-)
-select count(*) as amount, coalesce(sum(size_bytes), 0) as size_bytes,
-    coalesce(sum(length(body)), 0) + coalesce((
-        select sum(length(k.body)) from chunks k where k.tenant = $1 and k.scope_id = $2
-            and k.name in (select digest from going where body is null)
-            and k.name not in (select digest from named)), 0) as stored_bytes
-from going";
+const VALUES: &str = "
+select no, size_bytes, length(body) + coalesce(length(parts), 0) as stored_bytes, parts
+from manifests where tenant = $1 and scope_id = $2";
 
-/// Values and chunks that nothing names once these numbers are gone; None: all of the scope.
+const WRITE_LISTS: &str = "
+select ns, checkpoint_id, parts,
+    case channel when '__interrupt__' then 1 when '__pregel_tasks' then 2 else 0 end as kind
+from writes where tenant = $1 and thread_key = $2 and parts is not null";
+
+/// Values and chunks that become free when this leaves the scope.
 pub(super) async fn content(
     connection: &mut SqliteConnection,
     ground: Ground<'_>,
-    nos: Option<&[u32]>,
+    leaving: &Leaving,
 ) -> Result<Removed> {
-    if nos.is_some_and(<[u32]>::is_empty) {
-        return Ok(Removed::default());
+    let (tenant, scope_id) = (ground.tenant.name, ground.scope_id);
+    let garbage = Garbage { tenant: tenant.to_owned(), thread_key: ground.thread_key, scope_id };
+    let mut others = holders(connection, &garbage).await?;
+    others.retain(|key| *key != ground.thread_key);
+    let mut named = BTreeSet::new();
+    for thread_key in &others {
+        let nos = values_of_thread(connection, tenant, *thread_key).await?;
+        named.extend(nos.into_iter().filter_map(|no| u32::try_from(no).ok()));
     }
-    let row = sqlx::query(CONTENT)
-        .bind(ground.tenant.name)
-        .bind(ground.scope_id)
-        .bind(nos.map(|it| json!(it).to_string()))
-        .fetch_one(connection)
-        .await
-        .map_err(storage_error)?;
-    Ok(Removed {
-        values: row.try_get("amount").map_err(storage_error)?,
-        size_bytes: row.try_get("size_bytes").map_err(storage_error)?,
-        stored_bytes: row.try_get("stored_bytes").map_err(storage_error)?,
-        ..Removed::default()
-    })
+    let mut count = ContentCount::new(leaving, named);
+    for row in rows(connection, VALUES, (tenant, scope_id)).await? {
+        let get = |name: &str| row.try_get::<i64, _>(name).map_err(storage_error);
+        let no = u32::try_from(get("no")?).unwrap_or(0);
+        let parts: Option<Vec<u8>> = row.try_get("parts").map_err(storage_error)?;
+        count.value(no, (get("size_bytes")?, get("stored_bytes")?), parts.as_deref())?;
+    }
+    for row in rows(connection, WRITE_LISTS, (tenant, ground.thread_key)).await? {
+        let kind = WriteKind::of(row.try_get("kind").map_err(storage_error)?);
+        let ns = row.try_get("ns").map_err(storage_error)?;
+        let place = (ns, row.try_get("checkpoint_id").map_err(storage_error)?, kind);
+        count.own_write(place, &row.try_get::<Vec<u8>, _>("parts").map_err(storage_error)?)?;
+    }
+    for thread_key in others {
+        for row in rows(connection, WRITE_LISTS, (tenant, thread_key)).await? {
+            count.other_write(&row.try_get::<Vec<u8>, _>("parts").map_err(storage_error)?)?;
+        }
+    }
+    let nodes = count.nodes();
+    let nodes = nodes.iter().map(Vec::as_slice);
+    for (_, body) in read_chunks(connection, (tenant, scope_id), nodes).await? {
+        count.node(&body)?;
+    }
+    let chunks = "select name, length(body) as stored_bytes from chunks
+         where tenant = $1 and scope_id = $2";
+    for row in rows(connection, chunks, (tenant, scope_id)).await? {
+        let name: Vec<u8> = row.try_get("name").map_err(storage_error)?;
+        count.chunk(&name, row.try_get("stored_bytes").map_err(storage_error)?);
+    }
+    Ok(count.removed())
+}
+
+async fn rows(
+    connection: &mut SqliteConnection,
+    text: &'static str,
+    (tenant, key): (&str, i64),
+) -> Result<Vec<SqliteRow>> {
+    let query = sqlx::query(text).bind(tenant).bind(key);
+    query.fetch_all(connection).await.map_err(storage_error)
 }
 
 const WRITES: &str = "
 select ns, checkpoint_id,
     case channel when '__interrupt__' then 1 when '__pregel_tasks' then 2 else 0 end as kind,
-    count(*) as amount, coalesce(sum(size_bytes) filter (where value_no is null), 0) as size_bytes,
-    coalesce(sum(length(body)), 0) as stored_bytes,
-    json_group_array(value_no) filter (where value_no is not null) as nos
+    count(*) as amount, sum(size_bytes) as size_bytes,
+    sum(length(body) + coalesce(length(parts), 0)) as stored_bytes
 from writes where tenant = $1 and thread_key = $2 group by 1, 2, 3";
 
 /// All of a thread but its values.
@@ -82,9 +109,6 @@ pub(super) async fn contents(
         .map_err(storage_error)?;
     let mut writes = Vec::with_capacity(groups.len());
     for row in groups {
-        let nos: String = row.try_get("nos").map_err(storage_error)?;
-        let nos = serde_json::from_str(&nos)
-            .map_err(|_| Error::Integrity("a write names no number of a value".into()))?;
         writes.push(WriteGroup {
             ns: row.try_get("ns").map_err(storage_error)?,
             id: row.try_get("checkpoint_id").map_err(storage_error)?,
@@ -92,7 +116,6 @@ pub(super) async fn contents(
             count: row.try_get("amount").map_err(storage_error)?,
             size_bytes: row.try_get("size_bytes").map_err(storage_error)?,
             stored_bytes: row.try_get("stored_bytes").map_err(storage_error)?,
-            nos,
         });
     }
     Ok(Contents { updated_at: updated.try_get(0).map_err(storage_error)?, rows, writes })
@@ -111,7 +134,7 @@ pub(super) async fn stored_bases(
     .fetch_all(connection)
     .await
     .map_err(storage_error)?;
-    let base = |row: &sqlx::sqlite::SqliteRow| {
+    let base = |row: &SqliteRow| {
         Ok(BaseSize {
             ns: row.try_get("ns")?,
             id: row.try_get("checkpoint_id")?,

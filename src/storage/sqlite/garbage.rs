@@ -2,20 +2,22 @@
 //!
 //! **Invariant:** rows under a thread key in `garbage` cannot be reached, so slices need no atomicity among them.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use super::SqliteStorage;
+use super::chunks::read_chunks;
 use super::errors::storage_error;
 use crate::domain::Result;
 use crate::storage::channel_map;
+use crate::storage::marks::Marks;
 
 /// Rows per slice: some milliseconds.
 const SLICE_ROWS: i64 = 500;
-/// Chunks are larger: about 4 MiB at their usual sizes.
-const SLICE_CHUNKS: usize = 128;
+/// About 2 MiB at their usual size.
+const SLICE_CHUNKS: usize = 2_000;
 
 /// What a removal left: rows of a thread key, and values of a scope that perhaps nobody names any more.
 #[derive(Debug, Clone)]
@@ -104,21 +106,20 @@ impl SqliteStorage {
     async fn collect_chunks(&self, garbage: &Garbage) -> Result<bool> {
         let _turn = self.connections.background().await;
         let mut write = self.connections.begin_write().await?;
-        let named = digests(
-            &mut write,
-            garbage,
-            "select 0, digest from manifests where tenant = $1 and scope_id = $2 and body is null",
-        )
-        .await?;
-        let named: HashSet<Vec<u8>> = named.into_iter().map(|(_, name)| name).collect();
-        let stored = digests(
-            &mut write,
-            garbage,
-            "select rowid, name from chunks where tenant = $1 and scope_id = $2",
-        )
-        .await?;
-        let unnamed = stored.into_iter().filter(|(_, name)| !named.contains(name));
-        let mut unnamed: Vec<i64> = unnamed.map(|(row_id, _)| row_id).collect();
+        let marks = self.mark(&mut write, garbage).await?;
+        let stored =
+            sqlx::query("select rowid, name from chunks where tenant = $1 and scope_id = $2")
+                .bind(&garbage.tenant)
+                .bind(garbage.scope_id)
+                .fetch_all(&mut *write)
+                .await
+                .map_err(storage_error)?;
+        let mut unnamed: Vec<i64> = Vec::new();
+        for row in stored {
+            if !marks.names(&row.try_get::<Vec<u8>, _>(1).map_err(storage_error)?) {
+                unnamed.push(row.try_get(0).map_err(storage_error)?);
+            }
+        }
         let last = unnamed.len() <= SLICE_CHUNKS;
         unnamed.truncate(SLICE_CHUNKS);
         if unnamed.is_empty() {
@@ -139,6 +140,29 @@ impl SqliteStorage {
         Ok(last)
     }
 
+    /// What the values of the scope's holders lead to.
+    async fn mark(&self, write: &mut SqliteConnection, garbage: &Garbage) -> Result<Marks> {
+        let mut marks = Marks::default();
+        for holder in holders(write, garbage).await? {
+            let lists = sqlx::query(
+                "select parts from writes
+                 where tenant = $1 and thread_key = $2 and parts is not null",
+            );
+            mark_lists(write, &mut marks, lists.bind(&garbage.tenant).bind(holder)).await?;
+        }
+        let lists = sqlx::query(
+            "select parts from manifests
+             where tenant = $1 and scope_id = $2 and parts is not null",
+        );
+        mark_lists(write, &mut marks, lists.bind(&garbage.tenant).bind(garbage.scope_id)).await?;
+        let nodes = marks.nodes();
+        let place = (garbage.tenant.as_str(), garbage.scope_id);
+        for (_, body) in read_chunks(write, place, nodes.iter().map(Vec::as_slice)).await? {
+            marks.add_node(&body)?;
+        }
+        Ok(marks)
+    }
+
     async fn finish(&self, garbage: &Garbage) -> Result<()> {
         let mut write = self.connections.begin_write().await?;
         sqlx::query(
@@ -156,11 +180,22 @@ impl SqliteStorage {
     }
 }
 
-/// Numbers that checkpoints and writes of the scope's holders name.
-async fn named_values(
+async fn mark_lists(
+    connection: &mut SqliteConnection,
+    marks: &mut Marks,
+    lists: sqlx::query::Query<'_, sqlx::Sqlite, sqlx::sqlite::SqliteArguments>,
+) -> Result<()> {
+    for row in lists.fetch_all(connection).await.map_err(storage_error)? {
+        marks.add_list(&row.try_get::<Vec<u8>, _>(0).map_err(storage_error)?)?;
+    }
+    Ok(())
+}
+
+/// Keys of the threads that hold the scope.
+pub(super) async fn holders(
     connection: &mut SqliteConnection,
     garbage: &Garbage,
-) -> Result<BTreeSet<i64>> {
+) -> Result<Vec<i64>> {
     const HOLDERS: &str = "
         select t.thread_key from scope_holders h
         join threads t on t.tenant = h.tenant and t.thread_id = h.holder and t.scope_id = h.scope_id
@@ -168,12 +203,19 @@ async fn named_values(
     let holders = sqlx::query(HOLDERS)
         .bind(&garbage.tenant)
         .bind(garbage.scope_id)
-        .fetch_all(&mut *connection)
+        .fetch_all(connection)
         .await
         .map_err(storage_error)?;
+    holders.iter().map(|row| row.try_get(0).map_err(storage_error)).collect()
+}
+
+/// Numbers that checkpoints of the scope's holders name.
+async fn named_values(
+    connection: &mut SqliteConnection,
+    garbage: &Garbage,
+) -> Result<BTreeSet<i64>> {
     let mut named = BTreeSet::new();
-    for holder in holders {
-        let thread_key: i64 = holder.try_get(0).map_err(storage_error)?;
+    for thread_key in holders(connection, garbage).await? {
         named.extend(values_of_thread(connection, &garbage.tenant, thread_key).await?);
     }
     Ok(named)
@@ -189,41 +231,12 @@ pub(super) async fn values_of_thread(
     let maps = sqlx::query("select map from checkpoints where tenant = $1 and thread_key = $2")
         .bind(tenant)
         .bind(thread_key)
-        .fetch_all(&mut *connection)
+        .fetch_all(connection)
         .await
         .map_err(storage_error)?;
     for row in maps {
         let map: Vec<u8> = row.try_get(0).map_err(storage_error)?;
         named.extend(channel_map::unpack(&map)?.iter().map(|entry| i64::from(entry.value_no)));
     }
-    let writes = sqlx::query(
-        "select value_no from writes where tenant = $1 and thread_key = $2 and value_no is not null",
-    )
-    .bind(tenant)
-    .bind(thread_key)
-    .fetch_all(connection)
-    .await
-    .map_err(storage_error)?;
-    for row in writes {
-        named.insert(row.try_get(0).map_err(storage_error)?);
-    }
     Ok(named)
-}
-
-async fn digests(
-    connection: &mut SqliteConnection,
-    garbage: &Garbage,
-    statement: &'static str,
-) -> Result<Vec<(i64, Vec<u8>)>> {
-    let rows = sqlx::query(statement)
-        .bind(&garbage.tenant)
-        .bind(garbage.scope_id)
-        .fetch_all(connection)
-        .await
-        .map_err(storage_error)?;
-    rows.iter()
-        .map(|row| {
-            Ok((row.try_get(0).map_err(storage_error)?, row.try_get(1).map_err(storage_error)?))
-        })
-        .collect()
 }

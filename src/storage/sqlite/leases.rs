@@ -16,7 +16,7 @@ insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence,
                      checkpoint_count, size_bytes, owner)
 select $1, $2, $3, $4, $5, $6, n.now, n.now, 0, 0, $7
 from (select cast(unixepoch('subsec') * 1000000 as integer) as now) n;
-insert into scopes (tenant, scope_id, epoch, next_no) values ($1, $4, 1, 1);
+insert into scopes (tenant, scope_id, epoch, next_no) values ($1, $4, $4, 1);
 insert into scope_holders (tenant, scope_id, kind, holder) values ($1, $4, 'thread', $2)";
 
 const SET_LEASE: &str = "

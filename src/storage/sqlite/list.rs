@@ -16,7 +16,7 @@ use crate::domain::exact_json;
 use crate::domain::history::channels_without_value;
 use crate::domain::limits::LIMITS;
 use crate::domain::storage::Page;
-use crate::storage::prepare::open_document;
+use crate::storage::sealing::open_documents;
 
 /// Rows that one page looks at; a filter that matches less often gives short pages with a cursor.
 const LOOKED_AT_MAX: usize = 10_000;
@@ -90,7 +90,7 @@ fn matches(tenant: Tenant<'_>, query: &ListQuery, row: &CheckpointRow) -> Result
     let Some(filter) = &query.filter else {
         return Ok(true);
     };
-    let metadata = open_document(tenant.secret, &row.metadata)?;
+    let (_, metadata) = open_documents(tenant.secret, &row.documents)?;
     Ok(exact_json::contains(&exact_json::parse("metadata", &metadata)?, filter))
 }
 

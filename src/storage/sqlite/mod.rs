@@ -7,6 +7,7 @@ mod batch_stored;
 mod batch_values;
 mod batch_writes;
 mod checkpoints;
+mod chunks;
 mod connection;
 mod copy;
 mod copy_rows;
@@ -51,11 +52,13 @@ use crate::domain::storage::{
 };
 use crate::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 use crate::domain::{Error, Result};
+use crate::storage::chunk_memory::ChunkMemory;
 
 /// One database file.
 pub struct SqliteStorage {
     connections: Connections,
     secrets: RwLock<HashMap<String, TenantSecret>>,
+    chunks: ChunkMemory,
 }
 
 /// How to open a file.
@@ -82,7 +85,11 @@ impl SqliteStorage {
         }
         let connections = Connections::new(config.path, config.exclusive)?;
         schema::migrate(&connections, config.migrate).await?;
-        Ok(Self { connections, secrets: RwLock::new(HashMap::new()) })
+        Ok(Self {
+            connections,
+            secrets: RwLock::new(HashMap::new()),
+            chunks: ChunkMemory::default(),
+        })
     }
 }
 
@@ -90,7 +97,7 @@ impl SqliteStorage {
 impl CheckpointStorage for SqliteStorage {
     async fn prepare(&self, caller: &Caller, commit: Commit, deadline: Micros) -> Result<Prepared> {
         let secret = self.secret(&caller.tenant).await?;
-        super::prepare::prepare(&secret, caller, commit, deadline)
+        super::prepare::prepare(&secret, caller, commit, deadline, &self.chunks)
     }
 
     async fn write_batch(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {

@@ -21,7 +21,6 @@ use crate::storage::policy_rows::{self as rows, claim_key, key};
 
 /// One server has the file: nobody else takes the row.
 const WHICH: &str = "
-where (tenant, kind, thread_id) = (
     select tenant, kind, thread_id from retention_policies
     where (due_at <= $1 or round_started_at is not null) and (claimed_until is null or claimed_until <= $1)
     order by due_at limit 1)";

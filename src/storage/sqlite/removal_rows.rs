@@ -24,17 +24,17 @@ pub(super) struct Removal<'a> {
 /// $1 tenant, $2 thread key, $3 new key, $4 what stays, $5 checkpoints whose writes go, $6 and $7 new bases, $8 scope,
 /// $9 thread.
 const SWAP: &str = "
-insert into checkpoints (tenant, thread_key, ns, checkpoint_id, parent_id, map, skeleton, metadata,
-                         size_bytes, legacy, run_id, delta_channels, created_at)
+insert into checkpoints (tenant, thread_key, ns, checkpoint_id, parent_id, map, documents, size_bytes,
+                         legacy, run_id, delta_channels, created_at)
 select c.tenant, $3, c.ns, c.checkpoint_id, case when j.value ->> 2 then null else c.parent_id end, c.map,
-       c.skeleton, c.metadata, c.size_bytes, c.legacy, c.run_id, c.delta_channels, c.created_at
+       c.documents, c.size_bytes, c.legacy, c.run_id, c.delta_channels, c.created_at
 from json_each($4) j
 cross join checkpoints c on c.tenant = $1 and c.thread_key = $2 and c.ns = j.value ->> 0
     and c.checkpoint_id = j.value ->> 1;
 insert into writes (tenant, thread_key, ns, checkpoint_id, task_id, idx, task_path, channel, writer, seq,
-                    tag, size_bytes, digest, body, value_no)
+                    tag, size_bytes, digest, body, parts)
 select w.tenant, $3, w.ns, w.checkpoint_id, w.task_id, w.idx, w.task_path, w.channel, w.writer, w.seq,
-       w.tag, w.size_bytes, w.digest, w.body, w.value_no
+       w.tag, w.size_bytes, w.digest, w.body, w.parts
 from writes w
 where w.tenant = $1 and w.thread_key = $2
   and (w.ns, w.checkpoint_id) not in (select j.value ->> 0, j.value ->> 1 from json_each($5) j);

@@ -239,8 +239,7 @@ async fn freed(
     bases: &Bases,
 ) -> Result<Removed> {
     let mut removed = contents.removed(plan, bases, false);
-    let nos = contents.named_only_by_what_goes(plan, false);
-    removed += content(connection, ground, Some(&nos)).await?;
+    removed += content(connection, ground, &contents.leaving(plan, false)).await?;
     Ok(removed)
 }
 
@@ -250,6 +249,6 @@ async fn everything(
     contents: &Contents,
 ) -> Result<Removed> {
     let mut removed = contents.everything(&stored_bases(connection, ground).await?);
-    removed += content(connection, ground, None).await?;
+    removed += content(connection, ground, &contents.leaving_whole()).await?;
     Ok(removed)
 }

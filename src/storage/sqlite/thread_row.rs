@@ -13,13 +13,15 @@ pub(super) struct ThreadRow {
     pub(super) scope_id: i64,
     pub(super) generation: String,
     pub(super) fence: i64,
+    pub(super) owner: Option<String>,
+    pub(super) size_bytes: i64,
     pub(super) lease_holder: Option<String>,
     /// By the database's clock.
     pub(super) held: bool,
 }
 
 const READ_THREAD: &str = "
-select thread_key, scope_id, generation, fence, lease_holder,
+select thread_key, scope_id, generation, fence, owner, size_bytes, lease_holder,
        lease_holder is not null
            and lease_expires_at > cast(unixepoch('subsec') * 1000000 as integer) as held
 from threads where tenant = $1 and thread_id = $2";
@@ -41,6 +43,8 @@ pub(super) async fn read_thread_row(
         scope_id: row.try_get("scope_id").map_err(storage_error)?,
         generation: row.try_get("generation").map_err(storage_error)?,
         fence: row.try_get("fence").map_err(storage_error)?,
+        owner: row.try_get("owner").map_err(storage_error)?,
+        size_bytes: row.try_get("size_bytes").map_err(storage_error)?,
         lease_holder: row.try_get("lease_holder").map_err(storage_error)?,
         held: row.try_get::<Option<bool>, _>("held").map_err(storage_error)?.unwrap_or(false),
     }))

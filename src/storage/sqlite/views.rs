@@ -5,6 +5,7 @@ use serde_json::json;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
+use super::chunks::chunks_of;
 use super::errors::storage_error;
 use super::rows::RowSet;
 use crate::content::keys::TenantSecret;
@@ -12,7 +13,7 @@ use crate::domain::checkpoint::{PENDING_SENDS, PendingWrite, Value, View};
 use crate::domain::{Error, Result};
 use crate::storage::base_document::open_base;
 use crate::storage::channel_map::{self, Entry};
-use crate::storage::prepare::{open_document, open_value};
+use crate::storage::sealing::{StoredValue, open_documents, open_value};
 
 /// A checkpoint's row and where its values are.
 #[derive(Debug, Clone)]
@@ -24,16 +25,14 @@ pub(super) struct CheckpointRow {
     pub(super) id: String,
     pub(super) parent: Option<String>,
     pub(super) map: Vec<Entry>,
-    pub(super) skeleton: Vec<u8>,
-    pub(super) metadata: Vec<u8>,
+    pub(super) documents: Vec<u8>,
     pub(super) legacy: bool,
     pub(super) delta_channels: Vec<String>,
 }
 
 /// Columns that [`CheckpointRow::read`] wants, of `checkpoints c`.
 pub(super) const COLUMNS: &str =
-    "c.ns, c.checkpoint_id, c.parent_id, c.map, c.skeleton, c.metadata,
-    c.legacy, c.delta_channels";
+    "c.ns, c.checkpoint_id, c.parent_id, c.map, c.documents, c.legacy, c.delta_channels";
 
 impl CheckpointRow {
     pub(super) fn read(row: &SqliteRow, thread: (String, i64, i64)) -> Result<Self> {
@@ -49,8 +48,7 @@ impl CheckpointRow {
             id: row.try_get("checkpoint_id").map_err(storage_error)?,
             parent: row.try_get("parent_id").map_err(storage_error)?,
             map: channel_map::unpack(&map)?,
-            skeleton: row.try_get("skeleton").map_err(storage_error)?,
-            metadata: row.try_get("metadata").map_err(storage_error)?,
+            documents: row.try_get("documents").map_err(storage_error)?,
             legacy: row.try_get("legacy").map_err(storage_error)?,
             delta_channels: serde_json::from_str(&delta_channels).map_err(damaged)?,
         })
@@ -87,13 +85,14 @@ pub(super) async fn load_views(
 
 /// A view without values, writes and bases.
 pub(super) fn documents(tenant: Tenant<'_>, row: &CheckpointRow) -> Result<View> {
+    let (skeleton, metadata) = open_documents(tenant.secret, &row.documents)?;
     Ok(View {
         thread_id: row.thread_id.clone(),
         ns: row.ns.clone(),
         id: row.id.clone(),
         parent: row.parent.clone(),
-        skeleton: open_document(tenant.secret, &row.skeleton)?,
-        metadata: open_document(tenant.secret, &row.metadata)?,
+        skeleton,
+        metadata,
         delta_channels: row.delta_channels.clone(),
         ..View::default()
     })
@@ -124,10 +123,9 @@ async fn load_values(
 }
 
 const READ_VALUES: &str = "
-select j.key, m.tag, m.size_bytes, m.digest, coalesce(m.body, c.body) as body
+select j.value ->> 0 as scope_id, m.tag, m.size_bytes, m.digest, m.body, m.parts
 from json_each($2) j
 cross join manifests m on m.tenant = $1 and m.scope_id = j.value ->> 0 and m.no = j.value ->> 1
-left join chunks c on m.body is null and c.tenant = $1 and c.scope_id = m.scope_id and c.name = m.digest
 order by j.key";
 
 /// Values by (scope, number), in the order asked for; one that is missing is damage.
@@ -143,23 +141,57 @@ pub(super) async fn read_values(
     let rows = sqlx::query(READ_VALUES)
         .bind(tenant.name)
         .bind(set.json())
-        .fetch_all(connection)
+        .fetch_all(&mut *connection)
         .await
         .map_err(storage_error)?;
     if rows.len() != wanted.len() {
         return Err(Error::Integrity("a checkpoint names a value that is not there".into()));
     }
-    rows.iter().map(|row| value(tenant, row)).collect()
+    open_values(connection, tenant, &rows).await
 }
 
-/// Opens columns tag, `size_bytes`, digest and body.
-fn value(tenant: Tenant<'_>, row: &SqliteRow) -> Result<Value> {
-    let tag: String = row.try_get("tag").map_err(storage_error)?;
-    let size_bytes: i32 = row.try_get("size_bytes").map_err(storage_error)?;
-    let digest: Vec<u8> = row.try_get("digest").map_err(storage_error)?;
-    let body: Option<Vec<u8>> = row.try_get("body").map_err(storage_error)?;
-    let body = body.ok_or_else(|| Error::Integrity("the bytes of a value are not there".into()))?;
-    open_value(tenant.secret, &tag, size_bytes, &digest, &body)
+/// Opens columns `scope_id`, tag, `size_bytes`, digest, body and parts of each row.
+async fn open_values(
+    connection: &mut SqliteConnection,
+    tenant: Tenant<'_>,
+    rows: &[SqliteRow],
+) -> Result<Vec<Value>> {
+    let stored: Vec<StoredRow> = rows.iter().map(StoredRow::read).collect::<Result<_>>()?;
+    let lists = stored.iter().filter_map(|it| Some((it.scope_id, it.parts.as_deref()?)));
+    let chunks = chunks_of(connection, tenant, lists).await?;
+    stored.iter().map(|it| open_value(tenant.secret, &it.value(), &chunks)).collect()
+}
+
+struct StoredRow {
+    scope_id: i64,
+    tag: String,
+    size_bytes: i32,
+    digest: Vec<u8>,
+    body: Vec<u8>,
+    parts: Option<Vec<u8>>,
+}
+
+impl StoredRow {
+    fn read(row: &SqliteRow) -> Result<Self> {
+        Ok(Self {
+            scope_id: row.try_get("scope_id").map_err(storage_error)?,
+            tag: row.try_get("tag").map_err(storage_error)?,
+            size_bytes: row.try_get("size_bytes").map_err(storage_error)?,
+            digest: row.try_get("digest").map_err(storage_error)?,
+            body: row.try_get("body").map_err(storage_error)?,
+            parts: row.try_get("parts").map_err(storage_error)?,
+        })
+    }
+
+    fn value(&self) -> StoredValue<'_> {
+        StoredValue {
+            tag: &self.tag,
+            size_bytes: self.size_bytes,
+            digest: &self.digest,
+            body: &self.body,
+            parts: self.parts.as_deref(),
+        }
+    }
 }
 
 /// A checkpoint whose writes or bases are wanted.
@@ -184,15 +216,12 @@ fn places<'a>(
 }
 
 const READ_WRITES: &str = "
-select j.value ->> 0 as position, w.task_id, w.channel, w.tag, w.size_bytes, w.digest,
-       coalesce(w.body, m.body, c.body) as body
+select j.value ->> 0 as position, j.value ->> 2 as scope_id, w.task_id, w.channel, w.tag, w.size_bytes,
+       w.digest, w.body, w.parts
 from json_each($2) j
 cross join writes w on w.tenant = $1 and w.thread_key = j.value ->> 1 and w.ns = j.value ->> 3
     and w.checkpoint_id = j.value ->> 4
     and ($3 is null or w.channel in (select value from json_each($3)))
-left join manifests m on m.tenant = $1 and m.scope_id = j.value ->> 2 and m.no = w.value_no
-left join chunks c on w.body is null and m.body is null
-    and c.tenant = $1 and c.scope_id = j.value ->> 2 and c.name = m.digest
 order by j.key, w.task_path, w.task_id, w.idx";
 
 /// Writes with the position of their place, each place's in (`task_path`, `task_id`, `idx`) order; of some
@@ -211,18 +240,19 @@ pub(super) async fn read_writes(
         .bind(tenant.name)
         .bind(set.json())
         .bind(channels.map(|it| json!(it).to_string()))
-        .fetch_all(connection)
+        .fetch_all(&mut *connection)
         .await
         .map_err(storage_error)?;
-    let write = |row: &SqliteRow| {
+    let values = open_values(connection, tenant, &rows).await?;
+    let write = |(row, value): (&SqliteRow, Value)| {
         let write = PendingWrite {
             task_id: row.try_get("task_id").map_err(storage_error)?,
             channel: row.try_get("channel").map_err(storage_error)?,
-            value: value(tenant, row)?,
+            value,
         };
         Ok((position(row)?, write))
     };
-    rows.iter().map(write).collect()
+    rows.iter().zip(values).map(write).collect()
 }
 
 fn place_json(place: &Place<'_>) -> serde_json::Value {

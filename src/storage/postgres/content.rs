@@ -1,0 +1,93 @@
+//! Collecting the content of a scope that nothing names any more. The gate is locked before, in the same transaction.
+
+use sqlx::Row;
+use sqlx::postgres::PgConnection;
+
+use super::failure;
+use crate::domain::Result;
+use crate::storage::marks::Marks;
+
+/// Lists of the scope's values: of manifests, and of the writes of all threads that hold the scope.
+const LISTS: &str = r"
+select m.parts from manifests m where m.tenant = $1 and m.scope_id = $2 and m.parts is not null
+union all
+select w.parts from scope_holders h join writes w on w.tenant = h.tenant and w.thread_key = h.holder::bigint
+where h.tenant = $1 and h.scope_id = $2 and h.kind = 'thread' and w.parts is not null
+";
+
+/// Removes manifests that no checkpoint of a holder shows and chunks that no value names, and raises the epoch.
+/// Six round trips.
+pub(super) async fn collect(
+    connection: &mut PgConnection,
+    tenant: &str,
+    scope_id: i64,
+) -> Result<()> {
+    sqlx::query(
+        "delete from manifests m where m.tenant = $1 and m.scope_id = $2 and m.no not in (
+            select no from scope_holders h
+            join checkpoints c on c.tenant = h.tenant and c.thread_key = h.holder::bigint
+            cross join lateral unnest(c.value_nos) no
+            where h.tenant = $1 and h.scope_id = $2 and h.kind = 'thread')",
+    )
+    .bind(tenant)
+    .bind(scope_id)
+    .execute(&mut *connection)
+    .await
+    .map_err(|error| failure::of_call(&error))?;
+    let dead = dead_chunks(connection, tenant, scope_id).await?;
+    sqlx::query(
+        "with raised as (
+            update scopes set epoch = epoch + 1 where tenant = $1 and scope_id = $2
+         )
+         delete from chunks where tenant = $1 and scope_id = $2 and name = any ($3)",
+    )
+    .bind(tenant)
+    .bind(scope_id)
+    .bind(dead)
+    .execute(connection)
+    .await
+    .map_err(|error| failure::of_call(&error))?;
+    Ok(())
+}
+
+/// Names of the chunks that no list of the scope leads to.
+async fn dead_chunks(
+    connection: &mut PgConnection,
+    tenant: &str,
+    scope_id: i64,
+) -> Result<Vec<Vec<u8>>> {
+    let mut marks = Marks::default();
+    for row in rows(connection, LISTS, tenant, scope_id).await? {
+        marks.add_list(row.get("parts"))?;
+    }
+    let nodes = sqlx::query(
+        "select body from chunks where tenant = $1 and scope_id = $2 and name = any ($3)",
+    )
+    .bind(tenant)
+    .bind(scope_id)
+    .bind(marks.nodes())
+    .fetch_all(&mut *connection)
+    .await
+    .map_err(|error| failure::of_call(&error))?;
+    for row in &nodes {
+        marks.add_node(row.get("body"))?;
+    }
+    let named = "select name from chunks where tenant = $1 and scope_id = $2";
+    let stored = rows(connection, named, tenant, scope_id).await?;
+    let dead = stored.iter().map(|row| row.get("name")).filter(|it: &&[u8]| !marks.names(it));
+    Ok(dead.map(<[u8]>::to_vec).collect())
+}
+
+async fn rows(
+    connection: &mut PgConnection,
+    text: &'static str,
+    tenant: &str,
+    scope_id: i64,
+) -> Result<Vec<sqlx::postgres::PgRow>> {
+    sqlx::query(text)
+        .bind(tenant)
+        .bind(scope_id)
+        .fetch_all(connection)
+        .await
+        .map_err(|error| failure::of_call(&error))
+}
