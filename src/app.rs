@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use metrics_exporter_prometheus::PrometheusHandle;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
 
@@ -18,7 +18,9 @@ use crate::domain::checkpoints::Checkpoints;
 use crate::domain::clock::Clock;
 use crate::domain::group_commit::GroupCommit;
 use crate::domain::limits::LIMITS;
+use crate::domain::retention_policies::Policies;
 use crate::domain::storage::Storage;
+use crate::domain::sweeper::Sweeper;
 use crate::domain::threads::Threads;
 
 const SWEEP_EVERY: Duration = Duration::from_mins(1);
@@ -29,6 +31,7 @@ const FOLD_METRICS_EVERY: Duration = Duration::from_secs(5);
 pub struct App {
     pub checkpoints: Checkpoints,
     pub threads: Threads,
+    pub policies: Policies,
     pub storage: Arc<dyn Storage>,
     pub gate: Arc<Gate>,
     pub clock: Arc<Clock>,
@@ -53,7 +56,7 @@ pub struct DifferenceMemory {
 }
 
 impl App {
-    /// Starts the commit queue, the reading of keys and the sweeper.
+    /// Starts the commit queue, the reading of keys and the sweepers.
     ///
     /// # Errors
     /// When the keys cannot be read.
@@ -63,10 +66,19 @@ impl App {
         listen: SocketAddr,
         memory: DifferenceMemory,
         metrics: Option<PrometheusHandle>,
+        retention_interval: Duration,
     ) -> Result<Self> {
         let gate = Arc::new(Gate::load(storage.as_ref(), listen).await?);
         let commits = Arc::new(GroupCommit::start(Arc::clone(&storage), Arc::clone(&clock)));
+        let wake = Arc::new(Notify::new());
+        let sweeper = Sweeper::new(
+            Arc::clone(&storage),
+            Arc::clone(&clock),
+            retention_interval,
+            Arc::clone(&wake),
+        );
         let background = vec![
+            tokio::spawn(sweeper.run()),
             tokio::spawn(Arc::clone(&gate).poll(Arc::clone(&storage))),
             tokio::spawn(sweep(Arc::clone(&storage), Arc::clone(&clock))),
             tokio::spawn(fold_metrics(metrics.clone())),
@@ -79,6 +91,7 @@ impl App {
                 Arc::clone(&clock),
             ),
             threads: Threads::new(Arc::clone(&storage), Arc::clone(&clock)),
+            policies: Policies::new(Arc::clone(&storage), Arc::clone(&clock), wake),
             storage,
             gate,
             clock,

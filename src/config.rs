@@ -53,6 +53,10 @@ pub struct Serve {
     /// moment. Up to 4 GiB.
     #[arg(long, env = "THREADKEEP_EXPANDED_BYTES_MAX", default_value_t = 256 << 20)]
     pub expanded_bytes_max: u32,
+    /// Seconds between two looks at the retention policies that are due.
+    #[arg(long, env = "THREADKEEP_RETENTION_INTERVAL", default_value_t = 60,
+          value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub retention_interval: u64,
     /// Form of the log on standard error.
     #[arg(long, env = "THREADKEEP_LOG_FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,

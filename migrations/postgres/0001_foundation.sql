@@ -105,6 +105,8 @@ create table checkpoints (
     -- Channels that the metadata names as delta channels and that have a version, and their keys; null for none.
     delta_channels text[] collate "C",
     delta_keys bigint[],
+    -- When it was first stored here, by the database's clock: what retention calls its age. A copy is stored anew.
+    created_at bigint not null default (extract(epoch from clock_timestamp()) * 1000000)::bigint,
     primary key (tenant, thread_key, ns, checkpoint_id)
 );
 alter table checkpoints alter column documents set storage external;

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tokio::net::TcpListener;
@@ -27,29 +28,26 @@ pub(super) async fn run(serve: Serve) -> Result<()> {
     let mut config = storage_config(&serve.database, !serve.no_migrate, serve.allow_unsafe)?;
     config.exclusive = true;
     let storage = storage::open(&config).await?;
-    let memory = DifferenceMemory {
-        recent_bytes_max: serve.recent_bytes_max,
-        expanded_bytes_max: serve.expanded_bytes_max,
-    };
-    let result = listen(&serve.listen, Arc::clone(&storage), memory, metrics).await;
+    let result = listen(&serve, Arc::clone(&storage), metrics).await;
     if result.is_err() {
         storage.close().await;
     }
     result
 }
 
-async fn listen(
-    address: &str,
-    storage: Arc<dyn Storage>,
-    memory: DifferenceMemory,
-    metrics: PrometheusHandle,
-) -> Result<()> {
+async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHandle) -> Result<()> {
+    let address = serve.listen.as_str();
     let listener = TcpListener::bind(address)
         .await
         .map_err(|error| io(&format!("cannot listen on {address}"), &error))?;
     let local = listener.local_addr().map_err(|error| io("the listening address", &error))?;
+    let interval = Duration::from_secs(serve.retention_interval);
+    let memory = DifferenceMemory {
+        recent_bytes_max: serve.recent_bytes_max,
+        expanded_bytes_max: serve.expanded_bytes_max,
+    };
     let clock = Arc::new(Clock::System);
-    let app = App::start(storage, clock, local, memory, Some(metrics)).await?;
+    let app = App::start(storage, clock, local, memory, Some(metrics), interval).await?;
     if app.gate.is_unprotected() {
         return Err(unprotected(local));
     }

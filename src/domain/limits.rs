@@ -36,6 +36,12 @@ pub struct Limits {
     /// Checkpoints, writes, values and chunks of a thread whose storage is reported.
     pub storage_report_rows_max: u64,
     pub lease_ttl_seconds_max: u64,
+    /// Checkpoints per namespace in `keep_last`.
+    pub keep_last_max: u64,
+    /// Ages in retention: `older_than`, `expire_after_seconds`. A hundred years.
+    pub retention_seconds_max: u64,
+    /// Policies of a tenant's threads.
+    pub thread_policies_max: u64,
     pub budget_ms_max: u64,
     /// Request bodies in memory at one time, over all requests.
     pub bytes_in_flight_max: u64,
@@ -71,6 +77,9 @@ pub const LIMITS: Limits = Limits {
     list_bytes_max: 4 << 20,
     storage_report_rows_max: 1_000_000,
     lease_ttl_seconds_max: 3_600,
+    keep_last_max: 1_000_000,
+    retention_seconds_max: 3_153_600_000,
+    thread_policies_max: 1_000,
     budget_ms_max: 30_000,
     bytes_in_flight_max: 256 << 20,
     difference_ops_max: 1_024,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use threadkeep::domain::checkpoint::PruneStrategy;
 use threadkeep::domain::doctor::State;
+use threadkeep::domain::retention::{PruneRequest, Rule};
 use threadkeep::domain::storage::{CopyThread, DeleteThread};
 
 use crate::commands::{Put, Writes};
@@ -29,8 +29,9 @@ pub async fn work_beside_an_examination_is_never_damage(h: Harness) {
                 h.commit(commit(thread, vec![put.op(), write.op()])).await.unwrap();
                 let ids = [thread_id(thread)];
                 if step % 7 == 0 {
-                    let keep = PruneStrategy::KeepLatest;
-                    h.storage.prune_threads(&h.caller, &ids, keep).await.unwrap();
+                    let rule = Rule::KEEP_LATEST;
+                    let request = PruneRequest { thread_ids: ids.into(), rule, dry_run: false };
+                    h.storage.prune_threads(&h.caller, &request).await.unwrap();
                 }
                 if step % 10 == 0 {
                     let (source, target) = (thread_id(thread), thread_id(&copy));

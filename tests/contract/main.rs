@@ -26,9 +26,13 @@ mod leases;
 mod listing;
 mod planner;
 mod poison;
+mod policies;
 mod pruning;
 mod removal;
+mod retention;
+mod retention_model;
 mod storage_use;
+mod sweeping;
 mod threads;
 mod upheaval;
 mod values;
@@ -138,6 +142,33 @@ contract! {
         pruning_at_the_same_time_is_no_error
         pruning_with_delete_removes_the_thread
         pruning_a_leased_thread_is_refused;
+    retention:
+        the_last_of_each_namespace_stay
+        an_age_is_that_of_the_first_storing
+        a_deletion_reports_everything
+        a_waiting_thread_is_not_deleted
+        a_subgraph_that_waits_stays_with_its_callers
+        a_held_lease_refuses_a_dry_run_as_it_does_a_prune
+        another_tenant_prunes_nothing
+        a_long_thread_goes_in_parts;
+    policies:
+        a_policy_is_put_replaced_and_deleted
+        a_tenant_has_a_limited_number_of_thread_policies
+        a_policy_goes_with_its_thread
+        reports_are_listed_in_pages_and_kept_for_a_month
+        a_requested_round_is_due_at_once
+        a_policy_put_in_the_middle_of_a_round_holds_at_once;
+    sweeping:
+        a_sweep_applies_policies_and_leaves_reports
+        unchanged_threads_are_not_looked_at_again
+        threads_expire_but_for_those_that_wait
+        a_renewed_lease_keeps_an_expired_thread
+        a_dry_run_says_what_the_real_one_does
+        two_servers_do_each_piece_of_work_once
+        a_round_is_taken_over_where_a_crash_left_it
+        a_damaged_thread_stops_nobody;
+    retention_model:
+        what_stays_equals_the_model;
     copying:
         a_copy_equals_its_source_and_is_independent
         a_copy_carries_bases_and_large_values

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use threadkeep::domain::checkpoint::PruneStrategy::KeepLatest;
 use threadkeep::domain::doctor::{Noun, State, Tally};
+use threadkeep::domain::retention::Rule;
 use threadkeep::domain::storage::{CopyThread, DeleteThread};
 
 use crate::commands::{Put, Writes};
 use crate::content::{check_empty, list};
 use crate::doctor::examine;
-use crate::harness::{Harness, commit, text, thread_id, values};
+use crate::harness::{Harness, commit, pruning, text, thread_id, values};
 
 /// Sequences tried, and steps in each.
 fn sizes() -> (u32, usize) {
@@ -128,8 +128,8 @@ async fn take(h: &Harness, model: &mut Model, count: &mut u32, step: &Step) {
             }
         }
         Step::Prune { thread } => {
-            let threads = [thread_id(&name(*thread))];
-            h.storage.prune_threads(&h.caller, &threads, KeepLatest).await.unwrap();
+            let request = pruning(&[&name(*thread)], Rule::KEEP_LATEST);
+            h.storage.prune_threads(&h.caller, &request).await.unwrap();
             if let Some(rows) = model.get_mut(thread) {
                 *rows = rows.pop_last().into_iter().collect();
             }

@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -20,6 +21,8 @@ use crate::memory::Memory;
 
 pub const JSON: &str = "application/json";
 pub const MSGPACK: &str = "application/msgpack";
+/// The sweeper looks once at the start and not again.
+pub const NEVER: Duration = Duration::from_hours(24);
 pub const HOST: &str = "127.0.0.1:7070";
 
 pub const MEMORY: DifferenceMemory =
@@ -62,7 +65,7 @@ impl Server {
         let storage = Arc::new(storage);
         let clock = Arc::new(Clock::System);
         let listen: SocketAddr = listen.parse().unwrap();
-        let app = App::start(storage.clone(), clock, listen, memory, None).await.unwrap();
+        let app = App::start(storage.clone(), clock, listen, memory, None, NEVER).await.unwrap();
         let app = Arc::new(app);
         Self { router: http::router(&app), app, storage }
     }

@@ -274,6 +274,17 @@ class FakeStore:
         return {}
 
     def prune(self, body: dict[str, Any]) -> dict[str, Any]:
+        known(
+            body,
+            *("thread_ids", "strategy", "keep_last", "older_than", "keep_interrupted", "dry_run"),
+        )
+        nothing = dict.fromkeys(
+            ("checkpoints", "writes", "values", "size_bytes", "stored_bytes"), 0
+        )
+        threads = [{"thread_id": it, "deleted": False, **nothing} for it in body["thread_ids"]]
+        report = {"dry_run": body.get("dry_run", False), "threads": threads, "total": nothing}
+        if report["dry_run"]:
+            return report
         for thread_id in body["thread_ids"]:
             thread = self.threads.get(thread_id)
             if body["strategy"] == "delete":
@@ -284,7 +295,7 @@ class FakeStore:
                     thread.make_base(head)
                     for key in [k for k in thread.checkpoints if k[0] == ns and k != head]:
                         self.remove(thread, key)
-        return {}
+        return report
 
     @staticmethod
     def remove(thread: Thread, key: tuple[str, str]) -> None:

@@ -8,16 +8,19 @@ mod content;
 mod copy;
 mod doctor;
 mod failure;
+mod freed;
 mod garbage;
 mod keys;
 mod leases;
 mod list;
 mod list_details;
 mod migrate;
+mod policies;
 mod pool;
-mod prune;
 mod read_sql;
 mod removal;
+mod retention;
+mod runs;
 mod threads;
 
 use std::collections::{HashMap, HashSet};
@@ -30,12 +33,12 @@ use sqlx::postgres::PgConnectOptions;
 
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
-use crate::domain::checkpoint::{Commit, ListQuery, PruneStrategy, Target};
+use crate::domain::checkpoint::{Commit, ListQuery, Target};
 use crate::domain::clock::Micros;
 use crate::domain::doctor::{Examine, Report};
-use crate::domain::names::ThreadId;
 use crate::domain::planner::Batch;
 use crate::domain::prepared::Prepared;
+use crate::domain::retention::{PruneRequest, Pruned};
 use crate::domain::storage::{
     BatchError, CheckpointStorage, CopyThread, DeleteThread, Engine, Found, Outcome, Page,
     TargetHistory,
@@ -248,13 +251,8 @@ impl CheckpointStorage for PostgresStorage {
         self.noting_loss(self.remove_runs(caller, run_ids).await)
     }
 
-    async fn prune_threads(
-        &self,
-        caller: &Caller,
-        thread_ids: &[ThreadId],
-        strategy: PruneStrategy,
-    ) -> Result<()> {
-        self.noting_loss(self.prune(caller, thread_ids, strategy).await)
+    async fn prune_threads(&self, caller: &Caller, request: &PruneRequest) -> Result<Vec<Pruned>> {
+        self.noting_loss(self.prune(caller, request).await)
     }
 
     async fn copy_thread(&self, caller: &Caller, request: &CopyThread) -> Result<u64> {

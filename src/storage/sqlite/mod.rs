@@ -14,12 +14,15 @@ mod copy_rows;
 mod delete;
 mod doctor;
 mod errors;
+mod freed;
 mod garbage;
 mod history;
 mod keys;
 mod leases;
 mod list;
-mod prune;
+mod policies;
+mod removal_rows;
+mod retention;
 mod rows;
 mod runs;
 mod schema;
@@ -37,13 +40,14 @@ use async_trait::async_trait;
 use self::connection::Connections;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
-use crate::domain::checkpoint::{Commit, ListQuery, PruneStrategy, Target};
+use crate::domain::checkpoint::{Commit, ListQuery, Target};
 use crate::domain::clock::Micros;
 use crate::domain::doctor::{Examine, Report};
 use crate::domain::key::Key;
 use crate::domain::names::ThreadId;
 use crate::domain::planner::Batch;
 use crate::domain::prepared::Prepared;
+use crate::domain::retention::{PruneRequest, Pruned};
 use crate::domain::storage::{
     BatchError, CheckpointStorage, CopyThread, DeleteThread, Engine, Found, KeyStorage, Outcome,
     Page, TargetHistory, ThreadStorage,
@@ -134,13 +138,8 @@ impl CheckpointStorage for SqliteStorage {
         self.remove_runs(caller, run_ids).await
     }
 
-    async fn prune_threads(
-        &self,
-        caller: &Caller,
-        thread_ids: &[ThreadId],
-        strategy: PruneStrategy,
-    ) -> Result<()> {
-        self.prune(caller, thread_ids, strategy).await
+    async fn prune_threads(&self, caller: &Caller, request: &PruneRequest) -> Result<Vec<Pruned>> {
+        self.prune(caller, request).await
     }
 
     async fn copy_thread(&self, caller: &Caller, request: &CopyThread) -> Result<u64> {

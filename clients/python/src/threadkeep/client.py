@@ -1,4 +1,4 @@
-"""`Client` and `AsyncClient`: threads, leases, limits and identity, natively.
+"""`Client` and `AsyncClient`: threads, leases, retention, limits and identity, natively.
 
 Constructing does no I/O; objects work across threads, event loops and a fork. Failures raise the
 types of `threadkeep.errors`.
@@ -13,6 +13,7 @@ from threadkeep.calls import Identity, Lease, Order, Sort, Thread, ThreadPage, T
 from threadkeep.http.connection import Connection
 from threadkeep.http.settings import TransportName, settings_of
 from threadkeep.http.transport import Request
+from threadkeep.retention_calls import AsyncRetentionCalls, RetentionCalls
 
 
 class _Base:
@@ -44,7 +45,7 @@ class _Base:
         return self._connection.transport_name
 
 
-class Client(_Base):
+class Client(_Base, RetentionCalls):
     """For threads (of the operating system). See `AsyncClient` for coroutines."""
 
     def get_thread(self, thread_id: str) -> Thread | None:
@@ -118,7 +119,7 @@ class Client(_Base):
         return self._connection.call(calls.post(path, body), is_write=True)
 
 
-class AsyncClient(_Base):
+class AsyncClient(_Base, AsyncRetentionCalls):
     """For coroutines, on any number of event loops. The methods are those of `Client`."""
 
     async def get_thread(self, thread_id: str) -> Thread | None:

@@ -30,6 +30,7 @@ from threadkeep.langgraph.decode import View, tuple_of
 from threadkeep.langgraph.encode import checkpoint_op, config_of, target_of, thread_id_of, writes_op
 from threadkeep.langgraph.history import ChannelHistory
 from threadkeep.langgraph.link import Link, copy_request
+from threadkeep.retention import PRUNE, Age, PruneReport, nothing_pruned, prune_report
 
 
 class ThreadkeepSaver(BaseCheckpointSaver[str]):
@@ -213,15 +214,61 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
         with reads.forgetting(self._link, [target]):
             await self._link.connection.acall(copy_request(source, target), is_write=True)
 
-    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        if body := reads.prune_body(thread_ids, strategy):
-            with reads.forgetting(self._link, body["thread_ids"]):
-                self._link.call("/v1/checkpoints/prune", body, is_write=True)
+    def prune(  # type: ignore[override]  # LangGraph's own calls look at no result
+        self,
+        thread_ids: Sequence[str],
+        *,
+        strategy: str = "keep_latest",
+        keep_last: int | None = None,
+        older_than: Age | None = None,
+        keep_interrupted: bool = False,
+        dry_run: bool = False,
+    ) -> PruneReport:
+        """Remove checkpoints, but for the `keep_last` newest of each namespace (1 by default).
 
-    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        if body := reads.prune_body(thread_ids, strategy):
-            with reads.forgetting(self._link, body["thread_ids"]):
-                await self._link.acall("/v1/checkpoints/prune", body, is_write=True)
+        With `older_than`, only those that the server first stored before: a number of seconds, a
+        timedelta, a time with its zone, or RFC 3339 text. `strategy="delete"` removes the threads.
+        With `keep_interrupted`, threads that wait for an answer keep what a resume needs. With
+        `dry_run`, the report says what would go, and nothing does.
+        """
+        body = reads.prune_body(
+            thread_ids,
+            strategy,
+            keep_last=keep_last,
+            older_than=older_than,
+            keep_interrupted=keep_interrupted,
+            dry_run=dry_run,
+        )
+        if not body["thread_ids"]:
+            return nothing_pruned(dry_run=dry_run)
+        with reads.forgetting(self._link, body["thread_ids"]):
+            answer = self._link.call(PRUNE, body, is_write=True)
+        return prune_report(answer)
+
+    async def aprune(  # type: ignore[override]  # LangGraph's own calls look at no result
+        self,
+        thread_ids: Sequence[str],
+        *,
+        strategy: str = "keep_latest",
+        keep_last: int | None = None,
+        older_than: Age | None = None,
+        keep_interrupted: bool = False,
+        dry_run: bool = False,
+    ) -> PruneReport:
+        """See `prune`."""
+        body = reads.prune_body(
+            thread_ids,
+            strategy,
+            keep_last=keep_last,
+            older_than=older_than,
+            keep_interrupted=keep_interrupted,
+            dry_run=dry_run,
+        )
+        if not body["thread_ids"]:
+            return nothing_pruned(dry_run=dry_run)
+        with reads.forgetting(self._link, body["thread_ids"]):
+            answer = await self._link.acall(PRUNE, body, is_write=True)
+        return prune_report(answer)
 
     # Versions, copies, closing
 
