@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
+use super::read_sql::Forms;
 use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
@@ -17,6 +18,17 @@ use crate::storage::base_document;
 use crate::storage::prepare::channel_key;
 use crate::storage::sealing::{Chunks, StoredValue, open_documents, open_value};
 
+/// What a read statement is bound to.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    secret: &'a TenantSecret,
+    caller: &'a Caller,
+    target: &'a Target,
+    channels: &'a [String],
+    /// Without values and writes.
+    history_only: bool,
+}
+
 impl PostgresStorage {
     /// One round trip; one more the first time this process meets a thread with delta channels.
     pub(super) async fn read_checkpoint(
@@ -27,17 +39,17 @@ impl PostgresStorage {
     ) -> Result<Found> {
         let secret = self.secret(&caller.tenant).await?;
         let thread = (caller.tenant.as_str(), target.thread_id.as_str());
+        let asked = Asked { secret: &secret, caller, target, channels: &[], history_only: false };
         if history_channels.is_empty() && !self.delta_threads.contains(thread.0, thread.1) {
-            let rows =
-                self.read_rows(self.reads.plain, &secret, caller, target, &[], false).await?;
+            let rows = self.read_rows(self.reads.plain, asked).await?;
             let found = found(&secret, target, &[], &rows)?;
             if found.history_channels.is_empty() {
                 return Ok(found);
             }
             self.delta_threads.insert(thread.0, thread.1);
         }
-        let text = self.reads.target;
-        let rows = self.read_rows(text, &secret, caller, target, history_channels, false).await?;
+        let asked = Asked { channels: history_channels, ..asked };
+        let rows = self.read_rows(self.reads.target, asked).await?;
         found(&secret, target, history_channels, &rows)
     }
 
@@ -48,8 +60,8 @@ impl PostgresStorage {
         channels: &[String],
     ) -> Result<Option<TargetHistory>> {
         let secret = self.secret(&caller.tenant).await?;
-        let text = self.reads.target;
-        let rows = self.read_rows(text, &secret, caller, target, channels, true).await?;
+        let asked = Asked { secret: &secret, caller, target, channels, history_only: true };
+        let rows = self.read_rows(self.reads.target, asked).await?;
         let mut reading = Reading::new(&secret, &target.ns.to_string(), channels);
         reading.without_values = true;
         reading.take(&rows)?;
@@ -65,25 +77,35 @@ impl PostgresStorage {
         }))
     }
 
-    async fn read_rows(
-        &self,
-        text: &'static str,
-        secret: &TenantSecret,
-        caller: &Caller,
-        target: &Target,
-        channels: &[String],
-        history_only: bool,
-    ) -> Result<Vec<PgRow>> {
-        let keys: Vec<i64> = channels.iter().map(|it| channel_key(secret, it)).collect();
+    /// One round trip; one more when a thread whose values were all whole has a split one now.
+    async fn read_rows(&self, forms: Forms, asked: Asked<'_>) -> Result<Vec<PgRow>> {
+        let thread = (asked.caller.tenant.as_str(), asked.target.thread_id.as_str());
+        let is_whole = |row: &PgRow| row.get::<Option<&[u8]>, _>("parts").is_none();
+        if self.whole_threads.contains(thread.0, thread.1) {
+            let rows = self.fetch_rows(forms.whole, asked).await?;
+            if rows.iter().all(is_whole) {
+                return Ok(rows);
+            }
+            self.whole_threads.remove(thread.0, thread.1);
+        }
+        let rows = self.fetch_rows(forms.split, asked).await?;
+        if !asked.history_only && rows.len() > 1 && rows.iter().all(is_whole) {
+            self.whole_threads.insert(thread.0, thread.1);
+        }
+        Ok(rows)
+    }
+
+    async fn fetch_rows(&self, text: &'static str, asked: Asked<'_>) -> Result<Vec<PgRow>> {
+        let keys = asked.channels.iter().map(|it| channel_key(asked.secret, it));
         let mut connection = self.pool.get().await?;
         let rows = sqlx::query(text)
-            .bind(&caller.tenant)
-            .bind(target.thread_id.as_str())
-            .bind(target.ns.as_str())
-            .bind(target.id.as_ref().map(|it| it.as_str().to_owned()))
-            .bind(channels)
-            .bind(keys)
-            .bind(history_only)
+            .bind(&asked.caller.tenant)
+            .bind(asked.target.thread_id.as_str())
+            .bind(asked.target.ns.as_str())
+            .bind(asked.target.id.as_ref().map(|it| it.as_str().to_owned()))
+            .bind(asked.channels)
+            .bind(keys.collect::<Vec<i64>>())
+            .bind(asked.history_only)
             .fetch_all(&mut *connection)
             .await
             .map_err(|error| failure::of_call(&error))?;

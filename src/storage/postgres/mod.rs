@@ -59,6 +59,8 @@ pub struct PostgresStorage {
     known: KnownThreads,
     /// Threads that were seen with delta channels.
     delta_threads: KnownThreads,
+    /// Threads that were read without meeting a split value.
+    whole_threads: KnownThreads,
     chunks: ChunkMemory,
 }
 
@@ -92,6 +94,7 @@ impl PostgresStorage {
             secrets: RwLock::new(HashMap::new()),
             known: KnownThreads::default(),
             delta_threads: KnownThreads::default(),
+            whole_threads: KnownThreads::default(),
             chunks: ChunkMemory::default(),
         };
         storage.check_fit(config.allow_unsafe).await?;

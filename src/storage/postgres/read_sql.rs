@@ -179,12 +179,21 @@ pub(super) fn chunks_of_found(scope: &str) -> String {
     )
 }
 
+/// A statement in two forms with the same rows.
+#[derive(Clone, Copy)]
+pub struct Forms {
+    /// With the chunks of split values.
+    pub split: &'static str,
+    /// Without: half the plan to start, for threads whose values are all whole.
+    pub whole: &'static str,
+}
+
 /// The statements of this file, put together once per process.
 pub struct ReadStatements {
     /// A checkpoint with everything that belongs to it, and its histories.
-    pub target: &'static str,
-    /// The same without histories: half the plan to start, for threads without delta channels.
-    pub plain: &'static str,
+    pub target: Forms,
+    /// The same without histories, for threads without delta channels.
+    pub plain: Forms,
     /// Histories from a given ancestor on.
     pub walk: &'static str,
 }
@@ -192,15 +201,16 @@ pub struct ReadStatements {
 impl ReadStatements {
     pub fn assemble() -> Self {
         let content = chunks_of_found("(select scope_id from th)");
-        let of = |before: &[&str], rows: &[&str]| -> &'static str {
+        let kept = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+        let of = |before: &[&str], rows: &[&str]| {
             let (before, rows) = (before.concat(), rows.concat());
-            let text = format!("{before}, found as materialized ({rows}){content}{WITH_CHUNKS}");
-            Box::leak(text.into_boxed_str())
+            let split = format!("{before}, found as materialized ({rows}){content}{WITH_CHUNKS}");
+            Forms { split: kept(split), whole: kept(format!("{before}{rows}")) }
         };
         Self {
             target: of(&[TARGET, WANTED, WALK], &[OF_TARGET, "union all", OF_WALK]),
             plain: of(&[TARGET], &[OF_TARGET]),
-            walk: of(&[START, WALK], &[OF_WALK]),
+            walk: of(&[START, WALK], &[OF_WALK]).split,
         }
     }
 }
