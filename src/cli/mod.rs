@@ -62,6 +62,7 @@ fn storage_config(database: &Database, migrate: bool, allow_unsafe: bool) -> Res
         allow_unsafe,
         connections: database.connections,
         exclusive: false,
+        objects: None,
     })
 }
 

@@ -4,6 +4,7 @@ pub mod base_document;
 pub mod channel_map;
 pub mod chunk_memory;
 pub mod marks;
+pub mod objects;
 pub mod postgres;
 pub mod prepare;
 pub mod retention;
@@ -14,6 +15,7 @@ pub mod walk;
 use std::path::Path;
 use std::sync::Arc;
 
+use self::objects::Objects;
 use crate::domain::storage::Storage;
 use crate::domain::{Error, Result};
 
@@ -28,6 +30,8 @@ pub struct StorageConfig {
     pub connections: usize,
     /// This is a server: an embedded database serves one at a time. Short commands run beside it.
     pub exclusive: bool,
+    /// Where packed content lies. A server without it refuses a database that has some.
+    pub objects: Option<Arc<Objects>>,
 }
 
 /// Opens the engine that the URL names.
@@ -44,6 +48,7 @@ pub async fn open(config: &StorageConfig) -> Result<Arc<dyn Storage>> {
                 path: Path::new(path),
                 migrate: config.migrate,
                 exclusive: config.exclusive,
+                objects: config.objects.clone(),
             };
             Ok(Arc::new(sqlite::SqliteStorage::open(config).await?))
         }

@@ -14,6 +14,7 @@ use crate::domain::history::{Base, Chain, Gap, Node};
 use crate::domain::storage::{Found, TargetHistory};
 use crate::domain::{Error, Result};
 use crate::storage::base_document;
+use crate::storage::objects::shelf::Shelf;
 use crate::storage::prepare::channel_key;
 use crate::storage::sealing::{Chunks, StoredValue, open_documents, open_value};
 
@@ -30,7 +31,8 @@ impl PostgresStorage {
         if history_channels.is_empty() && !self.delta_threads.contains(thread.0, thread.1) {
             let rows =
                 self.read_rows(self.reads.plain, &secret, caller, target, &[], false).await?;
-            let found = found(&secret, target, &[], &rows)?;
+            let chunks = self.content_of(&secret, &rows).await?;
+            let found = found(&secret, target, &[], (&rows, &chunks))?;
             if found.history_channels.is_empty() {
                 return Ok(found);
             }
@@ -38,7 +40,19 @@ impl PostgresStorage {
         }
         let text = self.reads.target;
         let rows = self.read_rows(text, &secret, caller, target, history_channels, false).await?;
-        found(&secret, target, history_channels, &rows)
+        let chunks = self.content_of(&secret, &rows).await?;
+        found(&secret, target, history_channels, (&rows, &chunks))
+    }
+
+    /// The chunks of an answer; what lies in packs is fetched, now that no connection is held.
+    async fn content_of(&self, secret: &TenantSecret, rows: &[PgRow]) -> Result<Chunks> {
+        let shelf = Shelf::default();
+        let chunks = chunks_of(rows, &shelf)?;
+        if shelf.is_complete() {
+            return Ok(chunks);
+        }
+        shelf.restock(self.objects.as_deref(), secret).await?;
+        chunks_of(rows, &shelf)
     }
 
     pub(super) async fn read_history(
@@ -50,9 +64,10 @@ impl PostgresStorage {
         let secret = self.secret(&caller.tenant).await?;
         let text = self.reads.target;
         let rows = self.read_rows(text, &secret, caller, target, channels, true).await?;
-        let mut reading = Reading::new(&secret, &target.ns.to_string(), channels);
+        let chunks = self.content_of(&secret, &rows).await?;
+        let mut reading = Reading::new(&secret, target.ns.as_str(), channels);
         reading.without_values = true;
-        reading.take(&rows)?;
+        reading.take(&rows, &chunks)?;
         let Some(view) = reading.view else {
             return Ok(None);
         };
@@ -75,6 +90,24 @@ impl PostgresStorage {
         history_only: bool,
     ) -> Result<Vec<PgRow>> {
         let keys: Vec<i64> = channels.iter().map(|it| channel_key(secret, it)).collect();
+        let asked = (channels, &keys[..]);
+        match self.fetch_rows(text, caller, target, asked, history_only).await {
+            Err(Error::Unavailable { .. }) => {
+                self.pool.clear();
+                self.fetch_rows(text, caller, target, asked, history_only).await
+            }
+            result => result,
+        }
+    }
+
+    async fn fetch_rows(
+        &self,
+        text: &'static str,
+        caller: &Caller,
+        target: &Target,
+        (channels, keys): (&[String], &[i64]),
+        history_only: bool,
+    ) -> Result<Vec<PgRow>> {
         let mut connection = self.pool.get().await?;
         let rows = sqlx::query(text)
             .bind(&caller.tenant)
@@ -98,6 +131,7 @@ impl PostgresStorage {
         secret: &TenantSecret,
         place: (&str, &str),
         gap: &Gap,
+        shelf: &Shelf,
     ) -> Result<Vec<Node>> {
         let keys: Vec<i64> = gap.channels.iter().map(|it| channel_key(secret, it)).collect();
         let rows = sqlx::query(AssertSqlSafe(self.reads.walk))
@@ -110,7 +144,7 @@ impl PostgresStorage {
             .fetch_all(connection)
             .await
             .map_err(|error| failure::of_call(&error))?;
-        let chunks = chunks_of(&rows)?;
+        let chunks = chunks_of(&rows, shelf)?;
         let mut walk = Walk::new(&gap.ns);
         for row in &rows {
             walk.take(secret, &gap.channels, &chunks, row)?;
@@ -124,11 +158,11 @@ fn found(
     secret: &TenantSecret,
     target: &Target,
     history_channels: &[String],
-    rows: &[PgRow],
+    (rows, chunks): (&[PgRow], &Chunks),
 ) -> Result<Found> {
     let mut found = Found::default();
     let mut reading = Reading::new(secret, target.ns.as_str(), history_channels);
-    reading.take(rows)?;
+    reading.take(rows, chunks)?;
     found.generation = reading.generation;
     if let Some(mut view) = reading.view {
         view.thread_id = target.thread_id.to_string();
@@ -182,20 +216,18 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn take(&mut self, rows: &[PgRow]) -> Result<()> {
+    fn take(&mut self, rows: &[PgRow], chunks: &Chunks) -> Result<()> {
         let (mut values, mut writes, mut sends) = (HashMap::new(), Vec::new(), Vec::new());
         let mut bases = Vec::new();
-        let chunks = chunks_of(rows)?;
         for row in rows {
             match row.get::<i32, _>("kind") {
                 0 => self.generation = row.get("a"),
                 1 => self.take_checkpoint(row)?,
                 2 => {
-                    values
-                        .insert(row.get::<i64, _>("number"), value_of(self.secret, &chunks, row)?);
+                    values.insert(row.get::<i64, _>("number"), value_of(self.secret, chunks, row)?);
                 }
-                3 => writes.push(OrderedWrite::read(self.secret, &chunks, row)?),
-                4 => sends.push(OrderedWrite::read(self.secret, &chunks, row)?),
+                3 => writes.push(OrderedWrite::read(self.secret, chunks, row)?),
+                4 => sends.push(OrderedWrite::read(self.secret, chunks, row)?),
                 5 => bases.push(base_of(self.secret, row)?),
                 _ => {}
             }
@@ -203,7 +235,7 @@ impl<'a> Reading<'a> {
         let known = self.view.as_ref().map(|it| it.delta_channels.clone()).unwrap_or_default();
         let channels: Vec<String> = known.into_iter().chain(self.asked.iter().cloned()).collect();
         for row in rows {
-            self.walk.take(self.secret, &channels, &chunks, row)?;
+            self.walk.take(self.secret, &channels, chunks, row)?;
         }
         if let Some(view) = &mut self.view {
             if !self.without_values {
@@ -259,12 +291,13 @@ pub(super) fn values_in_order(
     Ok(named)
 }
 
-/// The chunks among the rows of an answer.
-pub(super) fn chunks_of(rows: &[PgRow]) -> Result<Chunks> {
+/// The chunks among the rows of an answer, with what the shelf has.
+pub(super) fn chunks_of(rows: &[PgRow], shelf: &Shelf) -> Result<Chunks> {
     let mut chunks = Chunks::default();
     for row in rows.iter().filter(|row| row.get::<i32, _>("kind") >= 10) {
         chunks.add(row.get("digest"), row.get("body"))?;
     }
+    shelf.complete(&mut chunks)?;
     Ok(chunks)
 }
 

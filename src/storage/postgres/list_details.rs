@@ -13,6 +13,7 @@ use super::read_sql::chunks_of_found;
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::checkpoint::{Value, View};
+use crate::storage::objects::shelf::Shelf;
 
 /// Views whose values are read together, so that a page of large values stays bounded.
 const DETAIL_ROWS: usize = 20;
@@ -69,12 +70,13 @@ pub(super) async fn read_details(
     tenant: &str,
     listed: &mut [Listed],
     size_max: usize,
+    shelf: &Shelf,
 ) -> Result<usize> {
     let mut size = 0;
     let mut done = 0;
     for group in listed.chunks_mut(DETAIL_ROWS) {
         let rows = fetch_details(connection, tenant, group).await?;
-        let mut details = Details::read(secret, &rows)?;
+        let mut details = Details::read(secret, &rows, shelf)?;
         for (at, row) in group.iter_mut().enumerate() {
             details.fill(secret, at, row)?;
             size += size_of(&row.view);
@@ -122,9 +124,9 @@ struct Details {
 }
 
 impl Details {
-    fn read(secret: &TenantSecret, rows: &[PgRow]) -> Result<Self> {
+    fn read(secret: &TenantSecret, rows: &[PgRow], shelf: &Shelf) -> Result<Self> {
         let mut details = Self::default();
-        let chunks = chunks_of(rows)?;
+        let chunks = chunks_of(rows, shelf)?;
         for row in rows {
             let ord: i64 = row.get("ord");
             match row.get::<i32, _>("kind") {

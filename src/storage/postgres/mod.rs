@@ -6,6 +6,7 @@ mod batch_sql;
 mod checkpoints;
 mod content;
 mod copy;
+mod copy_packed;
 mod failure;
 mod garbage;
 mod keys;
@@ -13,6 +14,8 @@ mod leases;
 mod list;
 mod list_details;
 mod migrate;
+mod pack_writes;
+mod packs;
 mod pool;
 mod prune;
 mod read_sql;
@@ -21,7 +24,8 @@ mod threads;
 
 use std::collections::{HashMap, HashSet};
 use std::str::FromStr;
-use std::sync::{Mutex, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use sqlx::Row;
@@ -41,6 +45,8 @@ use crate::domain::storage::{
 use crate::domain::{Error, Result};
 use crate::storage::StorageConfig;
 use crate::storage::chunk_memory::ChunkMemory;
+use crate::storage::objects::Objects;
+use crate::storage::objects::audit::{audit, check_start};
 use crate::storage::prepare::prepare;
 
 /// Threads whose existence this process remembers, so that a commit does not look for a new one.
@@ -55,6 +61,7 @@ pub struct PostgresStorage {
     /// Threads that were seen with delta channels.
     delta_threads: KnownThreads,
     chunks: ChunkMemory,
+    objects: Option<Arc<Objects>>,
 }
 
 impl PostgresStorage {
@@ -88,9 +95,13 @@ impl PostgresStorage {
             known: KnownThreads::default(),
             delta_threads: KnownThreads::default(),
             chunks: ChunkMemory::default(),
+            objects: config.objects.clone(),
         };
         storage.check_fit(config.allow_unsafe).await?;
         migrate::run(&storage.pool, config.migrate).await?;
+        if config.exclusive {
+            check_start(storage.objects.as_deref(), &storage).await?;
+        }
         Ok(storage)
     }
 
@@ -100,7 +111,13 @@ impl PostgresStorage {
         if let Some(secret) = known {
             return Ok(secret);
         }
-        let stored = self.read_or_make_secret(tenant).await?;
+        let stored = match self.read_or_make_secret(tenant).await {
+            Err(Error::Unavailable { .. }) => {
+                self.pool.clear();
+                self.read_or_make_secret(tenant).await
+            }
+            result => result,
+        }?;
         let bytes: [u8; 32] = stored
             .try_into()
             .map_err(|_| Error::Integrity("the tenant's secret has a wrong length".into()))?;
@@ -185,8 +202,8 @@ impl PostgresStorage {
     }
 }
 
-/// A read that met a broken connection is repeated once on a new one: after the database was restarted every idle
-/// connection is dead. Removals leave the repetition to the caller.
+/// A statement that reads and met a broken connection is repeated once on a new one: after the database was restarted every
+/// idle connection is dead. Removals leave the repetition to the caller.
 #[async_trait]
 impl CheckpointStorage for PostgresStorage {
     async fn prepare(&self, caller: &Caller, commit: Commit, deadline: Micros) -> Result<Prepared> {
@@ -204,23 +221,11 @@ impl CheckpointStorage for PostgresStorage {
         target: &Target,
         history_channels: &[String],
     ) -> Result<Found> {
-        match self.read_checkpoint(caller, target, history_channels).await {
-            Err(Error::Unavailable { .. }) => {
-                self.pool.clear();
-                self.read_checkpoint(caller, target, history_channels).await
-            }
-            result => result,
-        }
+        self.read_checkpoint(caller, target, history_channels).await
     }
 
     async fn list_checkpoints(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
-        match self.read_page(caller, query).await {
-            Err(Error::Unavailable { .. }) => {
-                self.pool.clear();
-                self.read_page(caller, query).await
-            }
-            result => result,
-        }
+        self.read_page(caller, query).await
     }
 
     async fn get_history(
@@ -229,13 +234,7 @@ impl CheckpointStorage for PostgresStorage {
         target: &Target,
         channels: &[String],
     ) -> Result<Option<TargetHistory>> {
-        match self.read_history(caller, target, channels).await {
-            Err(Error::Unavailable { .. }) => {
-                self.pool.clear();
-                self.read_history(caller, target, channels).await
-            }
-            result => result,
-        }
+        self.read_history(caller, target, channels).await
     }
 
     async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<()> {
@@ -280,6 +279,21 @@ impl Engine for PostgresStorage {
 
     async fn sweep(&self, now: Micros) -> Result<()> {
         self.sweep_expired(now).await
+    }
+
+    fn moves_content_every(&self) -> Option<Duration> {
+        self.objects.as_ref().map(|it| it.packing.every)
+    }
+
+    async fn move_content(&self, now: Micros) -> Result<()> {
+        match &self.objects {
+            Some(objects) => objects.work(self, now).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn check_moved_content(&self) -> Result<Vec<String>> {
+        audit(self.objects.as_deref(), self).await
     }
 
     async fn close(&self) {

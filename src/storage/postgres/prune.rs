@@ -12,6 +12,7 @@ use crate::domain::caller::Caller;
 use crate::domain::checkpoint::PruneStrategy;
 use crate::domain::names::ThreadId;
 use crate::domain::storage::DeleteThread;
+use crate::storage::objects::shelf::Shelf;
 use crate::storage::retention::{Plan, Stored, keep_latest, without};
 
 /// From the stored checkpoints and the keys of channels to what stays.
@@ -81,16 +82,33 @@ impl PostgresStorage {
         decide: &Decide<'_>,
     ) -> Result<()> {
         let secret: TenantSecret = self.secret(&caller.tenant).await?;
+        let shelf = Shelf::default();
+        loop {
+            let removed = self.try_removal(caller, &secret, thread_id, (decide, &shelf)).await;
+            if shelf.is_complete() {
+                return removed;
+            }
+            shelf.restock(self.objects.as_deref(), &secret).await?;
+        }
+    }
+
+    async fn try_removal(
+        &self,
+        caller: &Caller,
+        secret: &TenantSecret,
+        thread_id: &str,
+        (decide, shelf): (&Decide<'_>, &Shelf),
+    ) -> Result<()> {
         let tenant = caller.tenant.as_str();
         let mut connection = self.pool.get().await?;
         let mut transaction = begin(&mut connection).await?;
         let gate: Option<Gate> = lock(&mut transaction, tenant, thread_id).await?;
         if let Some(gate) = gate {
             check(&gate, None, None)?;
-            let rows = stored_rows(&mut transaction, &secret, tenant, &gate).await?;
-            let plan = decide(&rows, &key_of(&secret));
+            let rows = stored_rows(&mut transaction, secret, tenant, &gate).await?;
+            let plan = decide(&rows, &key_of(secret));
             if plan.removed > 0 {
-                self.carry_out(&mut transaction, &secret, tenant, &gate, &plan).await?;
+                self.carry_out(&mut transaction, secret, tenant, &gate, (&plan, shelf)).await?;
             }
         }
         transaction.commit().await.map_err(|error| failure::of_call(&error))?;

@@ -17,6 +17,7 @@ use crate::domain::storage::DeleteThread;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::base_document::seal_base;
 use crate::storage::channel_map::Entry;
+use crate::storage::objects::shelf::Shelf;
 use crate::storage::prepare::channel_key;
 use crate::storage::retention::{Orphan, Plan, Stored};
 use crate::storage::sealing::open_documents;
@@ -125,19 +126,22 @@ fn root_of(secret: &TenantSecret, documents: Option<&[u8]>) -> Result<Option<Str
 }
 
 impl PostgresStorage {
-    /// Carries out a plan inside the caller's transaction.
+    /// Carries out a plan inside the caller's transaction. Fails while the shelf lacks content that goes into bases.
     pub(super) async fn carry_out(
         &self,
         connection: &mut PgConnection,
         secret: &TenantSecret,
         tenant: &str,
         gate: &Gate,
-        plan: &Plan,
+        (plan, shelf): (&Plan, &Shelf),
     ) -> Result<()> {
         for orphan in &plan.orphans {
-            let bases = self.bases_for(connection, secret, tenant, gate, orphan).await?;
-            cut_off(connection, secret, (tenant, gate.thread_key), orphan, &bases).await?;
+            let bases = self.bases_for(connection, secret, tenant, gate, (orphan, shelf)).await?;
+            if shelf.is_complete() {
+                cut_off(connection, secret, (tenant, gate.thread_key), orphan, &bases).await?;
+            }
         }
+        shelf.require()?;
         remove_rows(connection, tenant, gate, plan).await?;
         collect(connection, tenant, gate.scope_id).await?;
         count_again(connection, tenant, gate).await
@@ -150,13 +154,13 @@ impl PostgresStorage {
         secret: &TenantSecret,
         tenant: &str,
         gate: &Gate,
-        orphan: &Orphan,
+        (orphan, shelf): (&Orphan, &Shelf),
     ) -> Result<Vec<Base>> {
         let place = (tenant, gate.thread_id.as_str());
         let (mut chain, mut absent) = (Chain::default(), BTreeSet::new());
         let start = Some(orphan.parent.as_str());
         while let Some(gap) = chain.gap(&orphan.ns, start, &orphan.channels, &absent) {
-            let nodes = self.read_walk(connection, secret, place, &gap).await?;
+            let nodes = self.read_walk(connection, secret, place, &gap, shelf).await?;
             if nodes.is_empty() {
                 absent.insert((gap.ns, gap.start));
             } else {

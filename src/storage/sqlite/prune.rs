@@ -19,6 +19,7 @@ use crate::domain::checkpoint::PruneStrategy;
 use crate::domain::clock::random_id;
 use crate::domain::names::ThreadId;
 use crate::domain::storage::DeleteThread;
+use crate::storage::objects::shelf::Shelf;
 use crate::storage::prepare::channel_key;
 use crate::storage::retention::{self, Plan};
 
@@ -53,7 +54,24 @@ impl SqliteStorage {
         secret: &TenantSecret,
         thread_id: &str,
     ) -> Result<()> {
-        let tenant = Tenant { name: &caller.tenant, secret };
+        let shelf = Shelf::default();
+        loop {
+            let removed = self.try_keep_latest(caller, secret, thread_id, &shelf).await;
+            if shelf.is_complete() {
+                return removed;
+            }
+            shelf.restock(self.objects.as_deref(), secret).await?;
+        }
+    }
+
+    async fn try_keep_latest(
+        &self,
+        caller: &Caller,
+        secret: &TenantSecret,
+        thread_id: &str,
+        shelf: &Shelf,
+    ) -> Result<()> {
+        let tenant = Tenant { name: &caller.tenant, secret, shelf };
         let mut write = self.connections.begin_write().await?;
         let Some(row) = read_thread_row(&mut write, tenant.name, thread_id).await? else {
             return write.rollback().await;
@@ -69,6 +87,10 @@ impl SqliteStorage {
             return write.rollback().await;
         }
         let bases = make_bases(&mut write, ground, &plan.orphans).await?;
+        if let Err(lacks) = shelf.require() {
+            write.rollback().await?;
+            return Err(lacks);
+        }
         let new_key = random_id();
         swap(&mut write, ground, thread_id, new_key, &plan, bases).await?;
         recount(&mut write, tenant.name, thread_id, (new_key, row.scope_id)).await?;

@@ -8,8 +8,10 @@ use super::errors::storage_error;
 use crate::domain::{Error, Result};
 
 /// (version, oldest schema version a binary must know to run on it, statements)
-const MIGRATIONS: [(i64, i64, &str); 1] =
-    [(1, 1, include_str!("../../../migrations/sqlite/0001_foundation.sql"))];
+const MIGRATIONS: [(i64, i64, &str); 2] = [
+    (1, 1, include_str!("../../../migrations/sqlite/0001_foundation.sql")),
+    (3, 1, include_str!("../../../migrations/sqlite/0003_objects.sql")),
+];
 
 const CREATE_VERSION: &str = "
 create table if not exists schema_version (
