@@ -67,7 +67,7 @@ impl Harness {
     pub async fn beside(&self, store: Arc<dyn ObjectStore>) -> Arc<dyn Storage> {
         let packing = Packing {
             pack_bytes_min: 1,
-            pack_bytes: 16 << 10,
+            pack_bytes: 6 << 10,
             // What is read twice is fetched twice.
             kept_bytes_max: 0,
             ..Packing::default()

@@ -49,67 +49,27 @@ impl SqliteStorage {
         pack: &NewPack,
         now: Micros,
     ) -> Result<i64> {
-        let mut live = self.begin_pack(scope, pack, now).await?;
-        if let Some(live) = &mut live {
-            for slice in pack.chunks.chunks(SLICE_CHUNKS) {
-                let _turn = self.connections.background().await;
-                let mut write = self.connections.begin_write().await?;
-                // A removal in between may have taken the last chunk, and the pack with it.
-                let there = sqlx::query(
-                    "select 1 from packs where tenant = $1 and scope_id = $2 and pack_id = $3",
-                )
-                .bind(&scope.tenant)
-                .bind(scope.id)
-                .bind(pack.id.to_vec())
-                .fetch_optional(&mut *write)
-                .await
-                .map_err(storage_error)?;
-                if there.is_none() {
-                    write.rollback().await?;
-                    break;
-                }
-                *live += point(&mut write, scope, pack, slice, now).await?;
-                write.commit().await?;
+        let mut live = 0;
+        for (at, slice) in pack.chunks.chunks(SLICE_CHUNKS).enumerate() {
+            let _turn = self.connections.background().await;
+            let mut write = self.connections.begin_write().await?;
+            let wanted = if at == 0 {
+                begin_pack(&mut write, scope, pack, now).await?
+            } else {
+                is_there(&mut write, scope, pack).await?
+            };
+            if wanted {
+                live += point(&mut write, scope, pack, slice, now).await?;
             }
+            write.commit().await?;
+            if !wanted {
+                break;
+            }
+        }
+        if live == 0 {
             self.drop_empty_packs(now).await?;
         }
-        Ok(live.unwrap_or(0))
-    }
-
-    /// Turns the intent into an empty pack; into a deletion, where the scope or the intent is gone.
-    async fn begin_pack(&self, scope: &Scope, pack: &NewPack, now: Micros) -> Result<Option<i64>> {
-        let mut write = self.connections.begin_write().await?;
-        let intent = sqlx::query("delete from uploads where tenant = $1 and pack_id = $2")
-            .bind(&scope.tenant)
-            .bind(pack.id.to_vec())
-            .execute(&mut *write)
-            .await
-            .map_err(storage_error)?;
-        let held = sqlx::query("select 1 from scope_holders where tenant = $1 and scope_id = $2")
-            .bind(&scope.tenant)
-            .bind(scope.id)
-            .fetch_optional(&mut *write)
-            .await
-            .map_err(storage_error)?;
-        let wanted = intent.rows_affected() == 1 && held.is_some();
-        let row = if wanted {
-            "insert into packs (tenant, scope_id, pack_id, size_bytes, live_bytes, created_at)
-             values ($1, $2, $3, $4, 0, $5)"
-        } else {
-            "insert into object_deletions (tenant, pack_id, dropped_at, claimed_until)
-             select $1, $3, $5, 0 where $2 is not null and $4 is not null on conflict do nothing"
-        };
-        sqlx::query(row)
-            .bind(&scope.tenant)
-            .bind(scope.id)
-            .bind(pack.id.to_vec())
-            .bind(pack.size_bytes)
-            .bind(now)
-            .execute(&mut *write)
-            .await
-            .map_err(storage_error)?;
-        write.commit().await?;
-        Ok(wanted.then_some(0))
+        Ok(live)
     }
 
     pub(super) async fn drop_empty_packs(&self, now: Micros) -> Result<()> {
@@ -223,6 +183,62 @@ impl SqliteStorage {
         .map_err(storage_error)?;
         write.commit().await
     }
+}
+
+/// Turns the intent into an empty pack; into a deletion, where the scope or the intent is gone.
+async fn begin_pack(
+    connection: &mut SqliteConnection,
+    scope: &Scope,
+    pack: &NewPack,
+    now: Micros,
+) -> Result<bool> {
+    let intent = sqlx::query("delete from uploads where tenant = $1 and pack_id = $2")
+        .bind(&scope.tenant)
+        .bind(pack.id.to_vec())
+        .execute(&mut *connection)
+        .await
+        .map_err(storage_error)?;
+    let held = sqlx::query("select 1 from scope_holders where tenant = $1 and scope_id = $2")
+        .bind(&scope.tenant)
+        .bind(scope.id)
+        .fetch_optional(&mut *connection)
+        .await
+        .map_err(storage_error)?;
+    let wanted = intent.rows_affected() == 1 && held.is_some();
+    let row = if wanted {
+        "insert into packs (tenant, scope_id, pack_id, size_bytes, live_bytes, created_at)
+         values ($1, $2, $3, $4, 0, $5)"
+    } else {
+        "insert into object_deletions (tenant, pack_id, dropped_at, claimed_until)
+         select $1, $3, $5, 0 where $2 is not null and $4 is not null on conflict do nothing"
+    };
+    sqlx::query(row)
+        .bind(&scope.tenant)
+        .bind(scope.id)
+        .bind(pack.id.to_vec())
+        .bind(pack.size_bytes)
+        .bind(now)
+        .execute(connection)
+        .await
+        .map_err(storage_error)?;
+    Ok(wanted)
+}
+
+/// A removal between two slices may have taken the last chunk, and the pack with it.
+async fn is_there(
+    connection: &mut SqliteConnection,
+    scope: &Scope,
+    pack: &NewPack,
+) -> Result<bool> {
+    let row =
+        sqlx::query("select 1 from packs where tenant = $1 and scope_id = $2 and pack_id = $3")
+            .bind(&scope.tenant)
+            .bind(scope.id)
+            .bind(pack.id.to_vec())
+            .fetch_optional(connection)
+            .await
+            .map_err(storage_error)?;
+    Ok(row.is_some())
 }
 
 const READ_MOVABLE: &str = "
