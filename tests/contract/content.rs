@@ -153,7 +153,7 @@ pub async fn a_commit_planned_before_a_removal_is_planned_again(h: Harness) {
         assert!(prepared.chunks.len() < 3, "{} chunks", prepared.chunks.len());
         match remove {
             "prune" => {
-                h.storage.prune_threads(&h.caller, &[thread_id("t")], KeepLatest).await.unwrap()
+                h.storage.prune_threads(&h.caller, &[thread_id("t")], KeepLatest).await.unwrap();
             }
             _ => {
                 delete(&h, "t").await;

@@ -85,7 +85,11 @@ fn folder_store(folder: &str) -> Result<LocalFileSystem> {
     let unfit = |error: &dyn std::fmt::Display| {
         Error::invalid(SETTING, format!("the folder {folder} cannot be used: {error}"))
     };
-    std::fs::create_dir_all(folder).map_err(|error| unfit(&error))?;
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(|error| unfit(&error))?;
     let store = LocalFileSystem::new_with_prefix(folder).map_err(|error| unfit(&error))?;
     // A pack counts as stored before the database lets go of its chunks.
     Ok(store.with_fsync(true))

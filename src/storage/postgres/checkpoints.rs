@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
+use super::chunks::chunks_of;
 use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
@@ -42,17 +43,6 @@ impl PostgresStorage {
         let rows = self.read_rows(text, &secret, caller, target, history_channels, false).await?;
         let chunks = self.content_of(&secret, &rows).await?;
         found(&secret, target, history_channels, (&rows, &chunks))
-    }
-
-    /// The chunks of an answer; what lies in packs is fetched, now that no connection is held.
-    async fn content_of(&self, secret: &TenantSecret, rows: &[PgRow]) -> Result<Chunks> {
-        let shelf = Shelf::default();
-        let chunks = chunks_of(rows, &shelf)?;
-        if shelf.is_complete() {
-            return Ok(chunks);
-        }
-        shelf.restock(self.objects.as_deref(), secret).await?;
-        chunks_of(rows, &shelf)
     }
 
     pub(super) async fn read_history(
@@ -289,16 +279,6 @@ pub(super) fn values_in_order(
         named.push((channel, value.clone()));
     }
     Ok(named)
-}
-
-/// The chunks among the rows of an answer, with what the shelf has.
-pub(super) fn chunks_of(rows: &[PgRow], shelf: &Shelf) -> Result<Chunks> {
-    let mut chunks = Chunks::default();
-    for row in rows.iter().filter(|row| row.get::<i32, _>("kind") >= 10) {
-        chunks.add(row.get("digest"), row.get("body"))?;
-    }
-    shelf.complete(&mut chunks)?;
-    Ok(chunks)
 }
 
 pub(super) fn value_of(secret: &TenantSecret, chunks: &Chunks, row: &PgRow) -> Result<Value> {

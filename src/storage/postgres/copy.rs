@@ -76,7 +76,7 @@ on conflict (tenant, thread_id) do update set thread_key = excluded.thread_key,
 
 impl PostgresStorage {
     pub(super) async fn copy(&self, caller: &Caller, request: &CopyThread) -> Result<u64> {
-        let mut fresh = Fresh::new();
+        let mut fresh = Fresh::default();
         let copied = self.copy_as(caller, request, &mut fresh).await;
         if copied.is_err() {
             self.unstage(&caller.tenant, &fresh).await?;
@@ -93,6 +93,7 @@ impl PostgresStorage {
         let mut attempt = 0;
         loop {
             attempt += 1;
+            fresh.renew();
             let mut connection = self.pool.get().await?;
             connection
                 .execute("begin isolation level repeatable read")

@@ -12,16 +12,22 @@ use crate::storage::objects::packs::{COME_BACK, Scope};
 use crate::storage::objects::stage_packed;
 
 /// Keys of a copy that is being made.
+#[derive(Default)]
 pub(super) struct Fresh {
     pub thread_key: i64,
     pub scope_id: i64,
-    /// Chunks may be there already; an entry in the garbage says so.
-    pub staged: bool,
+    /// Chunks may be in the scope already; an entry in the garbage under this key says so.
+    staged: Option<i64>,
 }
 
 impl Fresh {
-    pub fn new() -> Self {
-        Self { thread_key: random_id(), scope_id: random_id(), staged: false }
+    /// New keys for each attempt: the one before may have been committed without our knowing. The scope stays once chunks
+    /// are in it; then both attempts want the entry in the garbage, and only one gets it.
+    pub fn renew(&mut self) {
+        self.thread_key = random_id();
+        if self.staged.is_none() {
+            self.scope_id = random_id();
+        }
     }
 }
 
@@ -33,33 +39,46 @@ impl PostgresStorage {
         from: i64,
         fresh: &mut Fresh,
     ) -> Result<()> {
-        if !fresh.staged {
+        let key = if let Some(key) = fresh.staged {
+            key
+        } else {
+            let key = random_id();
             let mut connection = self.pool.get().await?;
             sqlx::query(
                 "insert into garbage (tenant, thread_key, scope_id, created_at)
                  values ($1, $2, $3, (extract(epoch from clock_timestamp()) * 1000000)::bigint)",
             )
             .bind(tenant)
-            .bind(fresh.thread_key)
+            .bind(key)
             .bind(fresh.scope_id)
             .execute(&mut *connection)
             .await
             .map_err(|error| failure::of_call(&error))?;
             connection.release();
-            fresh.staged = true;
-        }
+            *fresh.staged.insert(key)
+        };
         let from = Scope { tenant: tenant.to_owned(), id: from };
         let to = Scope { tenant: tenant.to_owned(), id: fresh.scope_id };
-        stage_packed(self.objects.as_deref(), self, (&from, None), &to, fresh.thread_key).await
+        stage_packed(self.objects.as_deref(), self, (&from, None), &to, key).await
     }
 
-    /// Removes what a copy that failed had staged; a sweep would do it later.
+    /// Removes what a copy that failed had staged; a sweep would do it later. Not what a copy took whose commit had no
+    /// answer: its entry in the garbage is gone, and while it is being decided this waits.
     pub(super) async fn unstage(&self, tenant: &str, fresh: &Fresh) -> Result<()> {
-        if fresh.staged {
-            let mut connection = self.pool.get().await?;
-            remove_garbage(&mut connection, tenant, fresh.thread_key, fresh.scope_id).await?;
-            connection.release();
+        let Some(key) = fresh.staged else { return Ok(()) };
+        let mut connection = self.pool.get().await?;
+        let entry = sqlx::query(
+            "select scope_id from garbage where tenant = $1 and thread_key = $2 for update",
+        )
+        .bind(tenant)
+        .bind(key)
+        .fetch_optional(&mut *connection)
+        .await
+        .map_err(|error| failure::of_call(&error))?;
+        if entry.is_some() {
+            remove_garbage(&mut connection, tenant, key, fresh.scope_id).await?;
         }
+        connection.release();
         Ok(())
     }
 }
@@ -92,12 +111,10 @@ pub(super) async fn take_staged(
     tenant: &str,
     fresh: &Fresh,
 ) -> Result<()> {
-    if !fresh.staged {
-        return Ok(());
-    }
+    let Some(key) = fresh.staged else { return Ok(()) };
     let taken = sqlx::query("delete from garbage where tenant = $1 and thread_key = $2")
         .bind(tenant)
-        .bind(fresh.thread_key)
+        .bind(key)
         .execute(connection)
         .await
         .map_err(|error| failure::of_call(&error))?;

@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, Row};
 
-use super::checkpoints::{OrderedWrite, base_of, chunks_of, in_order, value_of, values_in_order};
+use super::checkpoints::{OrderedWrite, base_of, in_order, value_of, values_in_order};
+use super::chunks::chunks_of;
 use super::failure;
 use super::list::Listed;
 use super::read_sql::chunks_of_found;

@@ -4,6 +4,7 @@
 mod batch;
 mod batch_sql;
 mod checkpoints;
+mod chunks;
 mod content;
 mod copy;
 mod copy_packed;

@@ -30,7 +30,9 @@ def object_store(tmp_path: Path) -> Iterator[ObjectStore]:
 
 
 @pytest.fixture
-def start_with(start_server: Callable[..., Server], object_store: ObjectStore) -> Callable[[], Server]:
+def start_with(
+    start_server: Callable[..., Server], object_store: ObjectStore
+) -> Callable[[], Server]:
     """Starts a server that moves content into the bucket."""
 
     def start() -> Server:
@@ -69,12 +71,13 @@ def test_idle_threads_move_to_the_bucket_and_come_back_exactly(
     native = Native(server.url, server.new_key())
     sent = {f"t{seed}": fill(native, f"t{seed}", seed) for seed in range(3)}
 
-    wait_until(lambda: len(object_store.keys()) >= 3, "packs in the bucket")
+    wait_until(lambda: len(object_store.stored()) >= 3, "packs in the bucket")
     wait_until(lambda: count(server.place, "packs") >= 3, "rows of packs")
 
-    assert all(key.startswith("some/prefix/") for key in object_store.keys())
+    assert all(key.startswith("some/prefix/") for key in object_store.stored())
     server.kill()
     server.start()
+    native.close()
     for thread, values in sent.items():
         assert stored(native, thread) == values
     metrics = server.get("/metrics").body.decode()
@@ -86,7 +89,7 @@ def test_idle_threads_move_to_the_bucket_and_come_back_exactly(
         native.call("/v1/threads/delete", {"thread_id": thread})
     assert count(server.place, "packs") == 0
     long_ago(server.place)
-    wait_until(lambda: not object_store.keys(), "the bucket to be empty")
+    wait_until(lambda: not object_store.stored(), "the bucket to be empty")
     assert SECRET not in server.all_output()
 
 

@@ -60,7 +60,8 @@ class ObjectStore:
             "AWS_ALLOW_HTTP": "true",
         }
 
-    def keys(self) -> set[str]:
+    def stored(self) -> set[str]:
+        """The keys of all objects."""
         answer = self.ask("GET", f"/{BUCKET}?list-type=2&max-keys=1000")
         assert answer.status == 200, answer
         return set(re.findall(r"<Key>(.*?)</Key>", answer.body.decode()))
