@@ -13,7 +13,7 @@ use crate::commands::Put;
 use crate::faulty_store::FaultyStore;
 use crate::harness::{Harness, commit, config, everything, target, thread_id, values};
 use crate::packs::{
-    PLACED, check_all_gone, check_grown, check_store, delete, grow, large, later, with_store,
+    HOUR, PLACED, check_all_gone, check_grown, check_store, delete, grow, large, later, with_store,
 };
 
 /// What reads of thread `t` answer.
@@ -167,6 +167,8 @@ pub async fn a_scope_that_is_packed_twice_points_to_one_pack(h: Harness) {
     packing.await.unwrap().unwrap();
     assert_eq!(h.count(PLACED).await, placed);
     assert!(h.count("select count(*) from object_deletions").await > 0);
+    let late = format!("select count(*) from packs where created_at < {}", later(2) + HOUR / 2);
+    assert_eq!(h.count(&late).await, 0, "whoever came first has them");
     check_grown(&h, "t", 20).await;
     check_store(&h, &store).await;
     delete(&h, "t").await;
