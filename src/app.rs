@@ -1,21 +1,26 @@
 //! What a request may reach for. The only place that wires the rooms together.
 
+pub mod values;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use metrics_exporter_prometheus::PrometheusHandle;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
 
+use self::values::Values;
 use crate::auth::gate::Gate;
 use crate::domain::Result;
 use crate::domain::checkpoints::Checkpoints;
 use crate::domain::clock::Clock;
 use crate::domain::group_commit::GroupCommit;
 use crate::domain::limits::LIMITS;
+use crate::domain::retention_policies::Policies;
 use crate::domain::storage::Storage;
+use crate::domain::sweeper::Sweeper;
 use crate::domain::threads::Threads;
 
 const SWEEP_EVERY: Duration = Duration::from_mins(1);
@@ -26,19 +31,32 @@ const FOLD_METRICS_EVERY: Duration = Duration::from_secs(5);
 pub struct App {
     pub checkpoints: Checkpoints,
     pub threads: Threads,
+    pub policies: Policies,
     pub storage: Arc<dyn Storage>,
     pub gate: Arc<Gate>,
     pub clock: Arc<Clock>,
     /// One permit per byte of a request body in memory.
     pub body_bytes: Arc<Semaphore>,
+    /// Bases of differences.
+    pub values: Values,
+    pub memory: DifferenceMemory,
+    /// One permit per byte that differences of running requests expand to.
+    pub expanded_bytes: Arc<Semaphore>,
     /// None where nobody reads metrics (tests).
     pub metrics: Option<PrometheusHandle>,
     commits: Arc<GroupCommit>,
     background: Vec<JoinHandle<()>>,
 }
 
+/// What the server may hold in memory for differences; see the settings of these names.
+#[derive(Debug, Clone, Copy)]
+pub struct DifferenceMemory {
+    pub recent_bytes_max: u64,
+    pub expanded_bytes_max: u32,
+}
+
 impl App {
-    /// Starts the commit queue, the reading of keys and the sweeper.
+    /// Starts the commit queue, the reading of keys and the sweepers.
     ///
     /// # Errors
     /// When the keys cannot be read.
@@ -46,11 +64,21 @@ impl App {
         storage: Arc<dyn Storage>,
         clock: Arc<Clock>,
         listen: SocketAddr,
+        memory: DifferenceMemory,
         metrics: Option<PrometheusHandle>,
+        retention_interval: Duration,
     ) -> Result<Self> {
         let gate = Arc::new(Gate::load(storage.as_ref(), listen).await?);
         let commits = Arc::new(GroupCommit::start(Arc::clone(&storage), Arc::clone(&clock)));
+        let wake = Arc::new(Notify::new());
+        let sweeper = Sweeper::new(
+            Arc::clone(&storage),
+            Arc::clone(&clock),
+            retention_interval,
+            Arc::clone(&wake),
+        );
         let mut background = vec![
+            tokio::spawn(sweeper.run()),
             tokio::spawn(Arc::clone(&gate).poll(Arc::clone(&storage))),
             tokio::spawn(sweep(Arc::clone(&storage), Arc::clone(&clock))),
             tokio::spawn(fold_metrics(metrics.clone())),
@@ -67,10 +95,14 @@ impl App {
                 Arc::clone(&clock),
             ),
             threads: Threads::new(Arc::clone(&storage), Arc::clone(&clock)),
+            policies: Policies::new(Arc::clone(&storage), Arc::clone(&clock), wake),
             storage,
             gate,
             clock,
             body_bytes: Arc::new(Semaphore::new(bytes_max)),
+            memory,
+            values: Values::new(memory.recent_bytes_max),
+            expanded_bytes: Arc::new(Semaphore::new(memory.expanded_bytes_max as usize)),
             metrics,
             commits,
             background,

@@ -22,6 +22,11 @@ pub enum Command {
     /// Make, list and revoke the keys that open a tenant.
     #[command(subcommand)]
     Keys(Keys),
+    /// Read everything that is stored, hold it against its digests, and say what is damaged, missing or left over.
+    ///
+    /// Runs beside a server, in pages. Exit code 0: sound, orphans are only a note; 1: something is damaged, missing
+    /// or counted wrongly; 2: it could not run.
+    Doctor(Doctor),
     /// Print the OpenAPI document.
     #[command(hide = true)]
     Openapi,
@@ -42,6 +47,18 @@ pub struct Serve {
     /// Run although the database may lose acknowledged writes (fsync off). For tests.
     #[arg(long, env = "THREADKEEP_ALLOW_UNSAFE")]
     pub allow_unsafe: bool,
+    /// Bytes of values lately written or read that are kept in memory, so that clients can send and get
+    /// differences to them. 0 keeps none.
+    #[arg(long, env = "THREADKEEP_RECENT_BYTES_MAX", default_value_t = 256 << 20)]
+    pub recent_bytes_max: u64,
+    /// Bytes that differences in requests may expand to at one time, over all requests; more is refused for a
+    /// moment. Up to 4 GiB.
+    #[arg(long, env = "THREADKEEP_EXPANDED_BYTES_MAX", default_value_t = 256 << 20)]
+    pub expanded_bytes_max: u32,
+    /// Seconds between two looks at the retention policies that are due.
+    #[arg(long, env = "THREADKEEP_RETENTION_INTERVAL", default_value_t = 60,
+          value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub retention_interval: u64,
     /// Form of the log on standard error.
     #[arg(long, env = "THREADKEEP_LOG_FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,
@@ -121,6 +138,30 @@ pub enum Keys {
         #[command(flatten)]
         database: Database,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Only this tenant.
+    #[arg(long)]
+    pub tenant: Option<String>,
+    /// Remove what nothing leads to, finish what removals left, correct counters. Damaged data is never removed.
+    #[arg(long)]
+    pub fix: bool,
+    /// Where cold content lies, as the servers have it; without it such content is counted and not read.
+    #[arg(long, env = "THREADKEEP_OBJECT_STORE_URL")]
+    pub object_store_url: Option<String>,
+    /// Form of the report on standard output.
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub format: ReportFormat,
+    #[command(flatten)]
+    pub database: Database,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    Text,
+    Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -8,7 +8,7 @@ use threadkeep::config::Config;
 
 fn main() -> ExitCode {
     match cli::run(Config::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("threadkeep: {error}");
             ExitCode::FAILURE

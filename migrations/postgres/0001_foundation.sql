@@ -69,6 +69,8 @@ create table threads (
 -- Listings newest first, with a stable order and keyset cursors. Without thread_id: the planner must not take it
 -- for a way to find one thread.
 create index threads_created on threads (tenant, created_at);
+-- From a row or a holder to its thread. A thread's key is written once, so commits stay heap-only.
+create unique index threads_key on threads (tenant, thread_key);
 
 -- What is left of a deleted thread for 7 days, so that a fence never falls back and a generation stays.
 create table thread_tombstones (
@@ -103,6 +105,8 @@ create table checkpoints (
     -- Channels that the metadata names as delta channels and that have a version, and their keys; null for none.
     delta_channels text[] collate "C",
     delta_keys bigint[],
+    -- When it was first stored here, by the database's clock: what retention calls its age. A copy is stored anew.
+    created_at bigint not null default (extract(epoch from clock_timestamp()) * 1000000)::bigint,
     primary key (tenant, thread_key, ns, checkpoint_id)
 );
 alter table checkpoints alter column documents set storage external;

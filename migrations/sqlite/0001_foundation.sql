@@ -107,6 +107,8 @@ create table checkpoints (
     run_id text,
     -- JSON array of the channels that the metadata names as delta channels and that have a version.
     delta_channels text not null,
+    -- When it was first stored here: what retention calls its age. A copy is stored anew.
+    created_at integer not null default (cast(unixepoch('subsec') * 1000000 as integer)),
     primary key (tenant, thread_key, ns, checkpoint_id)
 ) strict;
 

@@ -1,26 +1,30 @@
 //! The commands, one file each. Turns settings into calls; decides nothing about requests or data.
 
+mod doctor;
 mod keys;
 mod logging;
 mod serve;
 
 use std::io::Write as _;
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use crate::config::{Command, Config, Database, LogFormat};
 use crate::domain::storage::Storage;
 use crate::domain::{Error, Result};
 use crate::http;
+use crate::storage::objects::Objects;
 use crate::storage::{self, StorageConfig};
 
-/// Runs the command and returns when it is done.
+/// Runs the command and returns when it is done, with the exit code that says how.
 ///
 /// # Errors
 /// What the person at the terminal has to know; the text is meant for them.
-pub fn run(config: Config) -> Result<()> {
+pub fn run(config: Config) -> Result<ExitCode> {
     if let Command::Openapi = config.command {
-        return print(&http::document::text());
+        print(&http::document::text())?;
+        return Ok(ExitCode::SUCCESS);
     }
     let (format, filter) = match &config.command {
         Command::Serve(serve) => (serve.log_format, serve.log_filter.as_str()),
@@ -30,11 +34,13 @@ pub fn run(config: Config) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.map_err(|error| io("the runtime could not be started", &error))?.block_on(async {
         match config.command {
-            Command::Serve(serve) => serve::run(serve).await,
-            Command::Migrate(database) => migrate(&database).await,
-            Command::Keys(command) => keys::run(command).await,
-            Command::Openapi => Ok(()),
+            Command::Serve(serve) => serve::run(serve).await?,
+            Command::Migrate(database) => migrate(&database).await?,
+            Command::Keys(command) => keys::run(command).await?,
+            Command::Doctor(command) => return Ok(doctor::run(command).await),
+            Command::Openapi => {}
         }
+        Ok(ExitCode::SUCCESS)
     })
 }
 
@@ -48,6 +54,24 @@ async fn migrate(database: &Database) -> Result<()> {
 /// server's business, so nothing is refused here.
 async fn open_beside(database: &Database) -> Result<Arc<dyn Storage>> {
     let config = storage_config(database, true, true)?;
+    storage::open(&config).await
+}
+
+/// As [`open_beside`], but never makes or changes a database: one that is not there is an error.
+async fn open_existing(
+    database: &Database,
+    objects: Option<Arc<Objects>>,
+) -> Result<Arc<dyn Storage>> {
+    let embedded = database.data_dir.join("threadkeep.db");
+    let path = match &database.database_url {
+        Some(url) => url.strip_prefix("sqlite://").map(Path::new),
+        None => Some(embedded.as_path()),
+    };
+    if let Some(path) = path.filter(|it| !it.is_file()) {
+        let detail = format!("there is no database {}", path.display());
+        return Err(Error::invalid("database-url", detail));
+    }
+    let config = StorageConfig { objects, ..storage_config(database, false, true)? };
     storage::open(&config).await
 }
 

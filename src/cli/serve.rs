@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{io, print, storage_config};
-use crate::app::App;
+use crate::app::{App, DifferenceMemory};
 use crate::config::{ObjectStore, Serve};
 use crate::domain::clock::Clock;
 use crate::domain::storage::Storage;
@@ -30,7 +30,7 @@ pub(super) async fn run(serve: Serve) -> Result<()> {
     config.exclusive = true;
     config.objects = objects(&serve.objects, serve.allow_unsafe).await?;
     let storage = storage::open(&config).await?;
-    let result = listen(&serve.listen, Arc::clone(&storage), metrics).await;
+    let result = listen(&serve, Arc::clone(&storage), metrics).await;
     if result.is_err() {
         storage.close().await;
     }
@@ -54,12 +54,19 @@ async fn objects(settings: &ObjectStore, allow_unsafe: bool) -> Result<Option<Ar
     Ok(Some(Arc::new(objects)))
 }
 
-async fn listen(address: &str, storage: Arc<dyn Storage>, metrics: PrometheusHandle) -> Result<()> {
+async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHandle) -> Result<()> {
+    let address = serve.listen.as_str();
     let listener = TcpListener::bind(address)
         .await
         .map_err(|error| io(&format!("cannot listen on {address}"), &error))?;
     let local = listener.local_addr().map_err(|error| io("the listening address", &error))?;
-    let app = App::start(storage, Arc::new(Clock::System), local, Some(metrics)).await?;
+    let interval = Duration::from_secs(serve.retention_interval);
+    let memory = DifferenceMemory {
+        recent_bytes_max: serve.recent_bytes_max,
+        expanded_bytes_max: serve.expanded_bytes_max,
+    };
+    let clock = Arc::new(Clock::System);
+    let app = App::start(storage, clock, local, memory, Some(metrics), interval).await?;
     if app.gate.is_unprotected() {
         return Err(unprotected(local));
     }

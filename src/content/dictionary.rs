@@ -95,8 +95,8 @@ static DICTIONARY_1: LazyLock<Dictionary> = LazyLock::new(|| {
 type Packer = (Compressor<'static>, Vec<u8>);
 type Unpacker = (Decompressor<'static>, Vec<u8>);
 
-// Making a context costs more than a small value does, so every thread keeps one of each (about 140 KB and 160 KB),
-// and a buffer for the frame beside it.
+// Making a context costs 20 µs and a value of 300 bytes 1.6, so every thread keeps one of each, and a buffer for the
+// frame beside it: 0.2 MB where values are small, up to 0.9 MB after one of 64 KiB.
 thread_local! {
     static PACKER: RefCell<Packer> =
         RefCell::new(packer().expect("zstd refuses only a damaged dictionary, and ours is part of the program"));

@@ -1,8 +1,10 @@
-//! Bytes: the envelope that every stored value passes, chunking, the lists of chunks, keyed digests. Knows no noun,
-//! no SQL and no HTTP.
+//! Bytes: the envelope that every stored value passes, chunking, the lists of chunks, keyed digests, differences and
+//! the memory of their bases. Knows no noun, no SQL and no HTTP.
 
 pub mod chunking;
 pub mod dictionary;
+pub mod difference;
 pub mod envelope;
 pub mod keys;
 pub mod parts;
+pub mod recent;

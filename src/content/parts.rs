@@ -21,7 +21,7 @@ const NODE: u8 = 1;
 const NODE_NAMES_MIN: usize = 8;
 const NODE_NAMES_MAX: usize = 64;
 /// A name ends a node when these bits of it are zero: one in 16, so that a node has 24 names on average.
-const NODE_END_MASK: u8 = 0x0f;
+const NODE_END_MASK: u8 = 0x07;
 
 /// One entry of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -53,6 +53,14 @@ impl Caller {
         }
     }
 
+    /// # Errors
+    /// `NotGranted` when the grants do not cover all of the tenant.
+    pub fn require_whole_tenant(&self) -> Result<()> {
+        match self.grants {
+            Grants::Tenant => Ok(()),
+        }
+    }
+
     /// Whether reads of this thread see it; where false it looks absent.
     pub fn may_read_thread(&self, _thread: &ThreadId) -> bool {
         match self.grants {

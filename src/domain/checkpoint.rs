@@ -139,15 +139,6 @@ pub struct ListCursor {
     pub ns: String,
 }
 
-/// What pruning keeps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PruneStrategy {
-    /// The greatest checkpoint id of each namespace.
-    KeepLatest,
-    /// Nothing: the thread goes.
-    Delete,
-}
-
 impl Commit {
     /// Checks the counts that types cannot express.
     ///

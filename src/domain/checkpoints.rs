@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::caller::{Caller, Permission};
-use super::checkpoint::{Commit, ListQuery, PruneStrategy, Target, at_most};
+use super::checkpoint::{Commit, ListQuery, Target, at_most};
 use super::clock::{Clock, Micros};
 use super::error::{Error, Result};
 use super::group_commit::{Committed, Ended, GroupCommit};
 use super::limits::LIMITS;
-use super::names::{Channel, CheckpointId, ThreadId};
+use super::names::{Channel, CheckpointId};
+use super::retention::{PruneRequest, Pruned};
 use super::storage::{Found, Page, Storage, TargetHistory};
 
 /// How often a commit is prepared when content that it builds on is removed each time.
@@ -156,22 +157,26 @@ impl Checkpoints {
         self.storage.delete_for_runs(caller, run_ids).await
     }
 
+    /// Answers what went, or in a dry run would go, per thread in the order asked for; of a thread named twice, once.
+    ///
     /// # Errors
-    /// `DeadlineExceeded` when it was not begun in time; a storage that cannot be written.
+    /// `DeadlineExceeded` when it was not begun in time; `LeaseHeld`; a storage that cannot be written.
     pub async fn prune(
         &self,
         caller: &Caller,
-        thread_ids: &[ThreadId],
-        strategy: PruneStrategy,
+        mut request: PruneRequest,
         deadline: Micros,
-    ) -> Result<()> {
+    ) -> Result<(PruneRequest, Vec<Pruned>)> {
         caller.require(Permission::ThreadsWrite)?;
-        at_most("thread_ids", thread_ids.len(), LIMITS.ids_per_request_max)?;
-        for thread_id in thread_ids {
+        at_most("thread_ids", request.thread_ids.len(), LIMITS.ids_per_request_max)?;
+        for thread_id in &request.thread_ids {
             caller.require_thread_write(thread_id)?;
         }
         self.clock.require_before(deadline)?;
-        self.storage.prune_threads(caller, thread_ids, strategy).await
+        let mut seen = std::collections::HashSet::new();
+        request.thread_ids.retain(|it| seen.insert(it.to_string()));
+        let pruned = self.storage.prune_threads(caller, &request).await?;
+        Ok((request, pruned))
     }
 }
 

@@ -49,6 +49,9 @@ pub enum Conflict {
     FenceStale { current: i64 },
     #[error("the thread exists and is not empty")]
     ThreadExists,
+    /// A value came as a difference that cannot be resolved here: its base is not known, or it does not fit.
+    #[error("{field}: the difference cannot be resolved here; send the value whole")]
+    ResendWhole { field: String },
 }
 
 impl Error {

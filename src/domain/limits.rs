@@ -33,10 +33,24 @@ pub struct Limits {
     pub ids_per_request_max: u64,
     pub list_rows_max: u64,
     pub list_bytes_max: u64,
+    /// Checkpoints, writes, values and chunks of a thread whose storage is reported.
+    pub storage_report_rows_max: u64,
     pub lease_ttl_seconds_max: u64,
+    /// Checkpoints per namespace in `keep_last`.
+    pub keep_last_max: u64,
+    /// Ages in retention: `older_than`, `expire_after_seconds`. A hundred years.
+    pub retention_seconds_max: u64,
+    /// Policies of a tenant's threads.
+    pub thread_policies_max: u64,
     pub budget_ms_max: u64,
     /// Request bodies in memory at one time, over all requests.
     pub bytes_in_flight_max: u64,
+    /// Copies and inserts of one difference.
+    pub difference_ops_max: u64,
+    /// Values smaller than this are not remembered as bases.
+    pub difference_bytes_min: u64,
+    /// Digests in one `have_values`.
+    pub have_values_max: u64,
 }
 
 /// Key columns of one index sum to at most 2,000 bytes (PostgreSQL refuses entries over about 2,700):
@@ -61,7 +75,14 @@ pub const LIMITS: Limits = Limits {
     ids_per_request_max: 1_000,
     list_rows_max: 1_000,
     list_bytes_max: 4 << 20,
+    storage_report_rows_max: 1_000_000,
     lease_ttl_seconds_max: 3_600,
+    keep_last_max: 1_000_000,
+    retention_seconds_max: 3_153_600_000,
+    thread_policies_max: 1_000,
     budget_ms_max: 30_000,
     bytes_in_flight_max: 256 << 20,
+    difference_ops_max: 1_024,
+    difference_bytes_min: 512,
+    have_values_max: 1_024,
 };

@@ -6,19 +6,28 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::caller::Caller;
-use super::checkpoint::{Commit, ListQuery, PruneStrategy, Target, View};
+use super::checkpoint::{Commit, ListQuery, Target, View};
 use super::clock::Micros;
+use super::doctor::{Examine, Report};
 use super::error::Result;
 use super::history::{Base, Chain};
 use super::key::Key;
 use super::names::ThreadId;
 use super::planner::Batch;
 use super::prepared::Prepared;
+use super::retention::{
+    Claim, Policy, Progress, PruneRequest, Pruned, Report as RetentionReport, ReportQuery,
+    Retained, Rules,
+};
+use super::storage_use::StorageUse;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 
 /// All of a storage engine.
-pub trait Storage: CheckpointStorage + ThreadStorage + KeyStorage + Engine {}
-impl<T: CheckpointStorage + ThreadStorage + KeyStorage + Engine> Storage for T {}
+pub trait Storage:
+    CheckpointStorage + ThreadStorage + RetentionStorage + KeyStorage + Engine
+{
+}
+impl<T: CheckpointStorage + ThreadStorage + RetentionStorage + KeyStorage + Engine> Storage for T {}
 
 /// How a batch ended for one of its threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,13 +106,9 @@ pub trait CheckpointStorage: Send + Sync {
     /// stay get a delta base first.
     async fn delete_for_runs(&self, caller: &Caller, run_ids: &[String]) -> Result<()>;
 
-    /// Removes all but what `strategy` keeps, per thread in one transaction; unknown threads are no error.
-    async fn prune_threads(
-        &self,
-        caller: &Caller,
-        thread_ids: &[ThreadId],
-        strategy: PruneStrategy,
-    ) -> Result<()>;
+    /// Removes all but what the rule keeps, or with `dry_run` only says what would go: one answer per thread, the
+    /// same both times. Per thread one transaction, several where much goes; unknown threads are no error.
+    async fn prune_threads(&self, caller: &Caller, request: &PruneRequest) -> Result<Vec<Pruned>>;
 
     /// Copies all checkpoints, values, writes and bases into a new thread. Answers the number of checkpoints.
     async fn copy_thread(&self, caller: &Caller, request: &CopyThread) -> Result<u64>;
@@ -157,6 +162,13 @@ pub trait ThreadStorage: Send + Sync {
 
     async fn list_threads(&self, caller: &Caller, query: &ThreadQuery) -> Result<Vec<Thread>>;
 
+    /// Adds up what the thread takes, from one state of it. `Invalid` over the declared number of rows.
+    async fn get_storage_use(
+        &self,
+        caller: &Caller,
+        thread_id: &ThreadId,
+    ) -> Result<Option<StorageUse>>;
+
     /// Takes the lease when it is free, expired or held by the same holder; creates the thread if needed. The fence grows by one
     /// unless the same holder still holds it.
     async fn acquire_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<Lease>;
@@ -165,6 +177,62 @@ pub trait ThreadStorage: Send + Sync {
 
     /// No error when it is not held any more.
     async fn release_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<()>;
+}
+
+/// Policies, their reports, and the rounds of the sweeper. A policy is the tenant's own (no thread) or a thread's.
+#[async_trait]
+pub trait RetentionStorage: Send + Sync {
+    /// Creates or replaces; a round in progress ends without a report. It is due at once.
+    async fn put_policy(
+        &self,
+        caller: &Caller,
+        thread_id: Option<&ThreadId>,
+        rules: &Rules,
+        now: Micros,
+    ) -> Result<Policy>;
+
+    async fn get_policy(
+        &self,
+        caller: &Caller,
+        thread_id: Option<&ThreadId>,
+    ) -> Result<Option<Policy>>;
+
+    /// No error when there is none. Its reports stay.
+    async fn delete_policy(&self, caller: &Caller, thread_id: Option<&ThreadId>) -> Result<()>;
+
+    /// Newest first.
+    async fn list_reports(
+        &self,
+        caller: &Caller,
+        query: &ReportQuery,
+    ) -> Result<Vec<RetentionReport>>;
+
+    /// Makes a thread's policy due, or all of the tenant. Answers how many.
+    async fn request_round(
+        &self,
+        caller: &Caller,
+        thread_id: Option<&ThreadId>,
+        now: Micros,
+    ) -> Result<u64>;
+
+    /// Takes a policy that is due, of any tenant, or a round whose claim has run out. It is due again at `due_at`.
+    async fn claim_policy(&self, now: Micros, due_at: Micros) -> Result<Option<Claim>>;
+
+    /// Threads of the round after its last one, in the order of their ids, of which something may go.
+    async fn list_claimed_threads(&self, claim: &Claim, limit: usize) -> Result<Vec<String>>;
+
+    /// Applies the claim's rule to a thread. A removal is counted in the round by its own transaction, and happens only
+    /// while the claim is held; a dry run is counted by the caller.
+    async fn retain_thread(&self, claim: &Claim, thread_id: &str, now: Micros) -> Result<Retained>;
+
+    /// Counts progress and holds the claim for longer. False: it is not held any more.
+    async fn advance_claim(&self, claim: &Claim, progress: &Progress, now: Micros) -> Result<bool>;
+
+    /// Ends the round with a report. False: the claim is not held any more.
+    async fn finish_claim(&self, claim: &Claim, now: Micros) -> Result<bool>;
+
+    /// Removes reports that were finished before.
+    async fn expire_reports(&self, before: Micros) -> Result<()>;
 }
 
 #[async_trait]
@@ -209,6 +277,9 @@ pub trait Engine: Send + Sync {
     async fn check_moved_content(&self) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
+
+    /// Reads everything and holds it against its digests, in pages, beside whatever else runs.
+    async fn examine(&self, request: &Examine) -> Result<Report>;
 
     async fn close(&self);
 }

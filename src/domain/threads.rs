@@ -8,6 +8,7 @@ use super::error::{Error, Result};
 use super::limits::LIMITS;
 use super::names::ThreadId;
 use super::storage::{CopyThread, DeleteThread, Storage};
+use super::storage_use::StorageUse;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadCursor, ThreadQuery, ThreadSort};
 
 /// Threads and the leases on them.
@@ -37,6 +38,20 @@ impl Threads {
             return Ok(None);
         }
         self.storage.get_thread(caller, thread_id).await
+    }
+
+    /// # Errors
+    /// `Invalid` for a thread with too many rows; a storage that cannot be read.
+    pub async fn get_storage_use(
+        &self,
+        caller: &Caller,
+        thread_id: &ThreadId,
+    ) -> Result<Option<StorageUse>> {
+        caller.require(Permission::ThreadsRead)?;
+        if !caller.may_read_thread(thread_id) {
+            return Ok(None);
+        }
+        self.storage.get_storage_use(caller, thread_id).await
     }
 
     /// # Errors

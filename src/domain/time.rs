@@ -3,6 +3,7 @@
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use super::clock::Micros;
+use super::error::{Error, Result};
 
 /// RFC 3339 in UTC with microseconds, `2026-01-31T12:00:00.000000Z`. Sorts like the number.
 pub fn rfc3339(micros: Micros) -> String {
@@ -11,8 +12,29 @@ pub fn rfc3339(micros: Micros) -> String {
         .unwrap_or_default()
 }
 
+/// A time that a caller sent.
+///
+/// # Errors
+/// 422 naming the field.
+pub fn parse_rfc3339(field: &str, text: &str) -> Result<Micros> {
+    let time = DateTime::parse_from_rfc3339(text).map_err(|error| {
+        Error::invalid(field, format!("{field} is neither seconds nor an RFC 3339 time: {error}"))
+    })?;
+    Ok(time.timestamp_micros())
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_time_is_read_with_its_offset_or_refused() {
+        let read = |text: &str| super::parse_rfc3339("f", text);
+        assert_eq!(read("2001-09-09T01:46:40.000001Z").unwrap(), 1_000_000_000_000_001);
+        assert_eq!(read("2001-09-09T03:46:40+02:00").unwrap(), 1_000_000_000_000_000);
+        for text in ["", "2001-09-09", "yesterday", "2001-13-09T01:46:40Z", "1000"] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+
     #[test]
     fn a_time_shows_all_its_microseconds() {
         assert_eq!(super::rfc3339(1_000_000_000_000_001), "2001-09-09T01:46:40.000001Z");

@@ -193,6 +193,16 @@ fn unpack(mut decoder: impl Read, budget: &Arc<Semaphore>) -> Result<Whole, Prob
 }
 
 impl Held {
+    /// Permits for so many bytes at once.
+    ///
+    /// # Errors
+    /// 503 when there are not as many left.
+    pub fn take(budget: &Arc<Semaphore>, bytes: usize) -> Result<Self, Problem> {
+        let mut held = Self::default();
+        held.grow(budget, bytes)?;
+        Ok(held)
+    }
+
     fn grow(&mut self, budget: &Arc<Semaphore>, bytes: usize) -> Result<(), Problem> {
         let overloaded = || {
             let detail = "the server holds as many request bytes as it may; try again";

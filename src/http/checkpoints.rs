@@ -10,7 +10,8 @@ use super::call::{Answer, Call};
 use super::commit::or_empty;
 use super::cursor;
 use super::decode::{Input, Received};
-use super::exact::{Exact, Text};
+use super::exact::{Data, Exact, Text};
+use super::shorten::{HaveValues, shortened};
 use super::views::{self, BaseOut, NodeOut, ViewOut};
 use crate::app::App;
 use crate::domain::checkpoint::{ListCursor, ListQuery, Target};
@@ -38,18 +39,18 @@ const CURSOR: &str = "checkpoints";
     }))),
 )]
 pub async fn get(State(app): State<Arc<App>>, call: Call<Get>) -> Answer {
-    let Call { caller, input, reply, .. } = call;
-    let held = input.held.as_ref();
-    let channels = &input.channels;
-    let (found, cut) = app.checkpoints.get(&caller, &input.target, channels, held).await?;
-    reply.with(&Got {
+    let Call { caller, input: Get { target, channels, held, have }, reply, .. } = call;
+    let (found, cut) = app.checkpoints.get(&caller, &target, &channels, held.as_ref()).await?;
+    let size = found.view.as_ref().map_or(0, views::size) + views::chain_size(&found.chain);
+    let got = shortened(&app, (&caller, Some(&target.thread_id)), have, size, move |shorten| Got {
         generation: found.generation,
-        checkpoint: found.view.map(ViewOut::from),
-        chain: views::chain(found.chain),
+        checkpoint: found.view.map(|it| views::view(it, shorten)),
+        chain: views::chain(found.chain, shorten),
         history_channels: found.history_channels,
         digest: cut.digest.map(hex::encode),
         continues_at: cut.continues_at,
-    })
+    });
+    reply.with(&got.await?)
 }
 
 /// List checkpoints
@@ -63,16 +64,20 @@ pub async fn get(State(app): State<Arc<App>>, call: Call<Get>) -> Answer {
         "checkpoints": [], "chain": [], "history_channels": []
     }))),
 )]
-pub async fn list(State(app): State<Arc<App>>, call: Call<ListQuery>) -> Answer {
-    let Call { caller, input, reply, .. } = call;
-    let page = app.checkpoints.list(&caller, input).await?;
+pub async fn list(State(app): State<Arc<App>>, call: Call<List>) -> Answer {
+    let Call { caller, input: List { query, have }, reply, .. } = call;
+    let thread_id = query.thread_id.clone();
+    let page = app.checkpoints.list(&caller, query).await?;
     let position = |it: ListCursor| cursor::encode(CURSOR, &(it.id, it.thread_id, it.ns));
-    reply.with(&Listed {
-        checkpoints: page.views.into_iter().map(ViewOut::from).collect(),
-        next_cursor: page.next.map(position),
-        chain: views::shared_chain(page.chain),
-        history_channels: page.history_channels,
-    })
+    let size = page.views.iter().map(views::size).sum::<usize>() + views::chain_size(&page.chain);
+    let listed =
+        shortened(&app, (&caller, thread_id.as_ref()), have, size, move |shorten| Listed {
+            checkpoints: page.views.into_iter().map(|it| views::view(it, shorten)).collect(),
+            next_cursor: page.next.map(position),
+            chain: views::shared_chain(page.chain, shorten),
+            history_channels: page.history_channels,
+        });
+    reply.with(&listed.await?)
 }
 
 /// Get the history of delta channels
@@ -87,21 +92,22 @@ pub async fn list(State(app): State<Arc<App>>, call: Call<ListQuery>) -> Answer 
 )]
 pub async fn history(State(app): State<Arc<App>>, call: Call<History>) -> Answer {
     let Call { caller, input: History(input), reply, .. } = call;
-    let (target, held) = (&input.target, input.held.as_ref());
-    let Some((found, cut)) =
-        app.checkpoints.history(&caller, target, &input.channels, held).await?
-    else {
+    let Get { target, channels, held, have } = input;
+    let found = app.checkpoints.history(&caller, &target, &channels, held.as_ref()).await?;
+    let Some((found, Cut { digest, continues_at })) = found else {
         return reply.with(&Histories::default());
     };
-    let Cut { digest, continues_at } = cut;
-    reply.with(&Histories {
-        checkpoint_id: Some(found.checkpoint_id),
-        parent_checkpoint_id: found.parent,
-        bases: views::bases(found.bases),
-        chain: views::chain(found.chain),
-        digest: digest.map(hex::encode),
-        continues_at,
-    })
+    let size = views::chain_size(&found.chain);
+    let histories =
+        shortened(&app, (&caller, Some(&target.thread_id)), have, size, move |shorten| Histories {
+            checkpoint_id: Some(found.checkpoint_id),
+            parent_checkpoint_id: found.parent,
+            bases: views::bases(found.bases, shorten),
+            chain: views::chain(found.chain, shorten),
+            digest: digest.map(hex::encode),
+            continues_at,
+        });
+    reply.with(&histories.await?)
 }
 
 #[derive(Serialize, ToSchema)]
@@ -151,7 +157,7 @@ pub struct Histories {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = GetCheckpoint)]
-pub struct GetBody {
+pub struct GetBody<'a> {
     thread_id: Text,
     checkpoint_ns: Option<Text>,
     /// Absent: the greatest by byte order.
@@ -159,6 +165,10 @@ pub struct GetBody {
     /// Channels whose history is wanted beside those that the checkpoint names itself.
     history_channels: Option<Vec<Text>>,
     have: Option<HaveBody>,
+    /// SHA-256s of values of this thread that the caller holds, or their first 16 bytes or more; at most 1,024.
+    /// When it is there, also empty, values of the answer may come as `same` and as differences.
+    #[serde(borrow)]
+    have_values: Option<Vec<Data<'a>>>,
 }
 
 /// A chain that the caller holds already.
@@ -192,17 +202,26 @@ pub struct ListBody<'a> {
     #[schema(default = true)]
     values: Option<bool>,
     history_channels: Option<Vec<Text>>,
+    /// SHA-256s of values of this thread that the caller holds, or their first 16 bytes or more; at most 1,024.
+    /// Goes with a `thread_id`.
+    /// When it is there, also empty, values of the answer may come as `same` and as differences.
+    #[serde(borrow)]
+    have_values: Option<Vec<Data<'a>>>,
 }
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = GetHistory)]
-pub struct HistoryBody {
+pub struct HistoryBody<'a> {
     thread_id: Text,
     checkpoint_ns: Option<Text>,
     checkpoint_id: Option<Text>,
     channels: Vec<Text>,
     have: Option<HaveBody>,
+    /// SHA-256s of values of this thread that the caller holds, or their first 16 bytes or more; at most 1,024.
+    /// When it is there, also empty, values of the answer may come as `same` and as differences.
+    #[serde(borrow)]
+    have_values: Option<Vec<Data<'a>>>,
 }
 
 /// A read of one checkpoint.
@@ -210,44 +229,64 @@ pub struct Get {
     target: Target,
     channels: Vec<String>,
     held: Option<Held>,
+    have: Option<HaveValues>,
+}
+
+/// A page of checkpoints.
+pub struct List {
+    query: ListQuery,
+    have: Option<HaveValues>,
 }
 
 /// The same for its histories alone.
 pub struct History(Get);
 
 impl Input for Get {
-    type Wire<'a> = GetBody;
+    type Wire<'a> = GetBody<'a>;
 
-    fn from_wire(wire: GetBody, _: &Received) -> Result<Self> {
+    fn from_wire(wire: GetBody<'_>, received: &Received) -> Result<Self> {
         Ok(Self {
             target: target(wire.thread_id, wire.checkpoint_ns, wire.checkpoint_id)?,
             channels: texts(wire.history_channels.unwrap_or_default()),
             held: wire.have.map(held).transpose()?,
+            have: have_values(wire.have_values, received)?,
         })
     }
 }
 
 impl Input for History {
-    type Wire<'a> = HistoryBody;
+    type Wire<'a> = HistoryBody<'a>;
 
-    fn from_wire(wire: HistoryBody, _: &Received) -> Result<Self> {
+    fn from_wire(wire: HistoryBody<'_>, received: &Received) -> Result<Self> {
         Ok(Self(Get {
             target: target(wire.thread_id, wire.checkpoint_ns, wire.checkpoint_id)?,
             channels: texts(wire.channels),
             held: wire.have.map(held).transpose()?,
+            have: have_values(wire.have_values, received)?,
         }))
     }
 }
 
-impl Input for ListQuery {
+impl Input for List {
     type Wire<'a> = ListBody<'a>;
 
-    fn from_wire(wire: ListBody<'_>, _: &Received) -> Result<Self> {
+    fn from_wire(mut wire: ListBody<'_>, received: &Received) -> Result<Self> {
+        let have = have_values(wire.have_values.take(), received)?;
+        if have.is_some() && wire.thread_id.is_none() {
+            return Err(Error::invalid("have_values", "have_values goes with a thread_id"));
+        }
+        Ok(Self { query: wire.into_query()?, have })
+    }
+}
+
+impl ListBody<'_> {
+    fn into_query(self) -> Result<ListQuery> {
+        let wire = self;
         let values = wire.values.unwrap_or(true);
         // Histories are about one thread; a listing over all of them has none.
         let histories = values && wire.thread_id.is_some();
         let channels = texts(wire.history_channels.unwrap_or_default());
-        Ok(Self {
+        Ok(ListQuery {
             thread_id: wire.thread_id.map(|it| ThreadId::new(it.0)).transpose()?,
             ns: wire.checkpoint_ns.map(|it| CheckpointNs::new(it.0)).transpose()?,
             id: wire.checkpoint_id.map(|it| CheckpointId::new(it.0)).transpose()?,
@@ -274,6 +313,10 @@ fn held(have: HaveBody) -> Result<Held> {
     let is_ours = hex::decode_to_slice(&have.digest.0, &mut digest).is_ok();
     let first_id = CheckpointId::new(have.checkpoint_id.0)?;
     Ok(Held { first_id, digest: is_ours.then_some(digest) })
+}
+
+fn have_values(data: Option<Vec<Data<'_>>>, received: &Received) -> Result<Option<HaveValues>> {
+    data.map(|it| HaveValues::read(it, received)).transpose()
 }
 
 fn before(text: Text) -> Result<CheckpointId> {

@@ -8,7 +8,9 @@ use utoipa::ToSchema;
 
 use super::call::{Answer, Call};
 use super::decode::{Input, Received};
-use super::exact::{Data, Exact, Text};
+use super::difference::DataIn;
+use super::exact::{Exact, Text};
+use super::expand::{self, Draft, Expanded, Reader};
 use crate::app::App;
 use crate::domain::checkpoint::{
     CheckpointPut, Commit, EMPTY, NewValue, NewWrite, Op, Value, WriteGroup,
@@ -38,12 +40,18 @@ use crate::domain::{Error, Result};
     })),
     responses(
         (status = 200, description = "Durable", body = Committed, example = json!({"generation": "9f2b7c"})),
-        (status = 409, description = "`thread_restored`, `lease_held` or `fence_stale`"),
+        (status = 409, description = "`thread_restored`, `lease_held`, `fence_stale` or `resend_whole`"),
     ),
 )]
-pub async fn commit(State(app): State<Arc<App>>, call: Call<Commit>) -> Answer {
+pub async fn commit(State(app): State<Arc<App>>, call: Call<Draft>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
-    let done = app.checkpoints.commit(&caller, input, deadline).await?;
+    let Expanded { commit, held: _held } = input.expand(&app, &caller).await?;
+    let values = app.values.of(&caller, &commit.thread_id);
+    // Hashed while the commit waits for its batch; remembered when it is durable.
+    let kept = expand::named(expand::kept(&commit));
+    let (done, kept) = tokio::join!(app.checkpoints.commit(&caller, commit, deadline), kept);
+    let done = done?;
+    kept?.into_iter().for_each(|(digest, data)| values.keep(digest, data));
     reply.with(&Committed { generation: done.generation })
 }
 
@@ -113,7 +121,7 @@ pub struct ValueBody<'a> {
     tag: Text,
     /// Absent for the tag `empty`.
     #[serde(borrow)]
-    data: Option<Data<'a>>,
+    data: Option<DataIn<'a>>,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -141,44 +149,47 @@ pub struct WriteBody<'a> {
     channel: Text,
     tag: Text,
     #[serde(borrow)]
-    data: Option<Data<'a>>,
+    data: Option<DataIn<'a>>,
 }
 
-impl Input for Commit {
+impl Input for Draft {
     type Wire<'a> = CommitBody<'a>;
 
     fn from_wire(wire: CommitBody<'_>, received: &Received) -> Result<Self> {
-        let ops = wire.ops.into_iter().map(|op| op.into_domain(received));
-        Ok(Self {
+        let mut reader = Reader::new(received);
+        let ops = wire.ops.into_iter().map(|op| op.into_domain(&mut reader));
+        let commit = Commit {
             ops: ops.collect::<Result<_>>()?,
             thread_id: ThreadId::new(wire.thread_id.0)?,
             generation: wire.generation.map(generation).transpose()?,
             fence: wire.fence,
             writer: Writer::new(or_empty(wire.writer))?,
-        })
+        };
+        Ok(Self { commit, open: reader.open })
     }
 }
 
 impl OpBody<'_> {
-    fn into_domain(self, received: &Received) -> Result<Op> {
+    fn into_domain(self, reader: &mut Reader<'_>) -> Result<Op> {
         match self {
-            Self::Checkpoint(put) => put.into_domain(received).map(Op::Checkpoint),
-            Self::Writes(group) => group.into_domain(received).map(Op::Writes),
+            Self::Checkpoint(put) => put.into_domain(reader).map(Op::Checkpoint),
+            Self::Writes(group) => group.into_domain(reader).map(Op::Writes),
         }
     }
 }
 
 impl CheckpointBody<'_> {
-    fn into_domain(self, received: &Received) -> Result<CheckpointPut> {
-        let values = |all: Vec<ValueBody<'_>>| -> Result<Vec<NewValue>> {
-            all.into_iter().map(|it| it.into_domain(received)).collect()
+    fn into_domain(self, reader: &mut Reader<'_>) -> Result<CheckpointPut> {
+        let body = &reader.received.body;
+        let mut values = |all: Vec<ValueBody<'_>>| -> Result<Vec<NewValue>> {
+            all.into_iter().map(|it| it.into_domain(reader)).collect()
         };
         Ok(CheckpointPut {
             ns: CheckpointNs::new(or_empty(self.checkpoint_ns))?,
             id: CheckpointId::new(self.checkpoint_id.0)?,
             parent: self.parent_checkpoint_id.map(|it| parent(it.0)).transpose()?,
-            skeleton: self.skeleton.part_of(&received.body),
-            metadata: self.metadata.part_of(&received.body),
+            skeleton: self.skeleton.part_of(body),
+            metadata: self.metadata.part_of(body),
             values: values(self.values)?,
             carried: values(self.carried.unwrap_or_default())?,
         })
@@ -186,22 +197,22 @@ impl CheckpointBody<'_> {
 }
 
 impl ValueBody<'_> {
-    fn into_domain(self, received: &Received) -> Result<NewValue> {
+    fn into_domain(self, reader: &mut Reader<'_>) -> Result<NewValue> {
         Ok(NewValue {
             channel: Channel::new(self.channel.0)?,
-            version: self.version.part_of(&received.body),
-            value: value("values.data", self.tag, self.data, received)?,
+            version: self.version.part_of(&reader.received.body),
+            value: value("values.data", self.tag, self.data, reader)?,
         })
     }
 }
 
 impl WritesBody<'_> {
-    fn into_domain(self, received: &Received) -> Result<WriteGroup> {
+    fn into_domain(self, reader: &mut Reader<'_>) -> Result<WriteGroup> {
         let writes = self.writes.into_iter().map(|write| {
             Ok(NewWrite {
                 idx: write.idx,
                 channel: Channel::new(write.channel.0)?,
-                value: value("writes.data", write.tag, write.data, received)?,
+                value: value("writes.data", write.tag, write.data, reader)?,
             })
         });
         Ok(WriteGroup {
@@ -216,10 +227,15 @@ impl WritesBody<'_> {
 }
 
 /// Only `empty` goes without data: a client that forgets the data of another tag must hear of it.
-fn value(field: &str, tag: Text, data: Option<Data<'_>>, received: &Received) -> Result<Value> {
+fn value(
+    field: &'static str,
+    tag: Text,
+    data: Option<DataIn<'_>>,
+    reader: &mut Reader<'_>,
+) -> Result<Value> {
     let data = match data {
-        Some(data) => data.part_of(&received.body),
-        None if tag.0 == EMPTY => bytes::Bytes::new(),
+        Some(data) => reader.data(field, data)?,
+        None if tag.0 == EMPTY => reader.skip(),
         None => return Err(Error::invalid(field, format!("{field} is missing"))),
     };
     Ok(Value { tag: Tag::new(tag.0)?, data })

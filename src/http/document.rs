@@ -260,6 +260,7 @@ fn tags() -> Value {
         {"name": "checkpoints", "description": "State of graphs, step by step"},
         {"name": "threads", "description": "Conversations"},
         {"name": "leases", "description": "One writer at a time"},
+        {"name": "retention", "description": "What goes by itself, and reports of what went"},
         {"name": "service", "description": "The server and the caller"},
         {"name": "operation", "description": "For operators and tools; needs no key"}
     ])

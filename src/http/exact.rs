@@ -44,7 +44,17 @@ impl Exact<'_> {
     }
 }
 
-impl Data<'_> {
+impl<'a> Data<'a> {
+    pub fn borrowed(bytes: &'a [u8]) -> Self {
+        Self(Cow::Borrowed(bytes))
+    }
+
+    /// # Errors
+    /// When it is not padded base64.
+    pub fn of_base64<E: serde::de::Error>(text: &str) -> Result<Self, E> {
+        Base64.visit_str(text).map(|it| Self(Cow::Owned(it)))
+    }
+
     /// The bytes, as a part of the body where they stood in it as they are.
     pub fn part_of(self, body: &Bytes) -> Bytes {
         match self.0 {

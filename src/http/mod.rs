@@ -8,16 +8,22 @@ mod checkpoints;
 mod commit;
 mod cursor;
 mod decode;
+mod difference;
 pub mod document;
 mod edge;
 mod exact;
+mod expand;
 mod health;
 mod leases;
 pub mod listener;
 mod media;
 pub mod problem;
 mod pruning;
+mod retention;
+mod runs;
 mod service;
+mod shorten;
+mod storage_use;
 mod threads;
 mod views;
 
@@ -45,15 +51,21 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(ThreadsRead, routes!(checkpoints::get)))
         .routes(needs(ThreadsRead, routes!(checkpoints::list)))
         .routes(needs(ThreadsRead, routes!(checkpoints::history)))
-        .routes(needs(ThreadsWrite, routes!(pruning::delete_for_runs)))
+        .routes(needs(ThreadsWrite, routes!(runs::delete_for_runs)))
         .routes(needs(ThreadsWrite, routes!(pruning::prune)))
         .routes(needs(ThreadsRead, routes!(threads::list)))
         .routes(needs(ThreadsRead, routes!(threads::get)))
+        .routes(needs(ThreadsRead, routes!(storage_use::get)))
         .routes(needs(ThreadsWrite, routes!(threads::delete)))
         .routes(needs(ThreadsWrite, routes!(threads::copy)))
         .routes(needs(ThreadsWrite, routes!(leases::acquire)))
         .routes(needs(ThreadsWrite, routes!(leases::renew)))
         .routes(needs(ThreadsWrite, routes!(leases::release)))
+        .routes(needs(ThreadsWrite, routes!(retention::put)))
+        .routes(needs(ThreadsRead, routes!(retention::get)))
+        .routes(needs(ThreadsWrite, routes!(retention::delete)))
+        .routes(needs(ThreadsRead, routes!(retention::reports)))
+        .routes(needs(ThreadsWrite, routes!(retention::run)))
         .routes(needs(Any, routes!(service::limits)))
         .routes(needs(Any, routes!(service::whoami)))
         .routes(routes!(health::alive))

@@ -56,6 +56,7 @@ codes! {
     LeaseHeld = 409 "lease_held" "The lease is held by another";
     FenceStale = 409 "fence_stale" "The fence is not the current one";
     ThreadExists = 409 "thread_exists" "The thread exists";
+    ResendWhole = 409 "resend_whole" "Send the value whole";
     TooLarge = 413 "too_large" "Larger than a limit";
     UnsupportedMediaType = 415 "unsupported_media_type" "The media type is not supported";
     Invalid = 422 "invalid" "The request is not valid";
@@ -165,7 +166,13 @@ impl From<Error> for Problem {
             Error::TooLarge { field, limit } => {
                 Self::new(Code::TooLarge, text).at(field).limited(limit)
             }
-            Error::Conflict(conflict) => Self::new(code_of(&conflict), text),
+            Error::Conflict(conflict) => {
+                let problem = Self::new(code_of(&conflict), text);
+                match conflict {
+                    Conflict::ResendWhole { field } => problem.at(field),
+                    _ => problem,
+                }
+            }
             Error::NotGranted(_) => Self::new(Code::NotGranted, text),
             Error::NotFound(_) => Self::new(Code::NotFound, text),
             Error::IdempotencyMismatch => {
@@ -189,6 +196,7 @@ fn code_of(conflict: &Conflict) -> Code {
         Conflict::LeaseHeld => Code::LeaseHeld,
         Conflict::FenceStale { .. } => Code::FenceStale,
         Conflict::ThreadExists => Code::ThreadExists,
+        Conflict::ResendWhole { .. } => Code::ResendWhole,
     }
 }
 

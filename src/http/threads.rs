@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::{Query, State};
 use axum::http::Uri;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -53,7 +54,7 @@ pub async fn get(State(app): State<Arc<App>>, call: Call<GetThread>) -> Answer {
     responses((status = 200, description = "A page", body = Threads, example = json!({"threads": []}))),
 )]
 pub async fn list(State(app): State<Arc<App>>, asks: Asks, uri: Uri) -> Answer {
-    let query = query(&uri)?;
+    let query = query_of::<ThreadsParams>(&uri)?.into_domain()?;
     let (sort, ascending) = (query.sort, query.ascending);
     let page = app.threads.list(&asks.caller, query).await?;
     let position =
@@ -78,6 +79,7 @@ pub async fn list(State(app): State<Arc<App>>, asks: Asks, uri: Uri) -> Answer {
 pub async fn delete(State(app): State<Arc<App>>, call: Call<DeleteThread>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     app.threads.delete(&caller, &input, deadline).await?;
+    app.values.of(&caller, &input.thread_id).forget();
     reply.done()
 }
 
@@ -266,14 +268,20 @@ fn thread_id(field: &str, text: String) -> Result<ThreadId> {
     ThreadId::new(text)
 }
 
-fn query(uri: &Uri) -> Result<ThreadQuery, Problem> {
-    let Query(params) = Query::<ThreadsParams>::try_from_uri(uri).map_err(|rejection| {
+/// Parameters of a query string.
+///
+/// # Errors
+/// 422 naming the parameter.
+pub fn query_of<T: DeserializeOwned>(uri: &Uri) -> Result<T, Problem> {
+    let Query(params) = Query::<T>::try_from_uri(uri).map_err(|rejection| {
         let text = rejection.body_text();
         let reason = text.rsplit_once("query string: ").map_or(text.as_str(), |(_, it)| it);
-        let field = reason.split(": ").next().filter(|it| !it.contains(' ')).unwrap_or("query");
+        let missing = reason.strip_prefix("missing field `").and_then(|it| it.strip_suffix('`'));
+        let named = reason.split(": ").next().filter(|it| !it.contains(' '));
+        let field = missing.or(named).unwrap_or("query");
         Problem::new(Code::Invalid, reason.to_owned()).at(field)
     })?;
-    Ok(params.into_domain()?)
+    Ok(params)
 }
 
 impl ThreadsParams {

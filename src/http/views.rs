@@ -3,7 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::exact::{Data, DataOut, Exact, ExactOut};
+use super::difference::DataAnswered;
+use super::exact::{DataOut, Exact, ExactOut};
+use super::shorten::Shorten;
 use crate::domain::checkpoint::{Value, View};
 use crate::domain::history::{Base, Chain, Node};
 
@@ -32,16 +34,14 @@ pub struct ViewOut {
 #[schema(as = Value)]
 pub struct ValueOut {
     tag: String,
-    #[schema(value_type = Data)]
-    data: DataOut,
+    data: DataAnswered,
 }
 
 #[derive(Serialize, ToSchema)]
 pub struct ChannelValue {
     channel: String,
     tag: String,
-    #[schema(value_type = Data)]
-    data: DataOut,
+    data: DataAnswered,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -49,8 +49,7 @@ pub struct TaskWrite {
     task_id: String,
     channel: String,
     tag: String,
-    #[schema(value_type = Data)]
-    data: DataOut,
+    data: DataAnswered,
 }
 
 /// What replaces the removed ancestors of a checkpoint for one channel.
@@ -68,8 +67,7 @@ pub struct BaseOut {
 pub struct BaseWrite {
     task_id: String,
     tag: String,
-    #[schema(value_type = Data)]
-    data: DataOut,
+    data: DataAnswered,
 }
 
 /// One ancestor on the walk that rebuilds delta channels.
@@ -87,70 +85,88 @@ pub struct NodeOut {
     bases: Vec<BaseOut>,
 }
 
-impl From<View> for ViewOut {
-    fn from(view: View) -> Self {
-        let write = |it: crate::domain::checkpoint::PendingWrite| {
-            task_write((it.channel, it.task_id, it.value))
-        };
-        Self {
-            thread_id: view.thread_id,
-            checkpoint_ns: view.ns,
-            checkpoint_id: view.id,
-            parent_checkpoint_id: view.parent,
-            skeleton: ExactOut(view.skeleton),
-            metadata: ExactOut(view.metadata),
-            values: view.values.into_iter().map(channel_value).collect(),
-            writes: view.writes.into_iter().map(write).collect(),
-            pending_sends: view.pending_sends.into_iter().map(ValueOut::from).collect(),
-            bases: bases(view.bases),
-        }
+/// A checkpoint. `shorten` sees the values in the order of the fields.
+pub fn view(view: View, shorten: &mut Shorten) -> ViewOut {
+    let values = view.values.into_iter().map(|it| channel_value(it, shorten)).collect();
+    let writes = view.writes.into_iter().map(|it| TaskWrite {
+        task_id: it.task_id,
+        channel: it.channel,
+        tag: it.value.tag.into_string(),
+        data: shorten.data(it.value.data),
+    });
+    ViewOut {
+        thread_id: view.thread_id,
+        checkpoint_ns: view.ns,
+        checkpoint_id: view.id,
+        parent_checkpoint_id: view.parent,
+        skeleton: ExactOut(view.skeleton),
+        metadata: ExactOut(view.metadata),
+        values,
+        writes: writes.collect(),
+        pending_sends: view.pending_sends.into_iter().map(|it| value(it, shorten)).collect(),
+        bases: bases(view.bases, shorten),
     }
 }
 
-impl From<Value> for ValueOut {
-    fn from(value: Value) -> Self {
-        Self { tag: value.tag.into_string(), data: DataOut(value.data) }
-    }
+/// About how many bytes of values it has.
+pub fn size(view: &View) -> usize {
+    let values = view.values.iter().map(|(_, value)| value);
+    let all = values.chain(view.writes.iter().map(|it| &it.value)).chain(&view.pending_sends);
+    all.map(|it| it.data.len()).sum()
+}
+
+/// About how many bytes of seeds it has.
+pub fn chain_size(chain: &Chain) -> usize {
+    let seeds = chain.nodes.iter().flat_map(|it| &it.seeds);
+    seeds.map(|(_, value)| value.data.len()).sum()
 }
 
 /// The chain of one target: every node is in the target's namespace.
-pub fn chain(chain: Chain) -> Vec<NodeOut> {
-    chain.nodes.into_iter().map(|it| NodeOut { checkpoint_ns: None, ..node(it) }).collect()
+pub fn chain(chain: Chain, shorten: &mut Shorten) -> Vec<NodeOut> {
+    let nodes = chain.nodes.into_iter().map(|it| node(it, shorten));
+    nodes.map(|it| NodeOut { checkpoint_ns: None, ..it }).collect()
 }
 
 /// The chain that the checkpoints of a page share.
-pub fn shared_chain(chain: Chain) -> Vec<NodeOut> {
-    chain.nodes.into_iter().map(node).collect()
+pub fn shared_chain(chain: Chain, shorten: &mut Shorten) -> Vec<NodeOut> {
+    chain.nodes.into_iter().map(|it| node(it, shorten)).collect()
 }
 
-pub fn bases(bases: Vec<Base>) -> Vec<BaseOut> {
+pub fn bases(bases: Vec<Base>, shorten: &mut Shorten) -> Vec<BaseOut> {
     let base = |base: Base| BaseOut {
         channel: base.channel,
-        seed: base.seed.map(ValueOut::from),
+        seed: base.seed.map(|it| value(it, shorten)),
         writes: base.writes.into_iter().map(base_write).collect(),
     };
     bases.into_iter().map(base).collect()
 }
 
-fn node(node: Node) -> NodeOut {
+fn node(node: Node, shorten: &mut Shorten) -> NodeOut {
     NodeOut {
         checkpoint_ns: Some(node.ns),
         checkpoint_id: node.id,
         parent_checkpoint_id: node.parent,
-        seeds: node.seeds.into_iter().map(channel_value).collect(),
-        writes: node.writes.into_iter().map(task_write).collect(),
-        bases: bases(node.bases),
+        seeds: node.seeds.into_iter().map(|it| channel_value(it, shorten)).collect(),
+        writes: node.writes.into_iter().map(node_write).collect(),
+        bases: bases(node.bases, shorten),
     }
 }
 
-fn channel_value((channel, value): (String, Value)) -> ChannelValue {
-    ChannelValue { channel, tag: value.tag.into_string(), data: DataOut(value.data) }
+fn value(value: Value, shorten: &mut Shorten) -> ValueOut {
+    ValueOut { tag: value.tag.into_string(), data: shorten.data(value.data) }
 }
 
-fn task_write((channel, task_id, value): (String, String, Value)) -> TaskWrite {
-    TaskWrite { task_id, channel, tag: value.tag.into_string(), data: DataOut(value.data) }
+fn channel_value((channel, value): (String, Value), shorten: &mut Shorten) -> ChannelValue {
+    ChannelValue { channel, tag: value.tag.into_string(), data: shorten.data(value.data) }
+}
+
+/// Whole: a caller that holds the chain names it as a whole, with `have`.
+fn node_write((channel, task_id, value): (String, String, Value)) -> TaskWrite {
+    let data = DataAnswered::Whole(DataOut(value.data));
+    TaskWrite { task_id, channel, tag: value.tag.into_string(), data }
 }
 
 fn base_write((task_id, value): (String, Value)) -> BaseWrite {
-    BaseWrite { task_id, tag: value.tag.into_string(), data: DataOut(value.data) }
+    let data = DataAnswered::Whole(DataOut(value.data));
+    BaseWrite { task_id, tag: value.tag.into_string(), data }
 }

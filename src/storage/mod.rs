@@ -1,15 +1,20 @@
 //! Back door. The only room that knows SQL, Redis or object storage. One folder per engine, one file per noun.
 
+pub mod access;
 pub mod base_document;
 pub mod channel_map;
 pub mod chunk_memory;
+pub mod doctor;
+pub mod freed;
 pub mod marks;
 pub mod objects;
+pub mod policy_rows;
 pub mod postgres;
 pub mod prepare;
 pub mod retention;
 pub mod sealing;
 pub mod sqlite;
+pub mod storage_use;
 pub mod walk;
 
 use std::path::Path;

@@ -73,6 +73,47 @@ pub fn channels_of(skeleton: &[u8]) -> Result<Vec<String>> {
     Ok(read.versions.into_keys().collect())
 }
 
+/// What the columns of a checkpoint say about its documents.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Described {
+    /// (key of the channel, key of the version), in channel order.
+    pub keys: Vec<(i64, i64)>,
+    pub legacy: bool,
+    pub run_id: Option<String>,
+    pub delta_channels: Vec<String>,
+    pub size_bytes: i64,
+}
+
+/// Describes stored documents as [`prepare`] described them when they came.
+///
+/// # Errors
+/// As when they came: for documents that were never accepted.
+pub fn describe(
+    secret: &TenantSecret,
+    ns: &str,
+    skeleton: &[u8],
+    metadata: &[u8],
+) -> Result<Described> {
+    let size_bytes = i64::try_from(skeleton.len() + metadata.len()).unwrap_or(i64::MAX);
+    let (skeleton, metadata) =
+        (Skeleton::read(skeleton)?, exact_json::parse("metadata", metadata)?);
+    let key = |(channel, version): (&String, &String)| {
+        (channel_key(secret, channel), version_key(secret, ns, channel, version))
+    };
+    Ok(Described {
+        keys: skeleton.versions.iter().map(key).collect(),
+        legacy: skeleton.legacy,
+        run_id: text(&metadata, "run_id", LIMITS.checkpoint_id_bytes_max),
+        delta_channels: delta_channels(&metadata, &skeleton.versions),
+        size_bytes,
+    })
+}
+
+/// Key of a channel's version in the map of a checkpoint.
+fn version_key(secret: &TenantSecret, ns: &str, channel: &str, version: &str) -> i64 {
+    secret.tuple_key(&[ns.as_bytes(), channel.as_bytes(), version.as_bytes()])
+}
+
 fn prepare_checkpoint(
     secret: &TenantSecret,
     sealer: &mut Sealer<'_>,
@@ -82,9 +123,8 @@ fn prepare_checkpoint(
     exact_json::check_object("metadata", &put.metadata)?;
     let metadata = exact_json::parse("metadata", &put.metadata)?;
     let skeleton = Skeleton::read(&put.skeleton)?;
-    let version_key = |channel: &str, version: &str| {
-        secret.tuple_key(&[put.ns.as_str().as_bytes(), channel.as_bytes(), version.as_bytes()])
-    };
+    let version_key =
+        |channel: &str, version: &str| version_key(secret, put.ns.as_str(), channel, version);
     let mut new: HashMap<(String, String), &NewValue> = HashMap::new();
     for value in &put.values {
         let version = canonical_version("values.version", &value.version)?;

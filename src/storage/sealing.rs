@@ -10,7 +10,7 @@ use super::objects::place::Place;
 use crate::content::chunking::{CHUNK_BYTES_MAX, split};
 use crate::content::envelope;
 use crate::content::keys::TenantSecret;
-use crate::content::parts::{self, Name, Part};
+use crate::content::parts::{self, NAME_BYTES, Name, Part};
 use crate::domain::checkpoint::Value;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::Tag;
@@ -109,6 +109,23 @@ impl Chunks {
         let chunk = envelope::open_at_most(body, CHUNK_BYTES_MAX)
             .map_err(|error| Error::Integrity(format!("a chunk is damaged: {error}")))?;
         self.opened.insert(name, chunk);
+        Ok(())
+    }
+
+    /// Takes chunks one after the other: name, length of 4 bytes, big endian, envelope.
+    ///
+    /// # Errors
+    /// `Integrity` when they are damaged.
+    pub fn add_all(&mut self, mut chunks: &[u8]) -> Result<()> {
+        let cut = || Error::Integrity("the chunks of an answer are cut off".into());
+        while !chunks.is_empty() {
+            let (name, rest) = chunks.split_first_chunk::<NAME_BYTES>().ok_or_else(cut)?;
+            let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(cut)?;
+            let length = u32::from_be_bytes(*length) as usize;
+            let (body, rest) = rest.split_at_checked(length).ok_or_else(cut)?;
+            self.add(name, body)?;
+            chunks = rest;
+        }
         Ok(())
     }
 

@@ -6,15 +6,15 @@ use std::time::Duration;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::checkpoint::Commit;
-use threadkeep::domain::checkpoint::PruneStrategy::KeepLatest;
 use threadkeep::domain::checkpoints;
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::group_commit::{Ended, GroupCommit};
+use threadkeep::domain::retention::Rule;
 use threadkeep::domain::storage::{CopyThread, DeleteThread, Storage};
 use threadkeep::storage;
 
 use crate::commands::{Put, Writes};
-use crate::harness::{Harness, NEVER, commit, config, target, text, thread_id, values};
+use crate::harness::{Harness, NEVER, commit, config, pruning, target, text, thread_id, values};
 
 /// A list that has grown to `messages` messages, as JSON.
 pub fn list(messages: usize) -> String {
@@ -116,7 +116,7 @@ pub async fn a_copy_shares_content_and_outlives_its_source(h: Harness) {
     a.and(b).unwrap();
     assert_eq!(values(&h.latest("t").await.unwrap())["m"], list(21));
     assert_eq!(values(&h.latest("copy").await.unwrap())["m"], list(40));
-    h.storage.prune_threads(&h.caller, &[thread_id("t")], KeepLatest).await.unwrap();
+    h.storage.prune_threads(&h.caller, &pruning(&["t"], Rule::KEEP_LATEST)).await.unwrap();
     assert_eq!(h.all("copy").await.len(), 21);
     delete(&h, "t").await;
     for view in h.all("copy").await {
@@ -153,7 +153,10 @@ pub async fn a_commit_planned_before_a_removal_is_planned_again(h: Harness) {
         assert!(prepared.chunks.len() < 3, "{} chunks", prepared.chunks.len());
         match remove {
             "prune" => {
-                h.storage.prune_threads(&h.caller, &[thread_id("t")], KeepLatest).await.unwrap();
+                h.storage
+                    .prune_threads(&h.caller, &pruning(&["t"], Rule::KEEP_LATEST))
+                    .await
+                    .unwrap();
             }
             _ => {
                 delete(&h, "t").await;
@@ -224,8 +227,8 @@ async fn a_prune_that_is_paused_leaves_nothing_dangling_in_either_order() {
                 .to_owned()
         };
         pause.execute(AssertSqlSafe(stop)).await.unwrap();
-        let pruned = [thread_id("t")];
-        let prune = h.storage.prune_threads(&h.caller, &pruned, KeepLatest);
+        let request = pruning(&["t"], Rule::KEEP_LATEST);
+        let prune = h.storage.prune_threads(&h.caller, &request);
         let planned = write(commit("t", vec![Put::new("0022").sets("m", "22", &list(20)).op()]));
         let resume = async {
             wait_for_a_lock(&mut watch, 2).await;

@@ -1,14 +1,14 @@
 //! Copies of threads.
 
-use threadkeep::domain::checkpoint::PruneStrategy::KeepLatest;
 use threadkeep::domain::checkpoint::View;
+use threadkeep::domain::retention::Rule;
 use threadkeep::domain::storage::{CopyThread, DeleteThread};
 use threadkeep::domain::{Conflict, Error, Result};
 
 use crate::commands::{Put, Writes};
 use crate::conditions::{lease, one};
 use crate::delta::{chain, replay_view};
-use crate::harness::{Harness, commit, conflict, thread_id, value, values, writes};
+use crate::harness::{Harness, commit, conflict, pruning, thread_id, value, values, writes};
 
 fn request(source: &str, target: &str, idempotency: Option<(&str, u8)>) -> CopyThread {
     CopyThread {
@@ -71,7 +71,7 @@ pub async fn a_copy_carries_bases_and_large_values(h: Harness) {
     chain(&h, "t", 12, &[2]).await;
     let large: String = (0..200_000).map(|it| it.to_string()).collect();
     h.put(Put::new("0013").parent("0012").empties("m", "13").sets("big", "13", &large)).await;
-    h.storage.prune_threads(&h.caller, &[thread_id("t")], KeepLatest).await.unwrap();
+    h.storage.prune_threads(&h.caller, &pruning(&["t"], Rule::KEEP_LATEST)).await.unwrap();
     assert_eq!(copy(&h, "t", "copy").await.unwrap(), 1);
     let (source, made) =
         (h.found("t", "", None, &["m"]).await, h.found("copy", "", None, &["m"]).await);

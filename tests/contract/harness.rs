@@ -15,6 +15,7 @@ use threadkeep::domain::clock::{Clock, Micros};
 use threadkeep::domain::group_commit::GroupCommit;
 use threadkeep::domain::names::{CheckpointId, CheckpointNs, Tag, ThreadId, Writer};
 use threadkeep::domain::prepared::Prepared;
+use threadkeep::domain::retention::{PruneRequest, Rule};
 use threadkeep::domain::storage::{Found, Page, Storage, TargetHistory};
 use threadkeep::domain::{Conflict, Error, Result};
 use threadkeep::storage::objects::{Objects, Packing};
@@ -229,6 +230,11 @@ pub fn target(thread: &str, ns: &str, id: Option<&str>) -> Target {
         ns: CheckpointNs::new(ns).unwrap(),
         id: id.map(|it| CheckpointId::new(it).unwrap()),
     }
+}
+
+pub fn pruning(threads: &[&str], rule: Rule) -> PruneRequest {
+    let thread_ids = threads.iter().map(|it| thread_id(it)).collect();
+    PruneRequest { thread_ids, rule, dry_run: false }
 }
 
 /// A list query without any restriction.

@@ -17,6 +17,9 @@ mod content;
 mod copying;
 mod damage;
 mod delta;
+mod doctor;
+mod doctor_beside;
+mod doctor_command;
 mod embedded;
 mod exactness;
 mod keys;
@@ -24,10 +27,16 @@ mod leases;
 mod listing;
 mod pack_faults;
 mod packs;
+mod packs_examined;
 mod planner;
 mod poison;
+mod policies;
 mod pruning;
 mod removal;
+mod retention;
+mod retention_model;
+mod storage_use;
+mod sweeping;
 mod threads;
 mod upheaval;
 mod values;
@@ -137,6 +146,33 @@ contract! {
         pruning_at_the_same_time_is_no_error
         pruning_with_delete_removes_the_thread
         pruning_a_leased_thread_is_refused;
+    retention:
+        the_last_of_each_namespace_stay
+        an_age_is_that_of_the_first_storing
+        a_deletion_reports_everything
+        a_waiting_thread_is_not_deleted
+        a_subgraph_that_waits_stays_with_its_callers
+        a_held_lease_refuses_a_dry_run_as_it_does_a_prune
+        another_tenant_prunes_nothing
+        a_long_thread_goes_in_parts;
+    policies:
+        a_policy_is_put_replaced_and_deleted
+        a_tenant_has_a_limited_number_of_thread_policies
+        a_policy_goes_with_its_thread
+        reports_are_listed_in_pages_and_kept_for_a_month
+        a_requested_round_is_due_at_once
+        a_policy_put_in_the_middle_of_a_round_holds_at_once;
+    sweeping:
+        a_sweep_applies_policies_and_leaves_reports
+        unchanged_threads_are_not_looked_at_again
+        threads_expire_but_for_those_that_wait
+        a_renewed_lease_keeps_an_expired_thread
+        a_dry_run_says_what_the_real_one_does
+        two_servers_do_each_piece_of_work_once
+        a_round_is_taken_over_where_a_crash_left_it
+        a_damaged_thread_stops_nobody;
+    retention_model:
+        what_stays_equals_the_model;
     copying:
         a_copy_equals_its_source_and_is_independent
         a_copy_carries_bases_and_large_values
@@ -148,6 +184,22 @@ contract! {
     damage:
         a_flipped_bit_is_an_error_and_never_data
         a_missing_value_is_an_error;
+    doctor:
+        a_sound_database_is_read_completely
+        damage_in_every_column_is_found_and_placed
+        damaged_numbers_are_found
+        a_damaged_chunk_is_told_from_the_values_that_need_it
+        what_is_missing_is_found
+        nothing_of_a_damaged_thread_is_repaired_away
+        orphans_are_found_and_removed_and_nothing_else
+        replaced_values_are_orphans_and_unlisted_ones_are_not
+        counters_are_corrected;
+    doctor_beside:
+        work_beside_an_examination_is_never_damage;
+    storage_use:
+        sizes_are_those_of_the_rows
+        a_copy_says_that_it_shares
+        only_its_own_tenant_sees_a_thread;
     keys:
         keys_are_made_listed_and_revoked;
     atomicity:
@@ -175,6 +227,11 @@ contract! {
         objects_are_deleted_an_hour_after_their_last_chunk
         packs_that_are_mostly_dead_are_rewritten
         a_folder_is_a_store;
+    packs_examined:
+        packed_content_is_read_where_the_store_is_given
+        damage_in_the_store_is_found
+        counters_of_packs_are_found_and_corrected
+        packed_content_counts_as_much_as_before;
     pack_faults:
         an_upload_whose_rows_never_came_is_deleted_after_a_day
         a_damaged_pack_is_an_integrity_error

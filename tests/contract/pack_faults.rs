@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
 use threadkeep::domain::Error;
-use threadkeep::domain::checkpoint::PruneStrategy::KeepLatest;
+use threadkeep::domain::retention::Rule;
 use threadkeep::storage::objects::{Objects, Packing};
 use threadkeep::storage::{self, StorageConfig};
 
 use crate::commands::Put;
 use crate::faulty_store::FaultyStore;
-use crate::harness::{Harness, commit, config, everything, target, thread_id, values};
+use crate::harness::{Harness, commit, config, everything, pruning, target, thread_id, values};
 use crate::packs::{
     HOUR, PLACED, check_all_gone, check_grown, check_store, delete, grow, large, later, with_store,
 };
@@ -95,7 +95,7 @@ pub async fn a_damaged_pack_is_an_integrity_error(h: Harness) {
     assert_eq!(findings.len(), removed.len(), "{findings:?}");
     // Damage in one scope keeps the packer from nothing else.
     grow(&h, "other", 1, 30).await;
-    h.storage.prune_threads(&h.caller, &[thread_id("t")], KeepLatest).await.unwrap();
+    h.storage.prune_threads(&h.caller, &pruning(&["t"], Rule::KEEP_LATEST)).await.unwrap();
     h.storage.move_content(later(3)).await.unwrap();
     assert!(!store.objects().await.is_empty());
     check_grown(&h, "other", 30).await;
@@ -187,7 +187,7 @@ pub async fn what_is_removed_during_an_upload_is_not_brought_back(h: Harness) {
         store.uploaded.notified().await;
         store.pauses.store(false, SeqCst);
         if remove == "prune" {
-            h.storage.prune_threads(&h.caller, &[thread_id("t")], KeepLatest).await.unwrap();
+            h.storage.prune_threads(&h.caller, &pruning(&["t"], Rule::KEEP_LATEST)).await.unwrap();
         } else {
             delete(&h, "t").await;
         }

@@ -7,15 +7,15 @@ use std::sync::atomic::Ordering::SeqCst;
 use object_store::local::LocalFileSystem;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::checkpoint::ListQuery;
-use threadkeep::domain::checkpoint::PruneStrategy::KeepLatest;
 use threadkeep::domain::clock::{Clock, Micros};
+use threadkeep::domain::retention::Rule;
 use threadkeep::domain::storage::{CopyThread, DeleteThread, Page};
 
 use crate::commands::{Put, Writes};
 use crate::content::{check_empty, list};
 use crate::delta::{self, counting, replay_view};
 use crate::faulty_store::FaultyStore;
-use crate::harness::{Harness, NEVER, commit, everything, thread_id, values};
+use crate::harness::{Harness, NEVER, commit, everything, pruning, thread_id, values};
 
 pub const HOUR: Micros = 3_600 * 1_000_000;
 pub const PLACED: &str = "select count(*) from chunks where length(body) = 25";
@@ -182,7 +182,7 @@ pub async fn packed_histories_lists_and_bases_are_whole(h: Harness) {
     // Bases are made of what lies in packs.
     h.storage.delete_for_runs(&h.caller, &["r9".into(), "r10".into()]).await.unwrap();
     assert!(replay(&h.list(query()).await)[..2] == before.1[..2]);
-    h.storage.prune_threads(&h.caller, &[thread_id("t")], KeepLatest).await.unwrap();
+    h.storage.prune_threads(&h.caller, &pruning(&["t"], Rule::KEEP_LATEST)).await.unwrap();
     assert!(replay(&h.list(query()).await) == before.1[..1]);
     h.check_counts("t").await;
     check_store(&h, &store).await;
@@ -271,7 +271,7 @@ pub async fn packs_that_are_mostly_dead_are_rewritten(h: Harness) {
     h.put(Put::new("0013").parent("0012").sets("m", "13", &large(40)).carries("n", "1")).await;
     h.storage.move_content(later(2)).await.unwrap();
     let live = "select cast(sum(live_bytes) as bigint) from packs";
-    h.storage.prune_threads(&h.caller, &[thread_id("t")], KeepLatest).await.unwrap();
+    h.storage.prune_threads(&h.caller, &pruning(&["t"], Rule::KEEP_LATEST)).await.unwrap();
     let latest = h.latest("t").await.unwrap();
     check_store(&h, &store).await;
     let (alive, packs) = (h.count(live).await, rows(&h, "packs").await);

@@ -1,17 +1,15 @@
 //! Prune: what stays of a thread shows what it showed before.
 
 use threadkeep::domain::Conflict;
-use threadkeep::domain::checkpoint::PruneStrategy;
-use threadkeep::domain::checkpoint::PruneStrategy::{Delete, KeepLatest};
+use threadkeep::domain::retention::Rule;
 
 use crate::commands::{Put, Writes};
 use crate::conditions::lease;
 use crate::delta::{chain, counting, id, replay_view};
-use crate::harness::{Harness, commit, conflict, text, thread_id, values, writes};
+use crate::harness::{Harness, commit, conflict, pruning, text, thread_id, values, writes};
 
-async fn prune(h: &Harness, threads: &[&str], strategy: PruneStrategy) {
-    let threads: Vec<_> = threads.iter().map(|it| thread_id(it)).collect();
-    h.storage.prune_threads(&h.caller, &threads, strategy).await.unwrap();
+async fn prune(h: &Harness, threads: &[&str], rule: Rule) {
+    h.storage.prune_threads(&h.caller, &pruning(threads, rule)).await.unwrap();
 }
 
 async fn replay_head(h: &Harness, thread: &str) -> String {
@@ -34,8 +32,8 @@ pub async fn pruning_keeps_the_latest_of_each_namespace(h: Harness) {
         h.commit(commit(thread, ops)).await.unwrap();
     }
     let other = h.all("other").await;
-    prune(&h, &["t", "unknown", "u"], KeepLatest).await;
-    prune(&h, &[], KeepLatest).await;
+    prune(&h, &["t", "unknown", "u"], Rule::KEEP_LATEST).await;
+    prune(&h, &[], Rule::KEEP_LATEST).await;
     for thread in ["t", "u"] {
         let left = h.all(thread).await;
         assert_eq!(left.len(), 2);
@@ -59,7 +57,7 @@ pub async fn pruning_keeps_the_histories_of_delta_channels(h: Harness) {
     let before = replay_head(&h, "t").await;
     assert!(before.starts_with("s3|w3,w4,") && before.ends_with(",w39"));
     let unseeded = replay_head(&h, "unseeded").await;
-    prune(&h, &["t", "unseeded"], KeepLatest).await;
+    prune(&h, &["t", "unseeded"], Rule::KEEP_LATEST).await;
     assert_eq!(h.all("t").await.len(), 1);
     assert_eq!(replay_head(&h, "t").await, before);
     assert_eq!(replay_head(&h, "unseeded").await, unseeded);
@@ -74,8 +72,8 @@ pub async fn pruning_keeps_the_histories_of_delta_channels(h: Harness) {
 pub async fn pruning_twice_keeps_bases(h: Harness) {
     chain(&h, "t", 6, &[2]).await;
     let before = replay_head(&h, "t").await;
-    prune(&h, &["t"], KeepLatest).await;
-    prune(&h, &["t"], KeepLatest).await;
+    prune(&h, &["t"], Rule::KEEP_LATEST).await;
+    prune(&h, &["t"], Rule::KEEP_LATEST).await;
     assert_eq!(replay_head(&h, "t").await, before);
     for at in 7..10 {
         let put = Put::new(&id(at))
@@ -85,7 +83,7 @@ pub async fn pruning_twice_keeps_bases(h: Harness) {
         let write = Writes::new(&id(at), "task").write(0, "m", &format!("w{at}"));
         h.commit(commit("t", vec![put.op(), write.op()])).await.unwrap();
     }
-    prune(&h, &["t"], KeepLatest).await;
+    prune(&h, &["t"], Rule::KEEP_LATEST).await;
     assert_eq!(replay_head(&h, "t").await, format!("{before},w6,w7,w8"));
     assert_eq!(h.all("t").await.len(), 1);
 }
@@ -105,7 +103,7 @@ pub async fn a_subgraphs_call_goes_with_its_root(h: Harness) {
         Writes::new("y", "t").ns("n:old").write(0, "a", "w").op(),
     ];
     h.commit(commit("t", ops)).await.unwrap();
-    prune(&h, &["t"], KeepLatest).await;
+    prune(&h, &["t"], Rule::KEEP_LATEST).await;
     let mut left: Vec<String> = h.all("t").await.into_iter().map(|it| it.ns).collect();
     left.sort();
     assert_eq!(left, ["", "memory", "n:early", "n:new"]);
@@ -121,7 +119,7 @@ pub async fn an_old_head_keeps_its_pending_sends(h: Harness) {
     let before = h.get("2").await.pending_sends;
     assert_eq!(before.iter().map(text).collect::<Vec<_>>(), ["first", "second"]);
     for _ in 0..2 {
-        prune(&h, &["t"], KeepLatest).await;
+        prune(&h, &["t"], Rule::KEEP_LATEST).await;
         let head = h.get("2").await;
         assert_eq!((head.parent, head.pending_sends), (None, before.clone()));
         assert!(head.bases.is_empty());
@@ -135,7 +133,7 @@ pub async fn early_writes_stay_and_stray_ones_go(h: Harness) {
     h.write(Writes::new("3", "t").write(0, "a", "stray")).await;
     h.write(Writes::new("7", "t").write(0, "a", "early")).await;
     h.write(Writes::new("1", "t").ns("no checkpoint yet").write(0, "a", "early")).await;
-    prune(&h, &["t"], KeepLatest).await;
+    prune(&h, &["t"], Rule::KEEP_LATEST).await;
     h.put(Put::new("3")).await;
     h.put(Put::new("7").parent("5")).await;
     h.put(Put::new("1").ns("no checkpoint yet")).await;
@@ -149,8 +147,8 @@ pub async fn early_writes_stay_and_stray_ones_go(h: Harness) {
 pub async fn pruning_at_the_same_time_is_no_error(h: Harness) {
     chain(&h, "t", 30, &[]).await;
     let before = replay_head(&h, "t").await;
-    let threads = [thread_id("t")];
-    let prune = || h.storage.prune_threads(&h.caller, &threads, KeepLatest);
+    let request = pruning(&["t"], Rule::KEEP_LATEST);
+    let prune = || h.storage.prune_threads(&h.caller, &request);
     let (a, b, c) = tokio::join!(prune(), prune(), prune());
     a.and(b).and(c).unwrap();
     assert_eq!(h.all("t").await.len(), 1);
@@ -161,7 +159,7 @@ pub async fn pruning_at_the_same_time_is_no_error(h: Harness) {
 pub async fn pruning_with_delete_removes_the_thread(h: Harness) {
     chain(&h, "t", 3, &[]).await;
     chain(&h, "u", 3, &[]).await;
-    prune(&h, &["t", "unknown"], Delete).await;
+    prune(&h, &["t", "unknown"], Rule::DELETE).await;
     assert!(h.storage.get_thread(&h.caller, &thread_id("t")).await.unwrap().is_none());
     assert_eq!(h.all("u").await.len(), 3);
 }
@@ -169,8 +167,8 @@ pub async fn pruning_with_delete_removes_the_thread(h: Harness) {
 pub async fn pruning_a_leased_thread_is_refused(h: Harness) {
     chain(&h, "t", 3, &[]).await;
     lease(&h, "me").await;
-    for strategy in [KeepLatest, Delete] {
-        let refused = h.storage.prune_threads(&h.caller, &[thread_id("t")], strategy).await;
+    for rule in [Rule::KEEP_LATEST, Rule::DELETE] {
+        let refused = h.storage.prune_threads(&h.caller, &pruning(&["t"], rule)).await;
         assert_eq!(conflict(refused), Conflict::LeaseHeld);
     }
     assert_eq!(h.all("t").await.len(), 3);

@@ -1,11 +1,12 @@
 //! Threads as listings show them.
 
-use threadkeep::domain::checkpoint::{ListQuery, PruneStrategy};
+use threadkeep::domain::checkpoint::ListQuery;
+use threadkeep::domain::retention::Rule;
 use threadkeep::domain::storage::DeleteThread;
 use threadkeep::domain::thread::{Thread, ThreadCursor, ThreadQuery, ThreadSort};
 
 use crate::commands::{Put, Writes};
-use crate::harness::{Harness, NEVER, caller_of, commit, everything, target, thread_id};
+use crate::harness::{Harness, NEVER, caller_of, commit, everything, pruning, target, thread_id};
 
 async fn thread(h: &Harness, id: &str) -> Thread {
     h.storage.get_thread(&h.caller, &thread_id(id)).await.unwrap().unwrap()
@@ -96,7 +97,7 @@ pub async fn tenants_never_meet(h: Harness) {
     let request = DeleteThread { thread_id: thread_id("t"), generation: None, fence: None };
     h.storage.delete_thread(&other, &request).await.unwrap();
     h.storage.delete_for_runs(&other, &["r".into()]).await.unwrap();
-    h.storage.prune_threads(&other, &[thread_id("t")], PruneStrategy::Delete).await.unwrap();
+    h.storage.prune_threads(&other, &pruning(&["t"], Rule::DELETE)).await.unwrap();
     assert_eq!(h.latest("t").await.unwrap().id, "1");
     let prepared =
         h.storage.prepare(&other, commit("t", vec![Put::new("9").op()]), NEVER).await.unwrap();

@@ -7,12 +7,14 @@ use std::sync::atomic::Ordering::SeqCst;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use threadkeep::domain::checkpoint::PruneStrategy::KeepLatest;
+use threadkeep::domain::doctor::{Noun, State, Tally};
+use threadkeep::domain::retention::Rule;
 use threadkeep::domain::storage::{CopyThread, DeleteThread};
 
 use crate::commands::{Put, Writes};
 use crate::content::{check_empty, list};
-use crate::harness::{Harness, commit, text, thread_id, values};
+use crate::doctor::examine;
+use crate::harness::{Harness, commit, pruning, text, thread_id, values};
 use crate::packs::{check_all_gone, later, with_store};
 
 /// Sequences tried, and steps in each.
@@ -139,8 +141,8 @@ async fn take(h: &Harness, model: &mut Model, count: &mut u32, step: &Step) {
             }
         }
         Step::Prune { thread } => {
-            let threads = [thread_id(&name(*thread))];
-            h.storage.prune_threads(&h.caller, &threads, KeepLatest).await.unwrap();
+            let request = pruning(&[&name(*thread)], Rule::KEEP_LATEST);
+            h.storage.prune_threads(&h.caller, &request).await.unwrap();
             if let Some(rows) = model.get_mut(thread) {
                 *rows = rows.pop_last().into_iter().collect();
             }
@@ -187,6 +189,19 @@ async fn compare(h: &Harness, model: &Model, taken: &[Step]) {
     }
 }
 
+/// A write that came second leaves chunks that nothing names: orphans, which a repair removes, and nothing else.
+async fn check_examination(h: &Harness, taken: &[Step]) {
+    let found = examine(h, true).await;
+    let bad = |(state, noun, _): &(State, Noun, Tally)| match state {
+        State::Checked => false,
+        State::Repaired => *noun != Noun::Chunks,
+        _ => true,
+    };
+    assert_eq!(found.counts().find(bad), None, "{found:?} after {taken:?}");
+    let after = examine(h, false).await;
+    assert!(after.counts().all(|(state, _, _)| state == State::Checked), "{after:?}");
+}
+
 pub async fn what_survives_reads_back_and_nothing_is_left_in_the_end(h: Harness) {
     run(&h, step().boxed()).await;
 }
@@ -214,6 +229,8 @@ async fn run(h: &Harness, step: BoxedStrategy<Step>) {
                 assert_eq!(h.storage.check_moved_content().await.unwrap(), Vec::<String>::new());
             }
         }
+        compare(h, &model, &sequence).await;
+        check_examination(h, &sequence).await;
         compare(h, &model, &sequence).await;
         for thread in 0..3 {
             delete(h, thread).await;

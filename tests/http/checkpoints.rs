@@ -240,11 +240,5 @@ async fn removals_reach_the_storage_as_they_were_asked() {
     let server = Server::keyless().await;
     let runs = json!({"run_ids": ["r1", "r2"]});
     assert_eq!(server.post("/v1/checkpoints/delete-for-runs", &runs).await.ok().json(), json!({}));
-    for strategy in ["keep_latest", "delete"] {
-        let prune = json!({"thread_ids": ["t"], "strategy": strategy});
-        assert_eq!(server.post("/v1/checkpoints/prune", &prune).await.ok().json(), json!({}));
-    }
-    let calls =
-        ["delete_for_runs [\"r1\", \"r2\"]", "prune [\"t\"] KeepLatest", "prune [\"t\"] Delete"];
-    assert_eq!(server.storage.calls(), calls);
+    assert_eq!(server.storage.calls(), ["delete_for_runs [\"r1\", \"r2\"]"]);
 }

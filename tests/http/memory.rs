@@ -9,18 +9,21 @@ use async_trait::async_trait;
 use threadkeep::content::keys::TenantSecret;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::checkpoint::{
-    CheckpointPut, Commit, EMPTY, ListCursor, ListQuery, Op, PruneStrategy, Target, View,
+    CheckpointPut, Commit, EMPTY, ListCursor, ListQuery, Op, Target, View,
 };
 use threadkeep::domain::clock::Micros;
+use threadkeep::domain::doctor::{self, Examine};
 use threadkeep::domain::history::Chain;
 use threadkeep::domain::key::Key;
 use threadkeep::domain::names::ThreadId;
 use threadkeep::domain::planner::Batch;
 use threadkeep::domain::prepared::Prepared;
+use threadkeep::domain::retention::{Policy, PruneRequest, Pruned, Removed, Report};
 use threadkeep::domain::storage::{
     BatchError, CheckpointStorage, CopyThread, DeleteThread, Engine, Found, KeyStorage, Outcome,
     Page, TargetHistory, ThreadStorage,
 };
+use threadkeep::domain::storage_use::StorageUse;
 use threadkeep::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery, ThreadSort};
 use threadkeep::domain::{Error, Result};
 use threadkeep::storage::chunk_memory::ChunkMemory;
@@ -36,6 +39,8 @@ pub struct Memory {
     pub commits: Mutex<BTreeMap<(String, String), Vec<Commit>>>,
     pub keys: Mutex<Vec<Key>>,
     pub threads: Mutex<Vec<Thread>>,
+    /// (tenant, thread) → what it takes.
+    pub storage_uses: Mutex<HashMap<(String, String), StorageUse>>,
     /// What the next reads find besides the checkpoint.
     pub chain: Mutex<Chain>,
     /// What all calls but those for keys fail with.
@@ -46,6 +51,10 @@ pub struct Memory {
     pub panics: Mutex<bool>,
     /// Names of the calls that arrived, with what tests ask about.
     pub calls: Mutex<Vec<String>>,
+    /// (tenant, thread) → policy.
+    pub policies: Mutex<BTreeMap<(String, Option<String>), Policy>>,
+    /// By tenant, newest first.
+    pub reports: Mutex<BTreeMap<String, Vec<Report>>>,
     pub copies: Mutex<HashMap<String, [u8; 32]>>,
     /// Commits wait for a permit when there is a gate.
     pub gate: Mutex<Option<std::sync::Arc<tokio::sync::Semaphore>>>,
@@ -66,7 +75,7 @@ impl Memory {
         self.calls().is_empty() && self.commits.lock().unwrap().is_empty()
     }
 
-    fn called(&self, call: impl Into<String>) -> Result<()> {
+    pub fn called(&self, call: impl Into<String>) -> Result<()> {
         self.calls.lock().unwrap().push(call.into());
         assert!(!*self.panics.lock().unwrap(), "a panic on demand: SECRET");
         match &*self.failure.lock().unwrap() {
@@ -204,14 +213,11 @@ impl CheckpointStorage for Memory {
         self.called(format!("delete_for_runs {run_ids:?}"))
     }
 
-    async fn prune_threads(
-        &self,
-        _: &Caller,
-        thread_ids: &[ThreadId],
-        strategy: PruneStrategy,
-    ) -> Result<()> {
-        let ids: Vec<&str> = thread_ids.iter().map(ThreadId::as_str).collect();
-        self.called(format!("prune {ids:?} {strategy:?}"))
+    async fn prune_threads(&self, _: &Caller, request: &PruneRequest) -> Result<Vec<Pruned>> {
+        let ids: Vec<&str> = request.thread_ids.iter().map(ThreadId::as_str).collect();
+        self.called(format!("prune {ids:?} {:?} {}", request.rule, request.dry_run))?;
+        let removed = Removed { checkpoints: 3, stored_bytes: -5, ..Removed::default() };
+        Ok(ids.iter().map(|_| Pruned { removed, deleted: false }).collect())
     }
 
     async fn copy_thread(&self, _: &Caller, request: &CopyThread) -> Result<u64> {
@@ -252,6 +258,16 @@ impl ThreadStorage for Memory {
         }
         threads.truncate(query.limit);
         Ok(threads)
+    }
+
+    async fn get_storage_use(
+        &self,
+        caller: &Caller,
+        thread_id: &ThreadId,
+    ) -> Result<Option<StorageUse>> {
+        self.called(format!("storage {} {thread_id}", caller.tenant))?;
+        let uses = self.storage_uses.lock().unwrap();
+        Ok(uses.get(&(caller.tenant.clone(), thread_id.to_string())).cloned())
     }
 
     async fn acquire_lease(&self, _: &Caller, request: &LeaseRequest) -> Result<Lease> {
@@ -312,6 +328,10 @@ impl Engine for Memory {
 
     async fn sweep(&self, _: Micros) -> Result<()> {
         Ok(())
+    }
+
+    async fn examine(&self, _: &Examine) -> Result<doctor::Report> {
+        Ok(doctor::Report::default())
     }
 
     async fn close(&self) {

@@ -3,13 +3,14 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use http_body_util::BodyExt as _;
 use serde_json::Value;
-use threadkeep::app::App;
+use threadkeep::app::{App, DifferenceMemory};
 use threadkeep::auth::secret::Secret;
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::key::Key;
@@ -20,7 +21,12 @@ use crate::memory::Memory;
 
 pub const JSON: &str = "application/json";
 pub const MSGPACK: &str = "application/msgpack";
+/// The sweeper looks once at the start and not again.
+pub const NEVER: Duration = Duration::from_hours(24);
 pub const HOST: &str = "127.0.0.1:7070";
+
+pub const MEMORY: DifferenceMemory =
+    DifferenceMemory { recent_bytes_max: 64 << 20, expanded_bytes_max: 128 << 20 };
 
 pub static DOCUMENT: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(&http::document::text()).unwrap());
@@ -52,10 +58,14 @@ impl Server {
     }
 
     pub async fn on(listen: &str, storage: Memory) -> Self {
+        Self::with_memory(listen, storage, MEMORY).await
+    }
+
+    pub async fn with_memory(listen: &str, storage: Memory, memory: DifferenceMemory) -> Self {
         let storage = Arc::new(storage);
         let clock = Arc::new(Clock::System);
         let listen: SocketAddr = listen.parse().unwrap();
-        let app = App::start(storage.clone(), clock, listen, None).await.unwrap();
+        let app = App::start(storage.clone(), clock, listen, memory, None, NEVER).await.unwrap();
         let app = Arc::new(app);
         Self { router: http::router(&app), app, storage }
     }

@@ -1,6 +1,7 @@
 //! Threads and their leases through the router.
 
 use serde_json::{Value, json};
+use threadkeep::domain::storage_use::{ChannelUse, StorageUse};
 use threadkeep::domain::thread::Thread;
 
 use crate::server::{JSON, Server};
@@ -140,4 +141,65 @@ async fn a_lease_is_acquired_renewed_and_released() {
     let released = server.post("/v1/threads/lease/release", &ask(json!({"fence": 1}))).await.ok();
     assert_eq!(released.json(), json!({}));
     assert_eq!(server.storage.calls(), ["acquire h 9", "renew Some(1)", "release Some(1)"]);
+}
+
+#[tokio::test]
+async fn what_a_thread_takes_is_shown_to_its_tenant_alone() {
+    let (server, keys) = Server::with_keys(&["acme", "globex"]).await;
+    let channel =
+        ChannelUse { channel: "ü".into(), versions: 2, logical_bytes: 900, newest_bytes: 500 };
+    let takes = StorageUse {
+        logical_bytes: 1_000,
+        stored_bytes: 250,
+        content_bytes: 200,
+        checkpoints: 3,
+        versions: 2,
+        writes: 1,
+        chunks: 7,
+        shared_with: 1,
+        channels: vec![channel],
+    };
+    let ids = ["t", ".", "..", "a/b", "%2F", "a b&c=d", "ü"];
+    for id in ids {
+        let key = ("acme".to_owned(), id.to_owned());
+        server.storage.storage_uses.lock().unwrap().insert(key, takes.clone());
+    }
+    let ask = async |key: &str, id: &str| {
+        let encoded = id.bytes().fold(String::new(), |text, it| text + &format!("%{it:02X}"));
+        let path = format!("/v1/threads/storage?thread_id={encoded}");
+        server.get_with(&path, &[("x-api-key", key)]).await.ok().json()
+    };
+    for id in ids {
+        let found = ask(&keys[0], id).await;
+        assert_eq!(
+            found,
+            json!({"storage": {
+                "logical_bytes": 1000, "stored_bytes": 250, "content_bytes": 200, "share_saved": 0.75,
+                "checkpoints": 3, "versions": 2, "writes": 1, "chunks": 7, "shared_with": 1,
+                "channels": [{"channel": "ü", "versions": 2, "logical_bytes": 900, "newest_bytes": 500}]
+            }}),
+            "{id}"
+        );
+        // A thread of another tenant and one that never was look the same.
+        assert_eq!(ask(&keys[1], id).await, json!({}));
+    }
+    assert_eq!(ask(&keys[0], "never was").await, json!({}));
+}
+
+#[tokio::test]
+async fn a_question_for_the_storage_of_no_thread_is_refused() {
+    let server = Server::keyless().await;
+    let long = format!("?thread_id={}", "x".repeat(513));
+    for (query, field) in [
+        ("", "thread_id"),
+        ("?thread_id=", "thread_id"),
+        ("?thread_id=%00", "thread_id"),
+        (long.as_str(), "thread_id"),
+        ("?thread_id=t&more=1", "more"),
+    ] {
+        let answer = server.get(&format!("/v1/threads/storage{query}")).await;
+        answer.assert_problem(422, "invalid");
+        assert_eq!(answer.field(), field, "{query}");
+    }
+    assert!(server.storage.is_untouched());
 }

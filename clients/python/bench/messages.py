@@ -125,9 +125,9 @@ def _plain(_: random.Random) -> dict[str, Any]:
 
 
 def javascript(kind: str, chosen: random.Random, content: Any, **more: Any) -> dict[str, Any]:
-    """A message of @langchain/core as its `toJSON` writes it."""
-    kwargs: dict[str, Any] = {"content": content, **_JAVASCRIPT[kind](chosen), **more}
-    kwargs["id"] = unique(chosen)
+    """A message of @langchain/core as its `toJSON` writes it. A field set to None is left out."""
+    fields = {"content": content, **_JAVASCRIPT[kind](chosen), **more, "id": unique(chosen)}
+    kwargs = {name: value for name, value in fields.items() if value is not None}
     return {
         "lc": 1,
         "type": "constructor",

@@ -21,6 +21,7 @@ from transport import serve
 
 from threadkeep.langgraph import ThreadkeepSaver
 from threadkeep.langgraph.encode import checkpoint_op, commit_body, target_of
+from threadkeep.langgraph.exchange import Exchange
 
 VERSIONS = {f"channel-{n}": f"{n:032}.0.{n:016}" for n in range(9)}
 NEW = dict(list(VERSIONS.items())[:2])
@@ -63,6 +64,7 @@ def main() -> None:
     server.start()
     url = f"http://127.0.0.1:{ports.get()}"
     saver = ThreadkeepSaver(url)
+    exchange = Exchange(32 << 20)
 
     def serialize() -> None:
         for channel in NEW:
@@ -71,7 +73,7 @@ def main() -> None:
     def encode() -> None:
         target = target_of(CONFIG)
         op = checkpoint_op(saver.serde, CONFIG, target, CHECKPOINT, METADATA, NEW)
-        commit_body("t", "w" * 16, "g" * 16, [op])
+        commit_body("t", "w" * 16, "g" * 16, exchange.packed("t", [op]).ops)
 
     print("| part | median, µs |\n|---|---|")
     print(f"| serializer alone | {median_micros(serialize, calls):.0f} |")

@@ -22,7 +22,7 @@ os.environ.setdefault("THREADKEEP_BIN", str(ROOT / "target" / "release" / "threa
 
 import agents  # noqa: E402
 import calls  # noqa: E402
-import disk  # noqa: E402
+import growth  # noqa: E402
 from measure import Row  # noqa: E402
 from sides import Field, Postgres  # noqa: E402
 
@@ -44,8 +44,11 @@ def parts(options: argparse.Namespace) -> dict[str, Callable[[Field], Awaitable[
         "long": lambda field: agents.long_thread(
             field, checkpoints=options.checkpoints, rounds=options.rounds
         ),
-        "chat": lambda field: disk.chat(field, turns=options.chat_turns),
-        "lists": lambda field: disk.growing_lists(field, turns=options.list_turns),
+        "javascript": lambda field: growth.javascript(field, turns=options.javascript_turns),
+        "chat": lambda field: growth.chat(field, turns=options.chat_turns),
+        "large": lambda field: growth.large(
+            field, size_bytes=options.large_bytes, rounds=options.rounds
+        ),
     }
 
 
@@ -53,7 +56,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes: does it run at all")
     parser.add_argument(
-        "--only", nargs="+", metavar="PART", help="calls blocking turns long chat lists"
+        "--only", nargs="+", metavar="PART", help="calls blocking turns long javascript chat large"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
     parser.add_argument("--rounds", type=int, help="rounds per side, in turns (7)")
@@ -62,7 +65,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--turns", type=int, help="turns of the agent (15)")
     parser.add_argument("--checkpoints", type=int, help="length of the long thread (600)")
     parser.add_argument("--chat-turns", type=int, help="turns of the chat (200)")
-    parser.add_argument("--list-turns", type=int, help="turns with whole lists (20)")
+    parser.add_argument("--javascript-turns", type=int, help="turns with whole lists (20)")
+    parser.add_argument("--large-bytes", type=int, help="size of the large state (5,000,000)")
     options = parser.parse_args()
     full = {
         "rounds": 7,
@@ -70,7 +74,8 @@ def arguments() -> argparse.Namespace:
         "turns": 15,
         "checkpoints": 600,
         "chat_turns": 200,
-        "list_turns": 20,
+        "javascript_turns": 20,
+        "large_bytes": 5_000_000,
     }
     quick = {
         "rounds": 2,
@@ -78,7 +83,8 @@ def arguments() -> argparse.Namespace:
         "turns": 3,
         "checkpoints": 45,
         "chat_turns": 10,
-        "list_turns": 3,
+        "javascript_turns": 2,
+        "large_bytes": 300_000,
     }
     for name, number in (quick if options.quick else full).items():
         if getattr(options, name) is None:

@@ -5,11 +5,13 @@ Used by the fake server only. Written from the protocol's text, as plainly as po
 
 from __future__ import annotations
 
+import copy
 import json
 import threading
 from typing import Any
 
 from fake_chain import Checkpoint, Problem, Thread, channels_of, contains, difference, known, merge
+from fake_values import FakeValues
 
 
 class FakeStore:
@@ -17,6 +19,7 @@ class FakeStore:
         self.threads: dict[str, Thread] = {}
         self.leases: dict[str, tuple[str, int]] = {}
         self.lock = threading.RLock()
+        self.values = FakeValues()
         self.page_rows = 1000
         self.copies: dict[str, dict[str, Any]] = {}
 
@@ -37,6 +40,7 @@ class FakeStore:
                 "GET /v1/threads": lambda _: {
                     "threads": [self.row(t) for t in sorted(self.threads)]
                 },
+                "GET /v1/threads/storage": lambda _: self.storage(),
                 "POST /v1/threads/lease/acquire": self.acquire,
                 "POST /v1/threads/lease/renew": self.renew,
                 "POST /v1/threads/lease/release": self.release,
@@ -46,7 +50,11 @@ class FakeStore:
             }
             if name not in routes:
                 raise Problem(404, "not_found")
-            return routes[name](body)
+            answer = routes[name](body)
+            if isinstance(body, dict) and body.get("have_values") is not None:
+                answer = copy.deepcopy(answer)
+                self.values.shorten(body["thread_id"], answer, body["have_values"])
+            return answer
 
     # commit
 
@@ -61,12 +69,14 @@ class FakeStore:
             for entry in op.get("checkpoint", op.get("writes", {})).get("writes", ()):
                 if entry["channel"] == "refused":
                     raise Problem(422, "invalid", field="writes.channel", limit=7)
+        stored = self.values.expand(body)
         thread = self.threads.setdefault(body["thread_id"], Thread())
         for op in body["ops"]:
             if "checkpoint" in op:
                 self.put(thread, op["checkpoint"])
             else:
                 self.put_writes(thread, op["writes"], body.get("writer"))
+        self.values.remember(body["thread_id"], stored)
         return {"generation": thread.generation}
 
     def put(self, thread: Thread, op: dict[str, Any]) -> None:
@@ -134,7 +144,11 @@ class FakeStore:
         return thread, ns, wanted if wanted in ids else None
 
     def get(self, body: dict[str, Any]) -> dict[str, Any]:
-        known(body, *(["thread_id", "checkpoint_ns", "checkpoint_id", "history_channels", "have"]))
+        known(
+            body,
+            *["thread_id", "checkpoint_ns", "checkpoint_id", "history_channels", "have"],
+            "have_values",
+        )
         thread, ns, checkpoint_id = self.find(body)
         answer: dict[str, Any] = {"chain": [], "history_channels": []}
         if thread is not None:
@@ -149,7 +163,10 @@ class FakeStore:
         return {**answer, **difference(nodes, body.get("have"))}
 
     def history(self, body: dict[str, Any]) -> dict[str, Any]:
-        known(body, *(["thread_id", "checkpoint_ns", "checkpoint_id", "channels", "have"]))
+        known(
+            body,
+            *["thread_id", "checkpoint_ns", "checkpoint_id", "channels", "have", "have_values"],
+        )
         thread, ns, checkpoint_id = self.find(body)
         if thread is None or checkpoint_id is None:
             return {"bases": [], "chain": []}
@@ -206,6 +223,7 @@ class FakeStore:
                 "values",
             ],
             "history_channels",
+            "have_values",
         )
         wanted = json.loads(body["filter"]) if body.get("filter") else {}
         rows = [
@@ -245,6 +263,7 @@ class FakeStore:
     def delete(self, body: dict[str, Any]) -> dict[str, Any]:
         known(body, "thread_id", "fence", "generation")
         self.threads.pop(body["thread_id"], None)
+        self.values.threads.pop(body["thread_id"], None)
         return {}
 
     def delete_for_runs(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -255,6 +274,17 @@ class FakeStore:
         return {}
 
     def prune(self, body: dict[str, Any]) -> dict[str, Any]:
+        known(
+            body,
+            *("thread_ids", "strategy", "keep_last", "older_than", "keep_interrupted", "dry_run"),
+        )
+        nothing = dict.fromkeys(
+            ("checkpoints", "writes", "values", "size_bytes", "stored_bytes"), 0
+        )
+        threads = [{"thread_id": it, "deleted": False, **nothing} for it in body["thread_ids"]]
+        report = {"dry_run": body.get("dry_run", False), "threads": threads, "total": nothing}
+        if report["dry_run"]:
+            return report
         for thread_id in body["thread_ids"]:
             thread = self.threads.get(thread_id)
             if body["strategy"] == "delete":
@@ -265,7 +295,7 @@ class FakeStore:
                     thread.make_base(head)
                     for key in [k for k in thread.checkpoints if k[0] == ns and k != head]:
                         self.remove(thread, key)
-        return {}
+        return report
 
     @staticmethod
     def remove(thread: Thread, key: tuple[str, str]) -> None:
@@ -305,6 +335,16 @@ class FakeStore:
     def thread(self, body: dict[str, Any]) -> dict[str, Any]:
         found = body["thread_id"] in self.threads
         return {"thread": self.row(body["thread_id"])} if found else {}
+
+    def storage(self) -> dict[str, Any]:
+        """The same for whatever thread; nothing while there is none."""
+        if not self.threads:
+            return {}
+        channel = {"channel": "m", "versions": 2, "logical_bytes": 9, "newest_bytes": 5}
+        numbers = ["logical_bytes", "stored_bytes", "content_bytes", "checkpoints", "versions"]
+        numbers += ["writes", "chunks", "shared_with"]
+        sizes = {name: at for at, name in enumerate(numbers)}
+        return {"storage": {**sizes, "share_saved": 0.5, "channels": [channel], "later": 1}}
 
     def acquire(self, body: dict[str, Any]) -> dict[str, Any]:
         holder, fence = self.leases.get(body["thread_id"], (None, 0))

@@ -22,6 +22,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from fake_server import FakeServer
 from support import checkpoint, config, metadata
 from threadkeep import AsyncClient, Client
+from threadkeep.calls import ChannelStorage
 from threadkeep.errors import FenceStaleError, InvalidError, LeaseHeldError, ThreadkeepError
 from threadkeep.http import transport as transports
 from threadkeep.http.settings import settings_of
@@ -308,6 +309,11 @@ def test_the_native_client(server: FakeServer, transport: Any) -> None:
         assert thread is not None
         assert (thread.checkpoint_count, thread.owner) == (1, None)
         assert client.get_thread("unknown") is None
+        takes = client.get_thread_storage("a b&thread_id=c")
+        assert server.seen[-1].path == "/v1/threads/storage?thread_id=a+b%26thread_id%3Dc"
+        assert takes is not None
+        assert (takes.stored_bytes, takes.shared_with, takes.share_saved) == (1, 7, 0.5)
+        assert takes.channels == [ChannelStorage("m", 2, 9, 5)]
         page = client.list_threads(limit=5, sort="created", prefix="a b&")
         assert [t.thread_id for t in page.threads] == ["t"]
         assert server.seen[-1].path == "/v1/threads?limit=5&sort=created&prefix=a+b%26"
@@ -326,6 +332,7 @@ async def test_the_native_async_client(server: FakeServer, transport: Any) -> No
         assert await client.limits() == {"ops": 256}
         assert (await client.whoami()).tenant == "default"
         assert await client.get_thread("t") is None
+        assert await client.get_thread_storage("t") is None
         assert (await client.list_threads()).threads == []
         lease = await client.acquire_lease("t", "me", ttl_seconds=30)
         lease = await client.renew_lease("t", "me", fence=lease.fence, ttl_seconds=30)

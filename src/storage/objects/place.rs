@@ -50,6 +50,13 @@ impl Place {
         body
     }
 
+    /// What a chunk takes: bytes of its body, or, of a packed one, its length in the pack. `short`: a body that may be a
+    /// place, for it has the length of one; a damaged one counts as it is.
+    pub fn stored_bytes(body_bytes: i64, short: Option<&[u8]>) -> i64 {
+        let place = short.and_then(|body| Self::read(body).ok().flatten());
+        place.map_or(body_bytes, |it| it.length.into())
+    }
+
     /// Where the range ends.
     pub fn end(&self) -> u32 {
         self.start.saturating_add(self.length)
@@ -68,6 +75,9 @@ mod tests {
         assert_eq!(Place::read(&envelope::seal(b"a chunk of some value")).unwrap(), None);
         assert_eq!(Place::read(&envelope::seal_plain(&[2; 24])).unwrap(), None);
         assert!(envelope::open_at_most(&place.body(), 100).is_err());
+        assert_eq!(Place::stored_bytes(25, Some(&place.body())), 4_321);
+        assert_eq!(Place::stored_bytes(25, Some(&envelope::seal_plain(&[2; 24]))), 25);
+        assert_eq!(Place::stored_bytes(900, None), 900);
         assert!(Place::read(&place.body()[..24]).is_err());
         let beyond = Place { start: u32::MAX, length: 1, ..place };
         assert!(Place::read(&beyond.body()).is_err());

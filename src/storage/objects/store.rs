@@ -135,7 +135,7 @@ impl Objects {
     }
 
     /// Bytes of a pack's object; None: it is not there.
-    pub(super) async fn size(&self, pack: &PackId) -> Result<Option<u64>> {
+    pub(crate) async fn size(&self, pack: &PackId) -> Result<Option<u64>> {
         let key = self.key(pack);
         match tokio::time::timeout(READ_WITHIN, self.store.head(&key)).await {
             Ok(Ok(found)) => Ok(Some(found.size)),

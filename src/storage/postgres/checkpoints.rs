@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
-use super::chunks::chunks_of;
+use super::chunks::{CONTENT, chunks_of};
 use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
@@ -342,7 +342,7 @@ impl Walk {
         row: &PgRow,
     ) -> Result<()> {
         let kind: i32 = row.get("kind");
-        if !(6..10).contains(&kind) {
+        if !(6..CONTENT).contains(&kind) {
             return Ok(());
         }
         let (node, writes) = self.nodes.entry(row.get("depth")).or_default();

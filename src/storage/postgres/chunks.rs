@@ -22,11 +22,15 @@ impl PostgresStorage {
     }
 }
 
-/// The chunks among the rows of an answer, with what the shelf has.
+/// Kind of the row that has the chunks.
+pub(super) const CONTENT: i32 = 10;
+
+/// The chunks of an answer, with what the shelf has.
 pub(super) fn chunks_of(rows: &[PgRow], shelf: &Shelf) -> Result<Chunks> {
     let mut chunks = Chunks::default();
-    for row in rows.iter().filter(|row| row.get::<i32, _>("kind") >= 10) {
-        chunks.add(row.get("digest"), row.get("body"))?;
+    let content = rows.iter().rfind(|row| row.get::<i32, _>("kind") == CONTENT);
+    if let Some(body) = content.and_then(|row| row.get::<Option<&[u8]>, _>("body")) {
+        chunks.add_all(body)?;
     }
     shelf.complete(&mut chunks)?;
     Ok(chunks)

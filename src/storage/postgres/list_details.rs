@@ -49,15 +49,11 @@ from p cross join lateral (select * from delta_bases b where b.tenant = $1
 )
 ";
 
-/// kind 10: nodes of lists, 11: content.
+/// The last row has the chunks.
 const WITH_CHUNKS: &str = r"
 select kind, ord, number, a, b, c, tag, size_bytes, digest, body, parts from found
 union all
-select 10, 0, 0, null, null, null, null, null, n.name, n.body, null from nodes n
-union all
-select 11, 0, 0, null, null, null, null, null, l.name, k.body, null
-from leaves l cross join lateral (select k.body from chunks k
-    where k.tenant = $1 and k.scope_id = l.scope_id and k.name = l.name limit 1) k
+select 10, 0, 0, null, null, null, null, null, null, c.body, null from content c
 ";
 
 /// Assembled once per process.

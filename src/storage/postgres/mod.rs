@@ -8,7 +8,9 @@ mod chunks;
 mod content;
 mod copy;
 mod copy_packed;
+mod doctor;
 mod failure;
+mod freed;
 mod garbage;
 mod keys;
 mod leases;
@@ -17,10 +19,12 @@ mod list_details;
 mod migrate;
 mod pack_writes;
 mod packs;
+mod policies;
 mod pool;
-mod prune;
 mod read_sql;
 mod removal;
+mod retention;
+mod runs;
 mod threads;
 
 use std::collections::{HashMap, HashSet};
@@ -34,11 +38,12 @@ use sqlx::postgres::PgConnectOptions;
 
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
-use crate::domain::checkpoint::{Commit, ListQuery, PruneStrategy, Target};
+use crate::domain::checkpoint::{Commit, ListQuery, Target};
 use crate::domain::clock::Micros;
-use crate::domain::names::ThreadId;
+use crate::domain::doctor::{Examine, Report};
 use crate::domain::planner::Batch;
 use crate::domain::prepared::Prepared;
+use crate::domain::retention::{PruneRequest, Pruned};
 use crate::domain::storage::{
     BatchError, CheckpointStorage, CopyThread, DeleteThread, Engine, Found, Outcome, Page,
     TargetHistory,
@@ -246,13 +251,8 @@ impl CheckpointStorage for PostgresStorage {
         self.noting_loss(self.remove_runs(caller, run_ids).await)
     }
 
-    async fn prune_threads(
-        &self,
-        caller: &Caller,
-        thread_ids: &[ThreadId],
-        strategy: PruneStrategy,
-    ) -> Result<()> {
-        self.noting_loss(self.prune(caller, thread_ids, strategy).await)
+    async fn prune_threads(&self, caller: &Caller, request: &PruneRequest) -> Result<Vec<Pruned>> {
+        self.noting_loss(self.prune(caller, request).await)
     }
 
     async fn copy_thread(&self, caller: &Caller, request: &CopyThread) -> Result<u64> {
@@ -295,6 +295,10 @@ impl Engine for PostgresStorage {
 
     async fn check_moved_content(&self) -> Result<Vec<String>> {
         audit(self.objects.as_deref(), self).await
+    }
+
+    async fn examine(&self, request: &Examine) -> Result<Report> {
+        self.noting_loss(crate::storage::doctor::examine(self, request).await)
     }
 
     async fn close(&self) {

@@ -138,19 +138,17 @@ from walk w cross join th cross join lateral (select * from delta_bases b
 join wanted q on q.name = b.channel and q.key = any (w.open)
 ";
 
-/// The rows and, each once, the chunks that their lists name. kind 10: nodes of lists, 11: content.
+/// The rows and, as the last one, the chunks that their lists name.
 const WITH_CHUNKS: &str = r"
 select * from found
 union all
-select 10, 0, 0, null, null, null, null, null, n.name, n.body, null, null, null, null from nodes n
-union all
-select 11, 0, 0, null, null, null, null, null, l.name, k.body, null, null, null, null
-from leaves l cross join lateral (select k.body from chunks k
-    where k.tenant = $1 and k.scope_id = l.scope_id and k.name = l.name limit 1) k
+select 10, 0, 0, null, null, null, null, null, null, c.body, null, null, null, null from content c
 ";
 
-/// What the lists of `found` name; `scope` is an expression for the scope of a row of `found`. Lists and nodes are
-/// read here by their layout: 13 bytes an entry, and 12 bytes a name after the 3 bytes of a plain envelope.
+/// What the lists of `found` name, each chunk once and all in one value (a row for each would cost more than the chunk):
+/// 12 bytes name, 4 bytes length, big endian, and the envelope; null for none. `scope` is an expression for the scope of
+/// a row of `found`. Lists and nodes are read here by their layout: 13 bytes an entry, and 12 bytes a name after the 3
+/// bytes of a plain envelope.
 pub(super) fn chunks_of_found(scope: &str) -> String {
     format!(
         r"
@@ -169,6 +167,13 @@ pub(super) fn chunks_of_found(scope: &str) -> String {
     union
     select n.scope_id, substring(n.body from at for 12)
     from nodes n cross join lateral generate_series(4, octet_length(n.body), 12) at
+), content as materialized (
+    select string_agg(c.name || int4send(octet_length(c.body)) || c.body, '') as body from (
+        select n.name, n.body from nodes n
+        union all
+        select l.name, k.body from leaves l cross join lateral (select k.body from chunks k
+            where k.tenant = $1 and k.scope_id = l.scope_id and k.name = l.name limit 1) k
+    ) c
 )
 "
     )

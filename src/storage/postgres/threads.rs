@@ -9,7 +9,9 @@ use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::names::ThreadId;
 use crate::domain::storage::ThreadStorage;
+use crate::domain::storage_use::StorageUse;
 use crate::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery, ThreadSort};
+use crate::storage::storage_use::storage_use;
 
 const COLUMNS: &str = "thread_id, created_at, updated_at, last_step, checkpoint_count, size_bytes, \
      generation, owner, graph_id, assistant_id, user_id";
@@ -47,6 +49,15 @@ impl ThreadStorage for PostgresStorage {
             .map_err(|error| failure::of_call(&error))?;
         connection.release();
         Ok(rows.iter().map(read_thread).collect())
+    }
+
+    async fn get_storage_use(
+        &self,
+        caller: &Caller,
+        thread_id: &ThreadId,
+    ) -> Result<Option<StorageUse>> {
+        let secret = self.secret(&caller.tenant).await?;
+        storage_use(self, &caller.tenant, &secret, thread_id.as_str()).await
     }
 
     async fn acquire_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<Lease> {

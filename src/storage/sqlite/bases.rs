@@ -14,7 +14,7 @@ use crate::domain::history::{Base, Chain};
 use crate::domain::{Error, Result};
 use crate::storage::base_document::seal_base;
 use crate::storage::channel_map;
-use crate::storage::retention::{Orphan, Stored};
+use crate::storage::retention::{Orphan, Stored, parents_of};
 use crate::storage::sealing::open_documents;
 
 /// Documents to be inserted: rows of (ns, checkpoint id, channel, start, length).
@@ -67,7 +67,8 @@ fn place<'a>(ground: Ground<'_>, at: usize, ns: &'a str, id: &'a str) -> Place<'
 }
 
 const READ_STORED: &str = "
-select c.ns, c.checkpoint_id, c.parent_id, c.map, c.legacy, c.delta_channels,
+select c.ns, c.checkpoint_id, c.parent_id, c.map, c.legacy, c.delta_channels, c.created_at, c.size_bytes,
+       length(c.documents) as stored_bytes,
        case when instr(c.ns, ':') > 0 and c.checkpoint_id = (
            select max(m.checkpoint_id) from checkpoints m
            where m.tenant = c.tenant and m.thread_key = c.thread_key and m.ns = c.ns)
@@ -99,7 +100,11 @@ pub(super) async fn read_stored(
             map: channel_map::unpack(&row.try_get::<Vec<u8>, _>("map").map_err(storage_error)?)?,
             legacy: row.try_get("legacy").map_err(storage_error)?,
             delta_channels: serde_json::from_str(&delta_channels).map_err(damaged)?,
-            root: documents.and_then(|(_, it)| crate::storage::retention::root_of(&it)),
+            parents: documents.map(|(_, it)| parents_of(&it)).unwrap_or_default(),
+            sends_from: None,
+            created_at: row.try_get("created_at").map_err(storage_error)?,
+            size_bytes: row.try_get("size_bytes").map_err(storage_error)?,
+            stored_bytes: row.try_get("stored_bytes").map_err(storage_error)?,
         });
     }
     Ok(stored)

@@ -5,6 +5,7 @@ use sqlx::Row;
 use super::SqliteStorage;
 use super::errors::storage_error;
 use super::garbage::Garbage;
+use super::policies::forget_policy;
 use super::thread_row::read_thread_row;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
@@ -18,7 +19,7 @@ const ANSWER_KEPT: Micros = 24 * HOUR;
 const GARBAGE_KEPT: Micros = HOUR;
 
 /// One transaction: afterwards nothing of the thread can be reached, its rows are garbage.
-const REMOVE_THREAD: &str = "
+pub(super) const REMOVE_THREAD: &str = "
 insert into thread_tombstones (tenant, thread_id, generation, fence, deleted_at)
 select tenant, thread_id, generation, fence, cast(unixepoch('subsec') * 1000000 as integer)
 from threads where tenant = $1 and thread_id = $2
@@ -52,6 +53,7 @@ impl SqliteStorage {
             .execute(&mut *write)
             .await
             .map_err(storage_error)?;
+        forget_policy(&mut write, tenant, thread_id).await?;
         write.commit().await?;
         let garbage = Garbage {
             tenant: tenant.to_owned(),

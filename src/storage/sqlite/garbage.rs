@@ -249,7 +249,10 @@ async fn mark_lists(
 }
 
 /// Keys of the threads that hold the scope.
-async fn holders(connection: &mut SqliteConnection, garbage: &Garbage) -> Result<Vec<i64>> {
+pub(super) async fn holders(
+    connection: &mut SqliteConnection,
+    garbage: &Garbage,
+) -> Result<Vec<i64>> {
     const HOLDERS: &str = "
         select t.thread_key from scope_holders h
         join threads t on t.tenant = h.tenant and t.thread_id = h.holder and t.scope_id = h.scope_id

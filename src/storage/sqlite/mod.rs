@@ -12,7 +12,9 @@ mod connection;
 mod copy;
 mod copy_rows;
 mod delete;
+mod doctor;
 mod errors;
+mod freed;
 mod garbage;
 mod history;
 mod keys;
@@ -20,7 +22,9 @@ mod leases;
 mod list;
 mod pack_writes;
 mod packs;
-mod prune;
+mod policies;
+mod removal_rows;
+mod retention;
 mod rows;
 mod runs;
 mod schema;
@@ -39,21 +43,25 @@ use async_trait::async_trait;
 use self::connection::Connections;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
-use crate::domain::checkpoint::{Commit, ListQuery, PruneStrategy, Target};
+use crate::domain::checkpoint::{Commit, ListQuery, Target};
 use crate::domain::clock::Micros;
+use crate::domain::doctor::{Examine, Report};
 use crate::domain::key::Key;
 use crate::domain::names::ThreadId;
 use crate::domain::planner::Batch;
 use crate::domain::prepared::Prepared;
+use crate::domain::retention::{PruneRequest, Pruned};
 use crate::domain::storage::{
     BatchError, CheckpointStorage, CopyThread, DeleteThread, Engine, Found, KeyStorage, Outcome,
     Page, TargetHistory, ThreadStorage,
 };
+use crate::domain::storage_use::StorageUse;
 use crate::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 use crate::domain::{Error, Result};
 use crate::storage::chunk_memory::ChunkMemory;
 use crate::storage::objects::Objects;
 use crate::storage::objects::audit::{audit, check_start};
+use crate::storage::storage_use::storage_use;
 
 /// One database file.
 pub struct SqliteStorage {
@@ -143,13 +151,8 @@ impl CheckpointStorage for SqliteStorage {
         self.remove_runs(caller, run_ids).await
     }
 
-    async fn prune_threads(
-        &self,
-        caller: &Caller,
-        thread_ids: &[ThreadId],
-        strategy: PruneStrategy,
-    ) -> Result<()> {
-        self.prune(caller, thread_ids, strategy).await
+    async fn prune_threads(&self, caller: &Caller, request: &PruneRequest) -> Result<Vec<Pruned>> {
+        self.prune(caller, request).await
     }
 
     async fn copy_thread(&self, caller: &Caller, request: &CopyThread) -> Result<u64> {
@@ -165,6 +168,15 @@ impl ThreadStorage for SqliteStorage {
 
     async fn list_threads(&self, caller: &Caller, query: &ThreadQuery) -> Result<Vec<Thread>> {
         self.read_threads(caller, query).await
+    }
+
+    async fn get_storage_use(
+        &self,
+        caller: &Caller,
+        thread_id: &ThreadId,
+    ) -> Result<Option<StorageUse>> {
+        let secret = self.secret(&caller.tenant).await?;
+        storage_use(self, &caller.tenant, &secret, thread_id.as_str()).await
     }
 
     async fn acquire_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<Lease> {
@@ -235,6 +247,10 @@ impl Engine for SqliteStorage {
 
     async fn check_moved_content(&self) -> Result<Vec<String>> {
         audit(self.objects.as_deref(), self).await
+    }
+
+    async fn examine(&self, request: &Examine) -> Result<Report> {
+        super::doctor::examine(self, request).await
     }
 
     async fn close(&self) {

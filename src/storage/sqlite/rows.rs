@@ -37,6 +37,10 @@ impl RowSet {
         self.rows.is_empty()
     }
 
+    pub(super) fn rows(&self) -> &[Json] {
+        &self.rows
+    }
+
     /// The text to bind.
     pub(super) fn json(&self) -> String {
         Json::from(self.rows.as_slice()).to_string()

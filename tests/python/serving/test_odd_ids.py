@@ -4,9 +4,11 @@ from itertools import pairwise
 
 import pytest
 from langgraph.checkpoint.base import empty_checkpoint
+from threadkeep import Client
 from threadkeep.langgraph import ThreadkeepSaver
 
 from support.native import Native, checkpoint, writes
+from support.server import Server
 
 ODD = [
     ".",
@@ -59,6 +61,20 @@ def test_odd_thread_ids_each_keep_their_own(saver: ThreadkeepSaver) -> None:
         found = saver.get_tuple(config_of(text))
         assert found.config["configurable"]["thread_id"] == text
         assert found.checkpoint["channel_values"] == {text: f"value of {text}"}
+
+
+def test_what_odd_threads_take_is_told_by_channel(
+    saver: ThreadkeepSaver, server: Server, api_key: str
+) -> None:
+    client = Client(server.url, api_key=api_key)
+    for text in ODD:
+        put(saver, config_of(text), text)
+
+    for text in ODD:
+        takes = client.get_thread_storage(text)
+        assert [(it.channel, it.versions) for it in takes.channels] == [(text, 1)]
+        assert (takes.checkpoints, takes.shared_with) == (1, 0)
+    assert client.get_thread_storage("never was") is None
 
 
 def test_deleting_one_odd_thread_leaves_the_others(saver: ThreadkeepSaver) -> None:

@@ -1,4 +1,4 @@
-"""A TCP proxy that can lose answers: the request reaches the server, its answer never comes back."""
+"""A TCP proxy that counts bytes and can lose answers: the request arrives, its answer never does."""
 
 import contextlib
 import socket
@@ -8,7 +8,10 @@ from support import settings
 
 
 class Proxy:
-    """Stands before a server at `url`. After `lose(n)` the next n answers are lost."""
+    """Stands before a server at `url`. After `lose(n)` the next n answers are lost.
+
+    `sent` and `received` are what the clients sent and got, in bytes.
+    """
 
     def __init__(self, server_url: str):
         host, port = server_url.removeprefix("http://").split(":")
@@ -18,6 +21,8 @@ class Proxy:
         self._lock = threading.Lock()
         self._to_lose = 0
         self.lost = 0
+        self.sent = 0
+        self.received = 0
 
     def __enter__(self) -> "Proxy":
         threading.Thread(target=self._accept, daemon=True).start()
@@ -42,13 +47,15 @@ class Proxy:
         with client, socket.create_connection(self._upstream) as upstream:
             client.settimeout(settings.PATIENCE_SECONDS)
             upstream.settimeout(settings.PATIENCE_SECONDS)
-            requests = threading.Thread(target=_pump, args=(client, upstream), daemon=True)
+            requests = threading.Thread(target=self._pump, args=(client, upstream), daemon=True)
             requests.start()
             with contextlib.suppress(OSError):
                 while data := upstream.recv(65536):
                     # The answer begins, so the server has done its work.
                     if self._is_lost():
                         break
+                    with self._lock:
+                        self.received += len(data)
                     client.sendall(data)
             for side in (client, upstream):
                 with contextlib.suppress(OSError):
@@ -63,9 +70,10 @@ class Proxy:
             self.lost += 1
             return True
 
-
-def _pump(source: socket.socket, target: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        while data := source.recv(65536):
-            target.sendall(data)
-        target.shutdown(socket.SHUT_WR)
+    def _pump(self, source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                with self._lock:
+                    self.sent += len(data)
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)

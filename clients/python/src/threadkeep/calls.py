@@ -17,7 +17,7 @@ from threadkeep.http.transport import Request
 
 Sort = Literal["created", "updated", "thread_id"]
 Order = Literal["asc", "desc"]
-Record = TypeVar("Record", bound="Thread | Lease | Identity")
+Record = TypeVar("Record", bound="Thread | ThreadStorage | ChannelStorage | Lease | Identity")
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,33 @@ class ThreadPage:
 
     threads: list[Thread]
     next_cursor: str | None
+
+
+@dataclass(frozen=True)
+class ChannelStorage:
+    """What a channel of a thread holds, before compression and sharing."""
+
+    channel: str
+    versions: int
+    logical_bytes: int
+    newest_bytes: int
+
+
+@dataclass(frozen=True)
+class ThreadStorage:
+    """What a thread takes. `logical_bytes` are as sent, `stored_bytes` as stored, with everything
+    in the content scope that it shares with `shared_with` other threads, its copies."""
+
+    logical_bytes: int
+    stored_bytes: int
+    content_bytes: int
+    share_saved: float
+    checkpoints: int
+    versions: int
+    writes: int
+    chunks: int
+    shared_with: int
+    channels: list[ChannelStorage]
 
 
 @dataclass(frozen=True)
@@ -100,6 +127,18 @@ def thread_or_none(answer: dict[str, Any]) -> Thread | None:
     """The thread of `threads/get`; absent only when it does not exist."""
     found = answer.get("thread")
     return None if found is None else record(Thread, found)
+
+
+def storage_or_none(answer: dict[str, Any]) -> ThreadStorage | None:
+    """The sizes of `GET /v1/threads/storage`; absent only when there is no such thread."""
+    found = answer.get("storage")
+    if found is None:
+        return None
+    channels = found.get("channels") if isinstance(found, dict) else None
+    if not isinstance(channels, list):
+        raise ProtocolError("the answer holds no channels")
+    listed = [record(ChannelStorage, channel) for channel in channels]
+    return record(ThreadStorage, {**found, "channels": listed})
 
 
 def lease_body(

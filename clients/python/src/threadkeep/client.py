@@ -1,4 +1,4 @@
-"""`Client` and `AsyncClient`: threads, leases, limits and identity, natively.
+"""`Client` and `AsyncClient`: threads, leases, retention, limits and identity, natively.
 
 Constructing does no I/O; objects work across threads, event loops and a fork. Failures raise the
 types of `threadkeep.errors`.
@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from threadkeep import calls
-from threadkeep.calls import Identity, Lease, Order, Sort, Thread, ThreadPage
+from threadkeep.calls import Identity, Lease, Order, Sort, Thread, ThreadPage, ThreadStorage
 from threadkeep.http.connection import Connection
 from threadkeep.http.settings import TransportName, settings_of
 from threadkeep.http.transport import Request
+from threadkeep.retention_calls import AsyncRetentionCalls, RetentionCalls
 
 
 class _Base:
@@ -44,7 +45,7 @@ class _Base:
         return self._connection.transport_name
 
 
-class Client(_Base):
+class Client(_Base, RetentionCalls):
     """For threads (of the operating system). See `AsyncClient` for coroutines."""
 
     def get_thread(self, thread_id: str) -> Thread | None:
@@ -52,6 +53,11 @@ class Client(_Base):
         return calls.thread_or_none(
             self._read(calls.post("/v1/threads/get", {"thread_id": thread_id}))
         )
+
+    def get_thread_storage(self, thread_id: str) -> ThreadStorage | None:
+        """What a thread takes, by channel; None when it does not exist or is not the caller's."""
+        request = calls.get("/v1/threads/storage", {"thread_id": thread_id})
+        return calls.storage_or_none(self._read(request))
 
     def list_threads(
         self,
@@ -113,13 +119,18 @@ class Client(_Base):
         return self._connection.call(calls.post(path, body), is_write=True)
 
 
-class AsyncClient(_Base):
+class AsyncClient(_Base, AsyncRetentionCalls):
     """For coroutines, on any number of event loops. The methods are those of `Client`."""
 
     async def get_thread(self, thread_id: str) -> Thread | None:
         """See `Client.get_thread`."""
         request = calls.post("/v1/threads/get", {"thread_id": thread_id})
         return calls.thread_or_none(await self._read(request))
+
+    async def get_thread_storage(self, thread_id: str) -> ThreadStorage | None:
+        """See `Client.get_thread_storage`."""
+        request = calls.get("/v1/threads/storage", {"thread_id": thread_id})
+        return calls.storage_or_none(await self._read(request))
 
     async def list_threads(
         self,

@@ -95,6 +95,12 @@ class ThreadExistsError(ConflictError):
     code = "thread_exists"
 
 
+class ResendWholeError(ConflictError):
+    """The server cannot resolve a difference. The saver then sends the value whole by itself."""
+
+    code = "resend_whole"
+
+
 class LeaseHeldError(ConflictError):
     """Somebody else holds the lease of the thread."""
 
@@ -153,6 +159,7 @@ _BY_CODE: dict[str, type[ThreadkeepError]] = {
     "not_found": NotFoundError,
     "thread_restored": ThreadRestoredError,
     "thread_exists": ThreadExistsError,
+    "resend_whole": ResendWholeError,
     "lease_held": LeaseHeldError,
     "fence_stale": FenceStaleError,
     "internal": InternalError,

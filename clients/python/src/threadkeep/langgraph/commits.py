@@ -233,7 +233,7 @@ def _take(queue: deque[Waiter]) -> list[Waiter]:
     batch: list[Waiter] = []
     size = 0
     while queue and len(batch) < OPS_MAX:
-        size += len(queue[0].op.packed)
+        size += queue[0].op.size_bytes
         if batch and size > BATCH_BYTES_MAX:
             break
         batch.append(queue.popleft())

@@ -7,6 +7,7 @@ Skeleton, metadata, versions and filters travel as the JSON text made here, pure
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -22,11 +23,16 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from threadkeep.errors import InvalidError
+from threadkeep.langgraph.differences import BYTES_MIN
 
 EMPTY = "empty"
 """Tag of a channel whose version moved and that has no value: absent, which is not null."""
 
 # The defaults of json.dumps but for NaN, which is not JSON. Made once: json.dumps makes one a call.
+# Stands for a value that is put in when the request is sent. Random, so that no data holds it.
+_GAP = secrets.token_bytes(16)
+_GAP_PACKED = b"\xc4\x10" + _GAP
+
 _to_json = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
@@ -38,13 +44,29 @@ class Target(NamedTuple):
     checkpoint_id: str | None
 
 
-class Op(NamedTuple):
-    """One operation of a commit, packed, and the checkpoint it puts or adds writes to."""
+class Value(NamedTuple):
+    """A value that may travel as a difference, and the place it stands at in its thread.
 
-    packed: bytes
+    A value that is not stored is only compared (the carried ones of a fork).
+    """
+
+    place: str
+    data: bytes
+    is_stored: bool
+
+
+class Op(NamedTuple):
+    """One operation of a commit, packed but for its large values, and its checkpoint.
+
+    `texts` go before, between and behind the values. `size_bytes` is that of the whole.
+    """
+
+    texts: tuple[bytes, ...]
+    values: tuple[Value, ...]
     checkpoint_ns: str
     checkpoint_id: str
     is_put: bool
+    size_bytes: int
 
 
 def target_of(config: RunnableConfig) -> Target:
@@ -102,6 +124,7 @@ def checkpoint_op(
 ) -> Op:
     """The operation of a put: the skeleton, and the values of the channels with new versions."""
     values = checkpoint["channel_values"]
+    parts = _Parts(serde, target.checkpoint_ns)
     kept = get_serializable_checkpoint_metadata(config, metadata)
     body: dict[str, Any] = {
         "checkpoint_ns": target.checkpoint_ns,
@@ -111,7 +134,7 @@ def checkpoint_op(
         ),
         "metadata": exact(kept, "metadata"),
         "values": [
-            _value(serde, channel, version, values) for channel, version in new_versions.items()
+            parts.value(channel, version, values) for channel, version in new_versions.items()
         ],
     }
     if target.checkpoint_id is not None:
@@ -119,11 +142,11 @@ def checkpoint_op(
     if kept.get("source") == "fork":
         # A copied checkpoint has values of one that is no ancestor; these tell which are meant.
         body["carried"] = [
-            _value(serde, channel, version, values)
+            parts.value(channel, version, values, is_stored=False)
             for channel, version in checkpoint["channel_versions"].items()
             if channel in values and channel not in new_versions
         ]
-    return Op(packed({"checkpoint": body}), target.checkpoint_ns, checkpoint["id"], True)
+    return parts.op({"checkpoint": body}, checkpoint["id"], is_put=True)
 
 
 def writes_op(
@@ -137,11 +160,11 @@ def writes_op(
     """The operation of a put_writes: position is identity, but for the special channels."""
     if target.checkpoint_id is None:
         raise InvalidError("config needs a configurable.checkpoint_id", field="checkpoint_id")
-    entries = []
-    for position, (channel, value) in enumerate(writes):
-        tag, data = serde.dumps_typed(value)
-        idx = WRITES_IDX_MAP.get(channel, position)
-        entries.append({"idx": idx, "channel": channel, "tag": tag, "data": data})
+    parts = _Parts(serde, target.checkpoint_ns)
+    entries = [
+        {"idx": WRITES_IDX_MAP.get(channel, position), **parts.write(channel, value)}
+        for position, (channel, value) in enumerate(writes)
+    ]
     body = {
         "checkpoint_ns": target.checkpoint_ns,
         "checkpoint_id": target.checkpoint_id,
@@ -150,10 +173,10 @@ def writes_op(
         "seq": seq,
         "writes": entries,
     }
-    return Op(packed({"writes": body}), target.checkpoint_ns, target.checkpoint_id, False)
+    return parts.op({"writes": body}, target.checkpoint_id, is_put=False)
 
 
-def commit_body(thread_id: str, writer: str, generation: str | None, ops: Sequence[Op]) -> bytes:
+def commit_body(thread_id: str, writer: str, generation: str | None, ops: Sequence[bytes]) -> bytes:
     """The body of a commit from operations that are packed already: a head, then the parts."""
     head: dict[str, Any] = {"thread_id": thread_id, "writer": writer}
     if generation is not None:
@@ -162,17 +185,54 @@ def commit_body(thread_id: str, writer: str, generation: str | None, ops: Sequen
     text = packed(head)
     count = len(ops)
     array = bytes((0x90 | count,)) if count < 16 else b"\xdc" + count.to_bytes(2, "big")
-    return b"".join(
-        (bytes((text[0] + 1,)), text[1:], b"\xa3ops", array, *(op.packed for op in ops))
-    )
+    return b"".join((bytes((text[0] + 1,)), text[1:], b"\xa3ops", array, *ops))
 
 
-def _value(
-    serde: SerializerProtocol, channel: str, version: object, values: Mapping[str, Any]
-) -> dict[str, Any]:
-    entry: dict[str, Any] = {"channel": channel, "version": exact(version, "new_versions")}
-    if channel in values:
-        entry["tag"], entry["data"] = serde.dumps_typed(values[channel])
-    else:
-        entry["tag"] = EMPTY
-    return entry
+def bin_of(data: bytes) -> bytes:
+    """Data as MessagePack."""
+    size = len(data)
+    if size < 1 << 8:
+        return b"\xc4" + size.to_bytes(1, "big") + data
+    if size < 1 << 16:
+        return b"\xc5" + size.to_bytes(2, "big") + data
+    return b"\xc6" + size.to_bytes(4, "big") + data
+
+
+class _Parts:
+    """Serializes the values of one operation and keeps the large ones apart."""
+
+    def __init__(self, serde: SerializerProtocol, checkpoint_ns: str) -> None:
+        self._serde = serde
+        self._checkpoint_ns = checkpoint_ns
+        self._values: list[Value] = []
+
+    def value(
+        self, channel: str, version: object, values: Mapping[str, Any], *, is_stored: bool = True
+    ) -> dict[str, Any]:
+        """An entry of `values` or `carried`."""
+        entry: dict[str, Any] = {"channel": channel, "version": exact(version, "new_versions")}
+        if channel in values:
+            tag, data = self._serde.dumps_typed(values[channel])
+            return {**entry, "tag": tag, "data": self._data("v", channel, data, is_stored)}
+        return {**entry, "tag": EMPTY}
+
+    def write(self, channel: str, value: Any) -> dict[str, Any]:
+        """An entry of `writes`, without its position."""
+        tag, data = self._serde.dumps_typed(value)
+        return {"channel": channel, "tag": tag, "data": self._data("w", channel, data, True)}
+
+    def op(self, body: Mapping[str, Any], checkpoint_id: str, *, is_put: bool) -> Op:
+        """The operation. Raises InvalidError for what cannot be packed."""
+        text = packed(body)
+        size = len(text) + sum(len(value.data) for value in self._values)
+        texts = tuple(text.split(_GAP_PACKED)) if self._values else (text,)
+        values = tuple(self._values)
+        return Op(texts, values, self._checkpoint_ns, checkpoint_id, is_put, size)
+
+    def _data(self, kind: str, channel: str, data: bytes, is_stored: bool) -> bytes:
+        if len(data) < BYTES_MIN:
+            return data
+        place = f"{kind}|{self._checkpoint_ns}|{channel}"
+        # Serializers may give the caller's own bytearray, which can change.
+        self._values.append(Value(place, bytes(data), is_stored))
+        return _GAP

@@ -14,21 +14,24 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from threadkeep.errors import ProtocolError
+from threadkeep.errors import ProtocolError, ResendWholeError
 from threadkeep.http.connection import Connection
 from threadkeep.http.settings import Settings
 from threadkeep.http.transport import Request
 from threadkeep.langgraph.commits import AsyncCommits, SyncCommits
+from threadkeep.langgraph.differences import DoesNotFitError
 from threadkeep.langgraph.encode import Op, commit_body, packed
+from threadkeep.langgraph.exchange import Exchange, Packed
 from threadkeep.langgraph.memory import Memory
 
 
 class Link:
     """See the module. Constructing opens nothing."""
 
-    def __init__(self, settings: Settings, chain_bytes_max: int) -> None:
+    def __init__(self, settings: Settings, chain_bytes_max: int, difference_bytes_max: int) -> None:
         self.connection = Connection(settings)
         self.memory = Memory(chain_bytes_max)
+        self.exchange = Exchange(difference_bytes_max)
         self._start()
         _links.add(self)
 
@@ -42,6 +45,7 @@ class Link:
         """In a forked child: no socket, lock, queue or writer of the parent may be used."""
         self.connection.forget_parent()
         self.memory.forget_everything()
+        self.exchange.forget_everything()
         self._start()
 
     def next_seq(self) -> int:
@@ -56,25 +60,72 @@ class Link:
         """The same without blocking."""
         return await self.connection.acall(Request("POST", path, packed(body)), is_write=is_write)
 
+    def read(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """A read, with the values of its answer whole, whichever way they came."""
+        thread_id = body.get("thread_id")
+        offer = self.exchange.offer(thread_id) if thread_id is not None else None
+        if thread_id is None or offer is None:
+            return self.call(path, body, is_write=False)
+        asked = {**body, "have_values": offer.have_values}
+        answer = self.call(path, asked, is_write=False)
+        try:
+            self.exchange.learned(thread_id, offer.resolved(answer))
+        except DoesNotFitError:
+            self.exchange.values.forget(thread_id)
+            return self.call(path, body, is_write=False)
+        return answer
+
+    async def aread(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The same without blocking."""
+        thread_id = body.get("thread_id")
+        offer = self.exchange.offer(thread_id) if thread_id is not None else None
+        if thread_id is None or offer is None:
+            return await self.acall(path, body, is_write=False)
+        asked = {**body, "have_values": offer.have_values}
+        answer = await self.acall(path, asked, is_write=False)
+        try:
+            self.exchange.learned(thread_id, offer.resolved(answer))
+        except DoesNotFitError:
+            self.exchange.values.forget(thread_id)
+            return await self.acall(path, body, is_write=False)
+        return answer
+
+    def forget(self, thread_id: str) -> None:
+        """The thread is about to be replaced or removed, or has been. Call before and after."""
+        self.memory.forget(thread_id)
+        self.exchange.values.forget(thread_id)
+
     def _commit(self, thread_id: str, ops: Sequence[Op]) -> None:
         self._touch(thread_id, ops)
         try:
-            answer = self.connection.call(self._request(thread_id, ops), is_write=True)
+            sent = self.exchange.packed(thread_id, ops)
+            try:
+                answer = self.connection.call(self._request(thread_id, sent), is_write=True)
+            except ResendWholeError:
+                self.exchange.refused(thread_id)
+                sent = self.exchange.packed(thread_id, ops, whole=True)
+                answer = self.connection.call(self._request(thread_id, sent), is_write=True)
         finally:
             self._touch(thread_id, ops)
-        self._learn(thread_id, answer)
+        self._learn(thread_id, answer, sent)
 
     async def _acommit(self, thread_id: str, ops: Sequence[Op]) -> None:
         self._touch(thread_id, ops)
         try:
-            answer = await self.connection.acall(self._request(thread_id, ops), is_write=True)
+            sent = self.exchange.packed(thread_id, ops)
+            try:
+                answer = await self.connection.acall(self._request(thread_id, sent), is_write=True)
+            except ResendWholeError:
+                self.exchange.refused(thread_id)
+                sent = self.exchange.packed(thread_id, ops, whole=True)
+                answer = await self.connection.acall(self._request(thread_id, sent), is_write=True)
         finally:
             self._touch(thread_id, ops)
-        self._learn(thread_id, answer)
+        self._learn(thread_id, answer, sent)
 
-    def _request(self, thread_id: str, ops: Sequence[Op]) -> Request:
+    def _request(self, thread_id: str, sent: Packed) -> Request:
         generation = self.memory.generation(thread_id)
-        body = commit_body(thread_id, self.writer, generation, ops)
+        body = commit_body(thread_id, self.writer, generation, sent.ops)
         return Request("POST", "/v1/checkpoints/commit", body)
 
     def _touch(self, thread_id: str, ops: Sequence[Op]) -> None:
@@ -82,11 +133,12 @@ class Link:
             thread_id, [((op.checkpoint_ns, op.checkpoint_id), op.is_put) for op in ops]
         )
 
-    def _learn(self, thread_id: str, answer: dict[str, Any]) -> None:
+    def _learn(self, thread_id: str, answer: dict[str, Any], sent: Packed) -> None:
         generation = answer.get("generation")
         if not isinstance(generation, str):
             raise ProtocolError("the answer to a commit has no generation")
         self.memory.learn(thread_id, generation)
+        self.exchange.acknowledged(thread_id, sent)
 
 
 def copy_request(source_thread_id: str, target_thread_id: str) -> Request:

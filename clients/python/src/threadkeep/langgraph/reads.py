@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import DeltaChannelHistory
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
+from threadkeep import retention
 from threadkeep.errors import InvalidError, ProtocolError
 from threadkeep.langgraph import history
 from threadkeep.langgraph.decode import View, json_of, loaded, reading_answer
 from threadkeep.langgraph.encode import Target, exact, target_of, thread_id_of
 from threadkeep.langgraph.history import Chain, ChannelHistory, Key
 from threadkeep.langgraph.memory import Memory, ReadMark
+from threadkeep.retention import Age
 
 
 class Get:
@@ -253,26 +255,44 @@ def delete_for_runs_body(run_ids: Sequence[str]) -> dict[str, Any] | None:
     return {"run_ids": ids} if ids else None
 
 
-def prune_body(thread_ids: Sequence[str], strategy: str) -> dict[str, Any] | None:
-    """None when there is nothing to prune."""
+def prune_body(
+    thread_ids: Sequence[str],
+    strategy: str,
+    *,
+    keep_last: int | None = None,
+    older_than: Age | None = None,
+    keep_interrupted: bool = False,
+    dry_run: bool = False,
+) -> dict[str, Any]:
+    """The body of a prune; `strategy` is LangGraph's."""
     if isinstance(thread_ids, str | bytes):
         raise TypeError("thread_ids must be a sequence of ids, not one string")
     if strategy not in ("keep_latest", "delete"):
         raise ValueError(f"Unknown prune strategy: {strategy!r}")
-    ids = [thread_id_of(thread_id) for thread_id in thread_ids]
-    return {"thread_ids": ids, "strategy": strategy} if ids else None
+    return retention.prune_body(
+        [thread_id_of(thread_id) for thread_id in thread_ids],
+        strategy=strategy,
+        keep_last=keep_last,
+        older_than=older_than,
+        keep_interrupted=keep_interrupted,
+        dry_run=dry_run,
+    )
+
+
+class _Forgets(Protocol):
+    def forget(self, thread_id: str) -> None: ...
 
 
 @contextmanager
-def forgetting(memory: Memory, thread_ids: Sequence[str]) -> Iterator[None]:
+def forgetting(link: _Forgets, thread_ids: Sequence[str]) -> Iterator[None]:
     """Forget threads before a request that replaces them, and what was read meanwhile after it."""
     for thread_id in thread_ids:
-        memory.forget(thread_id)
+        link.forget(thread_id)
     try:
         yield
     finally:
         for thread_id in thread_ids:
-            memory.forget(thread_id)
+            link.forget(thread_id)
 
 
 @contextmanager

@@ -30,6 +30,7 @@ from threadkeep.langgraph.decode import View, tuple_of
 from threadkeep.langgraph.encode import checkpoint_op, config_of, target_of, thread_id_of, writes_op
 from threadkeep.langgraph.history import ChannelHistory
 from threadkeep.langgraph.link import Link, copy_request
+from threadkeep.retention import PRUNE, Age, PruneReport, nothing_pruned, prune_report
 
 
 class ThreadkeepSaver(BaseCheckpointSaver[str]):
@@ -43,7 +44,9 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
     become the types it knows as safe, and those in `allowed_types` (classes, or pairs of module
     and name). A `serde` that is given is used as it is.
 
-    Times are in seconds. `history_bytes_max` bounds what is remembered of delta histories.
+    Times are in seconds. `history_bytes_max` bounds what is remembered of delta histories,
+    `difference_bytes_max` what is remembered of values, so that only what changed of them travels;
+    0 turns that off.
     Failures raise the types of `threadkeep.errors`; None means that a checkpoint does not exist
     and nothing else.
     """
@@ -59,6 +62,7 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
         request_timeout_seconds: float = 60.0,
         attempts: int = 4,
         history_bytes_max: int = 32 * 1024 * 1024,
+        difference_bytes_max: int = 32 * 1024 * 1024,
         transport: TransportName = "auto",
     ) -> None:
         super().__init__(serde=serde or strict_serde(allowed_types))
@@ -70,18 +74,18 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
             attempts=attempts,
             transport=transport,
         )
-        self._link = Link(settings, history_bytes_max)
+        self._link = Link(settings, history_bytes_max, difference_bytes_max)
 
     # Reading
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         read = reads.Get(self._link.memory, target_of(config))
-        view = read.view(self._link.call(read.path, read.body, is_write=False))
+        view = read.view(self._link.read(read.path, read.body))
         return None if view is None else self._tuple(view)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         read = reads.Get(self._link.memory, target_of(config))
-        view = read.view(await self._link.acall(read.path, read.body, is_write=False))
+        view = read.view(await self._link.aread(read.path, read.body))
         return None if view is None else self._tuple(view)
 
     def list(
@@ -96,7 +100,7 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
 
     def _pages(self, read: reads.List) -> Iterator[CheckpointTuple]:
         while (body := read.next_body()) is not None:
-            for view in read.views(self._link.call(read.path, body, is_write=False)):
+            for view in read.views(self._link.read(read.path, body)):
                 yield self._tuple(view)
 
     async def alist(
@@ -109,7 +113,7 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
     ) -> AsyncIterator[CheckpointTuple]:
         read = reads.List(self._link.memory, config, filter, before, limit)
         while (body := read.next_body()) is not None:
-            for view in read.views(await self._link.acall(read.path, body, is_write=False)):
+            for view in read.views(await self._link.aread(read.path, body)):
                 yield self._tuple(view)
 
     def get_delta_channel_history(
@@ -117,7 +121,7 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
     ) -> Mapping[str, DeltaChannelHistory]:
         read = reads.History(self._link.memory, target_of(config), channels)
         if (known := read.remembered()) is None:
-            known = read.histories(self._link.call(read.path, read.body(), is_write=False))
+            known = read.histories(self._link.read(read.path, read.body()))
         return self._histories(known)
 
     async def aget_delta_channel_history(
@@ -125,7 +129,7 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
     ) -> Mapping[str, DeltaChannelHistory]:
         read = reads.History(self._link.memory, target_of(config), channels)
         if (known := read.remembered()) is None:
-            known = read.histories(await self._link.acall(read.path, read.body(), is_write=False))
+            known = read.histories(await self._link.aread(read.path, read.body()))
         return self._histories(known)
 
     # Writing
@@ -182,12 +186,12 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
 
     def delete_thread(self, thread_id: str) -> None:
         thread_id = thread_id_of(thread_id)
-        with reads.forgetting(self._link.memory, [thread_id]):
+        with reads.forgetting(self._link, [thread_id]):
             self._link.call("/v1/threads/delete", {"thread_id": thread_id}, is_write=True)
 
     async def adelete_thread(self, thread_id: str) -> None:
         thread_id = thread_id_of(thread_id)
-        with reads.forgetting(self._link.memory, [thread_id]):
+        with reads.forgetting(self._link, [thread_id]):
             await self._link.acall("/v1/threads/delete", {"thread_id": thread_id}, is_write=True)
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
@@ -202,23 +206,69 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         source, target = thread_id_of(source_thread_id), thread_id_of(target_thread_id)
-        with reads.forgetting(self._link.memory, [target]):
+        with reads.forgetting(self._link, [target]):
             self._link.connection.call(copy_request(source, target), is_write=True)
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         source, target = thread_id_of(source_thread_id), thread_id_of(target_thread_id)
-        with reads.forgetting(self._link.memory, [target]):
+        with reads.forgetting(self._link, [target]):
             await self._link.connection.acall(copy_request(source, target), is_write=True)
 
-    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        if body := reads.prune_body(thread_ids, strategy):
-            with reads.forgetting(self._link.memory, body["thread_ids"]):
-                self._link.call("/v1/checkpoints/prune", body, is_write=True)
+    def prune(  # type: ignore[override]  # LangGraph's own calls look at no result
+        self,
+        thread_ids: Sequence[str],
+        *,
+        strategy: str = "keep_latest",
+        keep_last: int | None = None,
+        older_than: Age | None = None,
+        keep_interrupted: bool = False,
+        dry_run: bool = False,
+    ) -> PruneReport:
+        """Remove checkpoints, but for the `keep_last` newest of each namespace (1 by default).
 
-    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        if body := reads.prune_body(thread_ids, strategy):
-            with reads.forgetting(self._link.memory, body["thread_ids"]):
-                await self._link.acall("/v1/checkpoints/prune", body, is_write=True)
+        With `older_than`, only those that the server first stored before: a number of seconds, a
+        timedelta, a time with its zone, or RFC 3339 text. `strategy="delete"` removes the threads.
+        With `keep_interrupted`, threads that wait for an answer keep what a resume needs. With
+        `dry_run`, the report says what would go, and nothing does.
+        """
+        body = reads.prune_body(
+            thread_ids,
+            strategy,
+            keep_last=keep_last,
+            older_than=older_than,
+            keep_interrupted=keep_interrupted,
+            dry_run=dry_run,
+        )
+        if not body["thread_ids"]:
+            return nothing_pruned(dry_run=dry_run)
+        with reads.forgetting(self._link, body["thread_ids"]):
+            answer = self._link.call(PRUNE, body, is_write=True)
+        return prune_report(answer)
+
+    async def aprune(  # type: ignore[override]  # LangGraph's own calls look at no result
+        self,
+        thread_ids: Sequence[str],
+        *,
+        strategy: str = "keep_latest",
+        keep_last: int | None = None,
+        older_than: Age | None = None,
+        keep_interrupted: bool = False,
+        dry_run: bool = False,
+    ) -> PruneReport:
+        """See `prune`."""
+        body = reads.prune_body(
+            thread_ids,
+            strategy,
+            keep_last=keep_last,
+            older_than=older_than,
+            keep_interrupted=keep_interrupted,
+            dry_run=dry_run,
+        )
+        if not body["thread_ids"]:
+            return nothing_pruned(dry_run=dry_run)
+        with reads.forgetting(self._link, body["thread_ids"]):
+            answer = await self._link.acall(PRUNE, body, is_write=True)
+        return prune_report(answer)
 
     # Versions, copies, closing
 

@@ -1,0 +1,121 @@
+//! `threadkeep doctor`: has everything examined and prints what was found. Names of tenants, threads and checkpoints
+//! are shown; values and contents never are.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::{open_existing, print};
+use crate::config::{Doctor, ReportFormat};
+use crate::domain::caller::check_tenant;
+use crate::domain::clock::Clock;
+use crate::domain::doctor::{Examine, Finding, Noun, Report, State};
+use crate::domain::{Error, Result};
+use crate::storage::objects::{Objects, Packing};
+
+/// Something is damaged, missing or counted wrongly.
+const UNSOUND: u8 = 1;
+/// Nothing is known: the examination could not run.
+const FAILED: u8 = 2;
+
+pub(super) async fn run(command: Doctor) -> ExitCode {
+    match examine(&command).await {
+        Ok(report) if report.is_sound() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::from(UNSOUND),
+        Err(error) => {
+            eprintln!("threadkeep: the examination could not run: {error}");
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+async fn examine(command: &Doctor) -> Result<Report> {
+    if let Some(tenant) = &command.tenant {
+        check_tenant(tenant)?;
+    }
+    let storage = open_existing(&command.database, objects(command).await?).await?;
+    let request =
+        Examine { tenant: command.tenant.clone(), fix: command.fix, now: Clock::System.now() };
+    let report = storage.examine(&request).await;
+    let engine = storage.name();
+    storage.close().await;
+    let report = report?;
+    if command.tenant.is_some() && report.tally(State::Checked, Noun::Tenants).count == 0 {
+        return Err(Error::NotFound("a tenant with anything stored was"));
+    }
+    print(&match command.format {
+        ReportFormat::Json => as_json(engine, &report),
+        ReportFormat::Text => as_text(engine, &report),
+    })?;
+    Ok(report)
+}
+
+/// Settings of the packer do not matter here: nothing is moved.
+async fn objects(command: &Doctor) -> Result<Option<Arc<Objects>>> {
+    let Some(url) = &command.object_store_url else { return Ok(None) };
+    Ok(Some(Arc::new(Objects::open(url, Packing::default(), true).await?)))
+}
+
+fn as_json(engine: &str, report: &Report) -> String {
+    let mut document = json!(report);
+    document["engine"] = json!(engine);
+    document["sound"] = json!(report.is_sound());
+    format!("{document:#}\n")
+}
+
+fn as_text(engine: &str, report: &Report) -> String {
+    let mut text = format!("examined ({engine})\n");
+    for (state, noun, tally) in report.counts() {
+        let line = format!("  {:<14} {:<10} {:>9}", name(state), name(noun), tally.count);
+        text += &if tally.bytes > 0 {
+            format!("{line}  {} bytes\n", tally.bytes)
+        } else {
+            format!("{line}\n")
+        };
+    }
+    for finding in &report.places {
+        text += &place(finding);
+    }
+    if report.places_left_off > 0 {
+        text += &format!("  and {} more places\n", report.places_left_off);
+    }
+    text + verdict(report) + "\n"
+}
+
+/// Ids as JSON strings: they may hold line breaks.
+fn place(finding: &Finding) -> String {
+    let place = &finding.place;
+    let mut text = format!("  {} {}: {}", name(finding.state), name(finding.what), finding.detail);
+    for (what, id) in [
+        ("tenant", Some(&place.tenant)),
+        ("thread", place.thread_id.as_ref()),
+        ("namespace", place.checkpoint_ns.as_ref()),
+        ("checkpoint", place.checkpoint_id.as_ref()),
+    ] {
+        text += &id.map_or_else(String::new, |id| format!(", {what} {}", json!(id)));
+    }
+    text + "\n"
+}
+
+fn verdict(report: &Report) -> &'static str {
+    let has = |states: &[State]| report.counts().any(|(state, _, _)| states.contains(&state));
+    if has(&[State::Damaged, State::Missing, State::Unreadable]) {
+        return "NOT SOUND: stored data is damaged or missing. Nothing of it was removed: restore the database from a \
+                backup, or delete the threads that are named, or prune them to a checkpoint that is whole";
+    }
+    if has(&[State::WrongCounter]) {
+        return "NOT SOUND: counters are wrong; --fix corrects them";
+    }
+    if has(&[State::Moved]) {
+        return "sound as far as it was read: with --object-store-url content that was moved is read too";
+    }
+    if has(&[State::Orphan]) {
+        return "sound; orphans take space, --fix removes them";
+    }
+    "sound"
+}
+
+fn name(it: impl serde::Serialize) -> String {
+    json!(it).as_str().unwrap_or_default().replace('_', " ")
+}

@@ -1,0 +1,133 @@
+//! Works off retention policies that are due, thread by thread. Any number of servers may do so: a policy is worked on
+//! by the one that has claimed it, and a round that a crash left is taken over where it stands.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::clock::{Clock, Micros};
+use super::error::{Error, Result};
+use super::retention::{Claim, Progress, Retained};
+use super::storage::Storage;
+
+/// Threads of a page: progress without removals is counted once per page.
+const PAGE_THREADS: usize = 100;
+const REPORTS_KEPT: Micros = 30 * 24 * 3_600 * 1_000_000;
+
+/// The sweeper of one server.
+pub struct Sweeper {
+    storage: Arc<dyn Storage>,
+    clock: Arc<Clock>,
+    interval: Duration,
+    /// Somebody made a policy due.
+    wake: Arc<Notify>,
+}
+
+impl Sweeper {
+    pub fn new(
+        storage: Arc<dyn Storage>,
+        clock: Arc<Clock>,
+        interval: Duration,
+        wake: Arc<Notify>,
+    ) -> Self {
+        Self { storage, clock, interval, wake }
+    }
+
+    /// Never returns.
+    pub async fn run(self) {
+        loop {
+            if let Err(error) = self.sweep().await {
+                tracing::warn!(%error, "retention stopped; the next round goes on where it stands");
+            }
+            tokio::select! {
+                () = tokio::time::sleep(self.interval) => {}
+                () = self.wake.notified() => {}
+            }
+        }
+    }
+
+    /// Works off what is due now. Answers how many rounds it finished.
+    ///
+    /// # Errors
+    /// A storage that does not answer; the round in progress is taken over later.
+    pub async fn sweep(&self) -> Result<u64> {
+        self.storage.expire_reports(self.clock.now() - REPORTS_KEPT).await?;
+        let mut finished = 0;
+        loop {
+            let now = self.clock.now();
+            let interval = Micros::try_from(self.interval.as_micros()).unwrap_or(Micros::MAX / 2);
+            let Some(claim) = self.storage.claim_policy(now, now + interval).await? else {
+                return Ok(finished);
+            };
+            finished += u64::from(self.work_off(claim).await?);
+        }
+    }
+
+    /// Whether the round was finished, and by this server.
+    async fn work_off(&self, mut claim: Claim) -> Result<bool> {
+        loop {
+            let page = self.storage.list_claimed_threads(&claim, PAGE_THREADS).await?;
+            let Some(last) = page.last() else {
+                return self.storage.finish_claim(&claim, self.clock.now()).await;
+            };
+            let mut progress = Progress { last_thread_id: last.clone(), ..Progress::default() };
+            for thread_id in &page {
+                if !self.retain(&claim, thread_id, &mut progress).await? {
+                    return Ok(false);
+                }
+            }
+            if !self.storage.advance_claim(&claim, &progress, self.clock.now()).await? {
+                return Ok(false);
+            }
+            claim.last_thread_id = progress.last_thread_id;
+        }
+    }
+
+    /// Whether the round goes on.
+    async fn retain(
+        &self,
+        claim: &Claim,
+        thread_id: &str,
+        progress: &mut Progress,
+    ) -> Result<bool> {
+        let retained = self.storage.retain_thread(claim, thread_id, self.clock.now()).await;
+        progress.done.examined += 1;
+        match retained {
+            Ok(Retained::Untouched) => {}
+            Ok(Retained::LeaseHeld) => progress.done.skipped += 1,
+            Ok(Retained::Pruned(pruned)) if claim.rules.dry_run => {
+                progress.done.expired += i64::from(pruned.deleted);
+                progress.done.pruned += i64::from(!pruned.deleted);
+                progress.done.removed += pruned.removed;
+            }
+            // Counted with its removal.
+            Ok(Retained::Pruned(_)) => progress.done.examined -= 1,
+            // The round is lost, or only this thread: it has a policy of its own now.
+            Ok(Retained::NotClaimed) => {
+                progress.done.examined -= 1;
+                let held = Progress {
+                    last_thread_id: claim.last_thread_id.clone(),
+                    ..Progress::default()
+                };
+                return self.storage.advance_claim(claim, &held, self.clock.now()).await;
+            }
+            Err(error) if error.is_retryable() => return Err(error),
+            Err(error) => {
+                tracing::error!(%error, tenant = claim.tenant, "retention cannot prune a thread");
+                progress.done.errors += 1;
+                progress.last_error = Some(kind(&error));
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// What reports say of an error: never its text, which may hold more than a tenant should read.
+fn kind(error: &Error) -> &'static str {
+    match error {
+        Error::Integrity(_) => "integrity",
+        Error::Conflict(_) => "conflict",
+        _ => "internal",
+    }
+}

@@ -1,0 +1,219 @@
+//! One way to read rows on every engine, for work that goes over whole tenants and not through a request: the texts of
+//! its statements are the same then, and what differs between the engines is said once, in [`Dialect`].
+
+use async_trait::async_trait;
+
+use super::objects::Objects;
+use crate::domain::{Error, Result};
+
+/// Rows that a page looks at, and bytes after which it ends; a larger row is a page of its own.
+const PAGE_ROWS: i64 = 256;
+const PAGE_BYTES: i64 = 8 << 20;
+/// Names in one statement. Lists are filled up to it, so that the text of a statement stays the same.
+pub const NAMES_MAX: usize = 256;
+
+/// A value that goes into a statement or comes out of one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cell {
+    Null,
+    Integer(i64),
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl From<i64> for Cell {
+    fn from(value: i64) -> Self {
+        Self::Integer(value)
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(value: &str) -> Self {
+        Self::Text(value.to_owned())
+    }
+}
+
+impl From<&[u8]> for Cell {
+    fn from(value: &[u8]) -> Self {
+        Self::Bytes(value.to_vec())
+    }
+}
+
+/// One row of an answer.
+#[derive(Debug, Clone)]
+pub struct Record(pub Vec<Cell>);
+
+impl Record {
+    /// # Errors
+    /// `Integrity` when the column holds something else, as for the next ones.
+    pub fn integer(&self, at: usize) -> Result<i64> {
+        match &self.0[at] {
+            Cell::Integer(value) => Ok(*value),
+            _ => Err(unexpected()),
+        }
+    }
+
+    /// # Errors
+    /// `Integrity`.
+    pub fn text(&self, at: usize) -> Result<&str> {
+        match &self.0[at] {
+            Cell::Text(value) => Ok(value),
+            _ => Err(unexpected()),
+        }
+    }
+
+    /// # Errors
+    /// `Integrity`.
+    pub fn bytes(&self, at: usize) -> Result<&[u8]> {
+        self.optional_bytes(at)?.ok_or_else(unexpected)
+    }
+
+    /// # Errors
+    /// `Integrity`.
+    pub fn optional_bytes(&self, at: usize) -> Result<Option<&[u8]>> {
+        match &self.0[at] {
+            Cell::Bytes(value) => Ok(Some(value)),
+            Cell::Null => Ok(None),
+            _ => Err(unexpected()),
+        }
+    }
+}
+
+fn unexpected() -> Error {
+    Error::Integrity("a column holds a value of another kind than it should".into())
+}
+
+/// What the engines write differently. Stands in statements as `{name}`.
+#[derive(Debug, Clone, Copy)]
+pub struct Dialect {
+    /// `{thread_of_holder}`: joins `threads t` to `scope_holders h`.
+    pub thread_of_holder: &'static str,
+    /// `{holder}`: how `threads t` is called in `scope_holders`.
+    pub holder: &'static str,
+    /// `{map}`: three columns with the map of a checkpoint, for [`super::doctor::maps`].
+    pub map: &'static str,
+    /// `{map_bytes}`: what the map takes.
+    pub map_bytes: &'static str,
+    /// `{packed}`: whether the `body` of a chunk is the place of one that lies in a pack.
+    pub packed: &'static str,
+    /// `{lock}`: ends a statement that locks the rows it reads.
+    pub lock: &'static str,
+}
+
+impl Dialect {
+    pub fn fill(&self, text: &str) -> String {
+        let fields = [
+            ("{thread_of_holder}", self.thread_of_holder),
+            ("{holder}", self.holder),
+            ("{map}", self.map),
+            ("{map_bytes}", self.map_bytes),
+            ("{packed}", self.packed),
+            ("{lock}", self.lock),
+        ];
+        fields.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
+    }
+}
+
+/// A transaction.
+#[async_trait]
+pub trait Access: Send {
+    /// Runs a statement. `$1` is the first of `binds`.
+    async fn rows(&mut self, statement: &str, binds: &[Cell]) -> Result<Vec<Record>>;
+
+    /// Ends the transaction; what it wrote is durable then.
+    async fn end(self: Box<Self>) -> Result<()>;
+}
+
+/// An engine that can be looked at and repaired from outside of requests.
+#[async_trait]
+pub trait Accessible: Send + Sync {
+    fn dialect(&self) -> &'static Dialect;
+
+    /// Where packed content lies.
+    fn objects(&self) -> Option<&Objects>;
+
+    /// One state of the database, to be read only.
+    async fn look(&self) -> Result<Box<dyn Access + '_>>;
+
+    /// A transaction that writes. Whoever changes content locks the gate first, with [`lock_gate`].
+    async fn hold(&self) -> Result<Box<dyn Access + '_>>;
+
+    /// Removes in slices the rows of a thread key that no thread has, and of a scope that nobody holds.
+    async fn remove_unreachable(&self, tenant: &str, thread_key: i64, scope_id: i64) -> Result<()>;
+}
+
+/// Locks a scope against commits and removals, in a transaction of [`Accessible::hold`]. False: there is none.
+///
+/// # Errors
+/// A database that cannot be read.
+pub async fn lock_gate(
+    access: &mut dyn Access,
+    dialect: &Dialect,
+    tenant: &str,
+    scope_id: i64,
+) -> Result<bool> {
+    let text = "select scope_id from scopes where tenant = $1 and scope_id = $2 {lock}";
+    let binds = [tenant.into(), scope_id.into()];
+    Ok(!access.rows(&dialect.fill(text), &binds).await?.is_empty())
+}
+
+/// Rows of one table in the order of its key.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    pub columns: &'a str,
+    /// An expression for the bytes that a row takes in memory once it is read.
+    pub size: &'a str,
+    /// From `from` to `order by …`; what follows the last of its binds is the limit.
+    pub rows: &'a str,
+}
+
+/// The next rows of a source, as many as a page may have: two statements. No rows: it is at its end.
+///
+/// # Errors
+/// A database that cannot be read.
+pub async fn page(
+    access: &mut dyn Access,
+    dialect: &Dialect,
+    source: &Source<'_>,
+    binds: &[Cell],
+) -> Result<Vec<Record>> {
+    let limit = binds.len() + 1;
+    let with_limit = |count: i64| [binds, &[Cell::Integer(count)]].concat();
+    let text = dialect.fill(&format!("select {} {} limit ${limit}", source.size, source.rows));
+    let sizes = access.rows(&text, &with_limit(PAGE_ROWS)).await?;
+    let (mut count, mut bytes) = (0, 0);
+    for size in &sizes {
+        bytes += size.integer(0)?;
+        if count > 0 && bytes > PAGE_BYTES {
+            break;
+        }
+        count += 1;
+    }
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    let text = dialect.fill(&format!("select {} {} limit ${limit}", source.columns, source.rows));
+    access.rows(&text, &with_limit(count)).await
+}
+
+/// Rows that have one of some names or numbers in a column. `text` ends before the list; `binds` come first in it.
+///
+/// # Errors
+/// A database that cannot be read.
+pub async fn rows_named(
+    access: &mut dyn Access,
+    text: &str,
+    binds: &[Cell],
+    names: &[Cell],
+) -> Result<Vec<Record>> {
+    let places: Vec<String> =
+        (0..NAMES_MAX).map(|at| format!("${}", binds.len() + at + 1)).collect();
+    let statement = format!("{text} ({})", places.join(", "));
+    let mut rows = Vec::new();
+    for names in names.chunks(NAMES_MAX) {
+        let fill = std::iter::repeat_n(&names[names.len() - 1], NAMES_MAX - names.len());
+        let binds: Vec<Cell> = binds.iter().chain(names).chain(fill).cloned().collect();
+        rows.extend(access.rows(&statement, &binds).await?);
+    }
+    Ok(rows)
+}

@@ -1,0 +1,176 @@
+//! Opening values and their chunks, and telling which of them is at fault.
+
+use std::collections::{HashMap, HashSet};
+
+use bytes::Bytes;
+
+use super::packs::fetch_sound;
+use crate::content::chunking::CHUNK_BYTES_MAX;
+use crate::content::envelope;
+use crate::content::keys::TenantSecret;
+use crate::content::parts::{Name, Part, PartsError, assemble, read, read_node};
+use crate::domain::Result;
+use crate::domain::names::Tag;
+use crate::storage::access::{Access, Cell, Record, rows_named};
+use crate::storage::objects::Objects;
+use crate::storage::objects::place::Place;
+
+/// Columns of manifests and of writes that make a value.
+pub const VALUE_COLUMNS: &str = "tag, size_bytes, digest, body, parts";
+/// An expression: what a value takes once it is put together.
+pub const VALUE_SIZE: &str =
+    "case when size_bytes > length(body) then size_bytes else length(body) end
+    + coalesce(length(parts), 0)";
+
+/// The columns of a value, found at `at` of a row.
+pub struct Value<'a> {
+    tag: &'a str,
+    size_bytes: i64,
+    digest: &'a [u8],
+    body: &'a [u8],
+    list: Option<&'a [u8]>,
+}
+
+pub enum Verdict {
+    Sound,
+    Damaged(&'static str),
+    /// A chunk that it needs is missing or damaged.
+    Unreadable,
+    /// A chunk that it needs lies in an object store, and none is given.
+    Moved,
+}
+
+impl<'a> Value<'a> {
+    pub fn read(row: &'a Record, at: usize) -> Result<Self> {
+        Ok(Self {
+            tag: row.text(at)?,
+            size_bytes: row.integer(at + 1)?,
+            digest: row.bytes(at + 2)?,
+            body: row.bytes(at + 3)?,
+            list: row.optional_bytes(at + 4)?,
+        })
+    }
+
+    /// What the row takes.
+    pub fn stored_bytes(&self) -> u64 {
+        super::size(self.body.len() + self.list.map_or(0, <[u8]>::len))
+    }
+
+    pub fn examine(&self, secret: &TenantSecret, chunks: &Chunks) -> Verdict {
+        if Tag::new(self.tag).is_err() {
+            return Verdict::Damaged("the tag is not legal");
+        }
+        let Ok(size) = usize::try_from(self.size_bytes) else {
+            return Verdict::Damaged("a negative size");
+        };
+        let opened = match self.list {
+            None => envelope::open(self.body, size).map_err(|_| "the body does not open"),
+            Some(list) => {
+                let Ok(parts) = read(list) else {
+                    return Verdict::Damaged("the list of chunks is damaged");
+                };
+                if let Some(verdict) = chunks.lack(&parts) {
+                    return verdict;
+                }
+                let ends = envelope::open_at_most(self.body, size);
+                ends.map_err(|_| "the ends do not open").and_then(|ends| {
+                    assemble(&ends, list, size, &chunks.opened).map_err(|error| match error {
+                        PartsError::Length => "the chunks do not have the length of the value",
+                        _ => "the list of chunks is damaged",
+                    })
+                })
+            }
+        };
+        match opened {
+            Err(detail) => Verdict::Damaged(detail),
+            Ok(data) if secret.digest(&data) != *self.digest => {
+                Verdict::Damaged("the value does not match its digest")
+            }
+            Ok(_) => Verdict::Sound,
+        }
+    }
+}
+
+/// The chunks that the values of a page need, as far as they are there and sound.
+#[derive(Default)]
+pub struct Chunks {
+    opened: HashMap<Name, Bytes>,
+    /// Those that lie in packs and were not fetched.
+    placed: HashMap<Name, Place>,
+}
+
+impl Chunks {
+    /// Reads what the lists of some values lead to. `place`: tenant and scope.
+    pub async fn load(
+        access: &mut dyn Access,
+        secret: &TenantSecret,
+        place: &[Cell],
+        values: &[Value<'_>],
+    ) -> Result<Self> {
+        let mut chunks = Self::default();
+        let lists = values.iter().filter_map(|it| read(it.list?).ok()).flatten();
+        let (nodes, mut names): (HashSet<Part>, HashSet<Part>) =
+            lists.partition(|part| matches!(part, Part::Node(_)));
+        chunks.add(access, secret, place, &nodes).await?;
+        for node in &nodes {
+            let leaves = chunks.opened.get(&node.name()).map(|node| read_node(node));
+            names.extend(leaves.and_then(Result::ok).into_iter().flatten().map(Part::Leaf));
+        }
+        chunks.add(access, secret, place, &names).await?;
+        Ok(chunks)
+    }
+
+    async fn add(
+        &mut self,
+        access: &mut dyn Access,
+        secret: &TenantSecret,
+        place: &[Cell],
+        parts: &HashSet<Part>,
+    ) -> Result<()> {
+        const CHUNKS: &str =
+            "select name, body from chunks where tenant = $1 and scope_id = $2 and name in";
+        let names: Vec<Cell> = parts.iter().map(|part| Cell::from(&part.name()[..])).collect();
+        for row in rows_named(access, CHUNKS, place, &names).await? {
+            let (name, body) = (row.bytes(0)?, row.bytes(1)?);
+            let Ok(name) = Name::try_from(name) else { continue };
+            if let Ok(Some(place)) = Place::read(body) {
+                self.placed.insert(name, place);
+            } else if let Some(chunk) = open_chunk(secret, &name, body) {
+                self.opened.insert(name, chunk);
+            }
+        }
+        Ok(())
+    }
+
+    /// Fetches what lies in packs, as far as it is there and sound. No transaction is open.
+    pub async fn fetch(&mut self, objects: Option<&Objects>, secret: &TenantSecret) -> Result<()> {
+        let Some(objects) = objects.filter(|_| !self.placed.is_empty()) else { return Ok(()) };
+        let placed = std::mem::take(&mut self.placed);
+        let wanted = placed.iter().map(|(name, place)| (*place, *name)).collect();
+        let bodies = fetch_sound(objects, secret, wanted).await?;
+        for (name, place) in placed {
+            let chunk = bodies.get(&place).and_then(|body| open_chunk(secret, &name, body));
+            self.opened.extend(chunk.map(|chunk| (name, chunk)));
+        }
+        Ok(())
+    }
+
+    /// What it means for a value that something its list leads to is not at hand; None: all is.
+    fn lack(&self, parts: &[Part]) -> Option<Verdict> {
+        let leaves = |part: &Part| match (part, self.opened.get(&part.name())) {
+            (Part::Node(_), Some(node)) => read_node(node).unwrap_or_default(),
+            (_, _) => Vec::new(),
+        };
+        let names = parts.iter().flat_map(|part| [vec![part.name()], leaves(part)].concat());
+        let mut lacking = names.filter(|name| !self.opened.contains_key(name)).peekable();
+        lacking.peek()?;
+        let moved = lacking.all(|name| self.placed.contains_key(&name));
+        Some(if moved { Verdict::Moved } else { Verdict::Unreadable })
+    }
+}
+
+/// A chunk, if it opens and has the name of its content.
+pub fn open_chunk(secret: &TenantSecret, name: &[u8], body: &[u8]) -> Option<Bytes> {
+    let chunk = envelope::open_at_most(body, CHUNK_BYTES_MAX).ok()?;
+    (secret.name(&chunk) == *name).then_some(chunk)
+}

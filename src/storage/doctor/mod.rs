@@ -1,0 +1,203 @@
+//! Examination of everything that is stored, and repair of what can be repaired without losing anything. The same for
+//! every engine.
+//!
+//! **Invariant:** a finding rests on one state of the database. Every page is read in a transaction of its own that
+//! sees one snapshot, together with everything it is held against; nothing is concluded from two of them. So a commit or
+//! a prune that runs beside it is never taken for damage.
+//!
+//! Memory: one page, one value, and of one scope the numbers of its values, up to a million names of chunks, and the
+//! places of those that lie in packs.
+
+mod content;
+mod maps;
+mod packs;
+mod repair;
+mod scopes;
+mod survey;
+mod threads;
+
+pub use maps::read_map;
+
+use super::access::{Access, Accessible, Cell, Dialect};
+use crate::content::keys::TenantSecret;
+use crate::domain::Result;
+use crate::domain::clock::Micros;
+use crate::domain::doctor::{Examine, Noun, Place, Report, State};
+
+/// Younger garbage is still being worked on: by a removal, or by a copy that stages its rows.
+const GARBAGE_AGE: Micros = 3_600 * 1_000_000;
+const KEYS_PER_PAGE: i64 = 500;
+
+/// The tenant that is being examined.
+struct Ward<'a> {
+    engine: &'a dyn Accessible,
+    dialect: &'static Dialect,
+    tenant: String,
+    secret: TenantSecret,
+    fix: bool,
+    /// A holder names a thread that is not there: rows without a thread may be that one's, and stay.
+    thread_lost: bool,
+}
+
+/// Examines what is asked for.
+///
+/// # Errors
+/// A database that cannot be read. Damage is no error: it is in the report.
+pub async fn examine(engine: &dyn Accessible, request: &Examine) -> Result<Report> {
+    let mut report = Report::default();
+    let mut after = String::new();
+    loop {
+        let text = "select tenant, secret from tenants
+            where tenant > $1 and ($2 = '' or tenant = $2) order by tenant limit $3";
+        let only = request.tenant.as_deref().unwrap_or_default();
+        let binds = [after.as_str().into(), only.into(), KEYS_PER_PAGE.into()];
+        let mut access = engine.look().await?;
+        let tenants = access.rows(text, &binds).await?;
+        access.end().await?;
+        let Some(last) = tenants.last() else { return Ok(report) };
+        after = last.text(0)?.to_owned();
+        for row in &tenants {
+            let tenant = row.text(0)?.to_owned();
+            report.add(State::Checked, Noun::Tenants, 1, 0);
+            let Ok(secret) = <[u8; 32]>::try_from(row.bytes(1)?) else {
+                let place = Place { tenant, ..Place::default() };
+                let detail = "the secret has a wrong length: nothing of the tenant can be read";
+                report.find(State::Damaged, Noun::Tenants, 0, place, detail);
+                continue;
+            };
+            let (dialect, secret) = (engine.dialect(), TenantSecret::new(secret));
+            let (fix, thread_lost) = (request.fix, false);
+            let mut ward = Ward { engine, dialect, tenant, secret, fix, thread_lost };
+            ward.examine(request.now, &mut report).await?;
+        }
+    }
+}
+
+impl Ward<'_> {
+    /// Threads first, so that a scope's repair finds counters as they were; scopes before rows without a thread,
+    /// because only holders tell whether a thread was lost.
+    async fn examine(&mut self, now: Micros, report: &mut Report) -> Result<()> {
+        self.examine_garbage(now, report).await?;
+        self.examine_threads(report).await?;
+        self.examine_scopes(report).await?;
+        self.examine_stray_rows(report).await
+    }
+
+    /// Rows of thread keys that neither a thread nor the garbage has.
+    async fn examine_stray_rows(&self, report: &mut Report) -> Result<()> {
+        let mut after = i64::MIN;
+        loop {
+            let mut access = self.engine.look().await?;
+            let keys = self.keys(access.as_mut(), &STRAY_TABLES, "thread_key", after).await?;
+            let mut stray = Vec::new();
+            for &key in &keys {
+                let text =
+                    "select exists (select 1 from threads where tenant = $1 and thread_key = $2)
+                    or exists (select 1 from garbage where tenant = $1 and thread_key = $2)";
+                let known = access.rows(text, &[self.name(), key.into()]).await?;
+                if known[0].integer(0)? == 0 {
+                    let rows = access.rows(STRAY_ROWS, &[self.name(), key.into()]).await?;
+                    stray.push((key, rows[0].integer(0)?, rows[0].integer(1)?));
+                }
+            }
+            access.end().await?;
+            for (key, count, bytes) in stray {
+                let (count, bytes) = (count.unsigned_abs(), bytes.unsigned_abs());
+                if self.fix && !self.thread_lost {
+                    // No scope has this id: only the rows go.
+                    self.engine.remove_unreachable(&self.tenant, key, 0).await?;
+                    report.add(State::Repaired, Noun::Rows, count, bytes);
+                } else {
+                    report.add(State::Orphan, Noun::Rows, count, bytes);
+                }
+            }
+            let Some(last) = keys.last() else { return Ok(()) };
+            after = *last;
+        }
+    }
+
+    /// The next distinct keys that some tables have, in order.
+    async fn keys(
+        &self,
+        access: &mut dyn Access,
+        tables: &[&'static str],
+        column: &'static str,
+        after: i64,
+    ) -> Result<Vec<i64>> {
+        let mut keys = Vec::new();
+        for table in tables {
+            // From key to key through the index: a table has thousands of rows for each.
+            let text = format!(
+                "with recursive k (key) as (
+                    select min({column}) from {table} where tenant = $1 and {column} > $2
+                    union all
+                    select (select min(x.{column}) from {table} x where x.tenant = $1 and x.{column} > k.key)
+                    from k where k.key is not null
+                 ) select key from k where key is not null limit $3"
+            );
+            let binds = [self.name(), after.into(), KEYS_PER_PAGE.into()];
+            for row in access.rows(&text, &binds).await? {
+                keys.push(row.integer(0)?);
+            }
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        keys.truncate(usize::try_from(KEYS_PER_PAGE).unwrap_or(usize::MAX));
+        Ok(keys)
+    }
+
+    /// What removals left. Entries that are still worked on are only counted.
+    async fn examine_garbage(&self, now: Micros, report: &mut Report) -> Result<()> {
+        let mut access = self.engine.look().await?;
+        let text = "select count(*) from garbage where tenant = $1";
+        let count = access.rows(text, &[self.name()]).await?[0].integer(0)?;
+        access.end().await?;
+        let mut done = 0;
+        loop {
+            let text = "select thread_key, scope_id from garbage
+                where tenant = $1 and created_at < $2 limit $3";
+            let binds = [self.name(), (now - GARBAGE_AGE).into(), KEYS_PER_PAGE.into()];
+            let mut access = self.engine.look().await?;
+            let old = access.rows(text, &binds).await?;
+            access.end().await?;
+            if old.is_empty() || !self.fix {
+                break;
+            }
+            for row in &old {
+                let (key, scope_id) = (row.integer(0)?, row.integer(1)?);
+                self.engine.remove_unreachable(&self.tenant, key, scope_id).await?;
+                done += 1;
+            }
+        }
+        report.add(State::Repaired, Noun::Rows, done, 0);
+        report.add(State::Garbage, Noun::Rows, count.unsigned_abs().saturating_sub(done), 0);
+        Ok(())
+    }
+
+    fn name(&self) -> Cell {
+        Cell::Text(self.tenant.clone())
+    }
+
+    fn place(&self, thread_id: Option<&str>) -> Place {
+        let thread_id = thread_id.map(str::to_owned);
+        Place { tenant: self.tenant.clone(), thread_id, ..Place::default() }
+    }
+}
+
+/// Bytes that a row takes, as counts of the report have them.
+fn size(bytes: usize) -> u64 {
+    bytes as u64
+}
+
+const STRAY_TABLES: [&str; 3] = ["checkpoints", "writes", "delta_bases"];
+
+const STRAY_ROWS: &str = "
+select cast(coalesce(sum(n), 0) as bigint), cast(coalesce(sum(bytes), 0) as bigint) from (
+    select count(*) as n, sum(length(documents)) as bytes from checkpoints
+    where tenant = $1 and thread_key = $2
+    union all
+    select count(*), sum(length(body) + coalesce(length(parts), 0)) from writes
+    where tenant = $1 and thread_key = $2
+    union all
+    select count(*), sum(length(document)) from delta_bases where tenant = $1 and thread_key = $2
+) parts";

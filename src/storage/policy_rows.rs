@@ -1,0 +1,260 @@
+//! Policies, rounds and reports as rows: their statements and how a row is read. Both engines speak this SQL; what
+//! they cannot share (how a policy is claimed) is with them.
+
+use sqlx::{ColumnIndex, Decode, Row, Type};
+
+use crate::domain::clock::Micros;
+use crate::domain::names::ThreadId;
+use crate::domain::retention::{Claim, Done, Policy, Pruned, Removed, Report, Rules};
+
+/// How long a claim holds without progress. Each removal and each page of threads holds it for longer.
+pub const CLAIM_HELD: Micros = 120 * 1_000_000;
+/// Servers' clocks may differ by so much before a changed thread is taken for an unchanged one.
+const CLOCKS_DIFFER: Micros = 300 * 1_000_000;
+
+/// $1 tenant, $2 kind, $3 thread, $4 to $8 rules, $9 now.
+pub const PUT: &str = "
+insert into retention_policies (tenant, kind, thread_id, expire_after_seconds, keep_last, older_than_seconds,
+    keep_interrupted, dry_run, created_at, updated_at, due_at)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $9)
+on conflict (tenant, kind, thread_id) do update set
+    expire_after_seconds = excluded.expire_after_seconds, keep_last = excluded.keep_last,
+    older_than_seconds = excluded.older_than_seconds, keep_interrupted = excluded.keep_interrupted,
+    dry_run = excluded.dry_run, updated_at = excluded.updated_at, due_at = excluded.due_at,
+    round_started_at = null, claimed_by = null, claimed_until = null, last_thread_id = '', examined = 0,
+    expired = 0, pruned = 0, skipped = 0, errors = 0, last_error = null, removed_checkpoints = 0,
+    removed_writes = 0, removed_values = 0, removed_size_bytes = 0, removed_stored_bytes = 0, swept_to = null
+returning thread_id, expire_after_seconds, keep_last, older_than_seconds, keep_interrupted, dry_run, created_at,
+    updated_at, due_at";
+
+/// $1 tenant, $2 thread that would get its own: how many others have one.
+pub const COUNT_OTHERS: &str = "
+select count(*) as others from retention_policies where tenant = $1 and kind = 'thread' and thread_id <> $2";
+
+pub const GET: &str = "
+select thread_id, expire_after_seconds, keep_last, older_than_seconds, keep_interrupted, dry_run, created_at,
+    updated_at, due_at
+from retention_policies where tenant = $1 and kind = $2 and thread_id = $3";
+
+pub const DELETE: &str =
+    "delete from retention_policies where tenant = $1 and kind = $2 and thread_id = $3";
+
+/// A thread without its own policy falls under the tenant's again, which may have passed it long ago.
+pub const LOOK_AGAIN: &str =
+    "update retention_policies set swept_to = null where tenant = $1 and kind = 'tenant'";
+
+/// $1 tenant, $2 kind or null for all, $3 thread, $4 now.
+pub const REQUEST: &str = "
+update retention_policies set due_at = $4
+where tenant = $1 and (cast($2 as text) is null or (kind = $2 and thread_id = $3))";
+
+/// $1 now, $2 due again, $3 token, $4 claimed until; the engine adds which row and what comes back.
+pub const CLAIM_SET: &str = "
+update retention_policies set
+    due_at = case when round_started_at is null then $2 else due_at end,
+    round_started_at = coalesce(round_started_at, $1), claimed_by = $3, claimed_until = $4
+where (tenant, kind, thread_id) = (";
+
+pub const CLAIM_RETURNING: &str = "
+returning tenant, kind, thread_id, expire_after_seconds, keep_last, older_than_seconds, keep_interrupted, dry_run,
+    round_started_at, last_thread_id, swept_to";
+
+/// Threads under a tenant's policy. $1 tenant, $2 the last one done, $3 expire before, $4 keep last, $5 unchanged
+/// since, $6 limit.
+pub const LIST_THREADS: &str = "
+select t.thread_id from threads t
+where t.tenant = $1 and t.thread_id > $2
+  and (t.updated_at < $3 or (t.checkpoint_count > $4 and t.updated_at >= $5))
+  and not exists (select 1 from retention_policies o
+      where o.tenant = $1 and o.kind = 'thread' and o.thread_id = t.thread_id)
+order by t.thread_id limit $6";
+
+/// The same for the one thread $7, while the round has not passed it.
+pub const LIST_ONE_THREAD: &str = "
+select t.thread_id from threads t
+where t.tenant = $1 and t.thread_id = $7 and t.thread_id > $2
+  and (t.updated_at < $3 or (t.checkpoint_count > $4 and t.updated_at >= $5))
+limit $6";
+
+/// Counts a removal in its own transaction. No row: the claim is lost, or the thread has its own policy now. $1 to $4
+/// the claim, $5 claimed until, $6 and $7 threads, $8 to $12 what went, $13 the thread.
+pub const RECORD: &str = "
+update retention_policies set claimed_until = $5, examined = examined + $6 + $7, expired = expired + $6,
+    pruned = pruned + $7, removed_checkpoints = removed_checkpoints + $8,
+    removed_writes = removed_writes + $9, removed_values = removed_values + $10,
+    removed_size_bytes = removed_size_bytes + $11, removed_stored_bytes = removed_stored_bytes + $12
+where tenant = $1 and kind = $2 and thread_id = $3 and claimed_by = $4
+  and (kind = 'thread' or not exists (select 1 from retention_policies o
+      where o.tenant = $1 and o.kind = 'thread' and o.thread_id = $13))";
+
+/// $1 to $4 the claim, $5 claimed until, $6 last thread, $7 to $11 threads, $12 to $16 what would go, $17 last error.
+pub const ADVANCE: &str = "
+update retention_policies set claimed_until = $5, last_thread_id = $6, examined = examined + $7,
+    expired = expired + $8, pruned = pruned + $9, skipped = skipped + $10, errors = errors + $11,
+    removed_checkpoints = removed_checkpoints + $12, removed_writes = removed_writes + $13,
+    removed_values = removed_values + $14, removed_size_bytes = removed_size_bytes + $15,
+    removed_stored_bytes = removed_stored_bytes + $16, last_error = coalesce($17, last_error)
+where tenant = $1 and kind = $2 and thread_id = $3 and claimed_by = $4";
+
+/// The end of a round, in one transaction. $1 to $4 the claim, $5 now, $6 report id.
+pub const REPORT: &str = "
+insert into retention_reports (tenant, report_id, kind, thread_id, started_at, finished_at, dry_run, has_removed,
+    examined, expired, pruned, skipped, errors, last_error, removed_checkpoints, removed_writes, removed_values,
+    removed_size_bytes, removed_stored_bytes)
+select tenant, $6, kind, thread_id, round_started_at, $5, dry_run,
+    case when dry_run then false else expired + pruned > 0 end, examined, expired, pruned, skipped, errors,
+    last_error, removed_checkpoints, removed_writes, removed_values, removed_size_bytes, removed_stored_bytes
+from retention_policies where tenant = $1 and kind = $2 and thread_id = $3 and claimed_by = $4";
+
+/// After [`REPORT`]: a report of nothing replaces the one before. $1 to $3 the policy, $4 the new report.
+pub const REPLACE_REPORT: &str = "
+delete from retention_reports where tenant = $1 and kind = $2 and thread_id = $3 and not has_removed
+    and report_id <> $4";
+
+/// $1 to $4 the claim, $5 swept to.
+pub const END_ROUND: &str = "
+update retention_policies set
+    swept_to = case when skipped = 0 and errors = 0 and not dry_run then $5 else swept_to end,
+    round_started_at = null, claimed_by = null, claimed_until = null, last_thread_id = '', examined = 0,
+    expired = 0, pruned = 0, skipped = 0, errors = 0, last_error = null, removed_checkpoints = 0,
+    removed_writes = 0, removed_values = 0, removed_size_bytes = 0, removed_stored_bytes = 0
+where tenant = $1 and kind = $2 and thread_id = $3 and claimed_by = $4";
+
+/// A thread's own policy goes with the thread that it has deleted.
+pub const FORGET_EXPIRED: &str = "
+delete from retention_policies where tenant = $1 and kind = $2 and thread_id = $3 and claimed_by = $4
+    and kind = 'thread' and expired > 0 and not dry_run";
+
+/// $1 tenant, $2 thread or null, $3 and $4 the last one of the page before or null, $5 limit.
+pub const LIST_REPORTS: &str = "
+select report_id, thread_id, started_at, finished_at, dry_run, examined, expired, pruned, skipped, errors, last_error,
+    removed_checkpoints, removed_writes, removed_values, removed_size_bytes, removed_stored_bytes
+from retention_reports
+where tenant = $1 and (cast($2 as text) is null or (kind = 'thread' and thread_id = $2))
+  and (cast($3 as bigint) is null or (finished_at, report_id) < ($3, $4))
+order by finished_at desc, report_id desc limit $5";
+
+pub const EXPIRE_REPORTS: &str =
+    "delete from retention_reports where finished_at < $1 and tenant is not null";
+
+/// The key of a policy: its kind and its thread, empty for the tenant's.
+pub fn key(thread_id: Option<&ThreadId>) -> (&'static str, &str) {
+    claim_key(thread_id.map(ThreadId::as_str))
+}
+
+pub fn claim_key(thread_id: Option<&str>) -> (&'static str, &str) {
+    thread_id.map_or(("tenant", ""), |it| ("thread", it))
+}
+
+/// What [`LIST_THREADS`] asks of a thread: (expire before, keep last, unchanged since).
+pub fn candidates(claim: &Claim) -> (Micros, i64, Micros) {
+    let rule = claim.rule();
+    let keep_last = rule.keep.map_or(i64::MAX, |keep| i64::from(keep.last));
+    (rule.expire_before.unwrap_or(Micros::MIN), keep_last, claim.swept_to.unwrap_or(Micros::MIN))
+}
+
+/// What the round has settled when it ends: of a thread without a commit since then nothing can go that was not old
+/// enough now.
+pub fn swept_to(claim: &Claim) -> Micros {
+    let since = claim.rule().keep.and_then(|keep| keep.since);
+    since.unwrap_or(Micros::MAX).min(claim.started_at).saturating_sub(CLOCKS_DIFFER)
+}
+
+/// (expired, pruned) of one thread; `is_last` is false for all parts of a removal but the last.
+pub fn threads_of(pruned: &Pruned, is_last: bool) -> (i64, i64) {
+    (i64::from(is_last && pruned.deleted), i64::from(is_last && !pruned.deleted))
+}
+
+/// # Errors
+/// A row of another statement.
+pub fn read_policy<R>(row: &R) -> sqlx::Result<Policy>
+where
+    R: Row,
+    for<'a> &'a str: ColumnIndex<R>,
+    for<'r> i64: Decode<'r, R::Database> + Type<R::Database>,
+    for<'r> bool: Decode<'r, R::Database> + Type<R::Database>,
+    for<'r> String: Decode<'r, R::Database> + Type<R::Database>,
+{
+    let thread_id: String = row.try_get("thread_id")?;
+    Ok(Policy {
+        thread_id: Some(thread_id).filter(|it| !it.is_empty()),
+        rules: read_rules(row)?,
+        created_at: row.try_get("created_at")?,
+        updated_at: row.try_get("updated_at")?,
+        due_at: row.try_get("due_at")?,
+    })
+}
+
+/// # Errors
+/// A row of another statement.
+pub fn read_claim<R>(row: &R, token: &str) -> sqlx::Result<Claim>
+where
+    R: Row,
+    for<'a> &'a str: ColumnIndex<R>,
+    for<'r> i64: Decode<'r, R::Database> + Type<R::Database>,
+    for<'r> bool: Decode<'r, R::Database> + Type<R::Database>,
+    for<'r> String: Decode<'r, R::Database> + Type<R::Database>,
+{
+    let thread_id: String = row.try_get("thread_id")?;
+    Ok(Claim {
+        tenant: row.try_get("tenant")?,
+        thread_id: Some(thread_id).filter(|it| !it.is_empty()),
+        token: token.to_owned(),
+        rules: read_rules(row)?,
+        started_at: row.try_get("round_started_at")?,
+        last_thread_id: row.try_get("last_thread_id")?,
+        swept_to: row.try_get("swept_to")?,
+    })
+}
+
+fn read_rules<R>(row: &R) -> sqlx::Result<Rules>
+where
+    R: Row,
+    for<'a> &'a str: ColumnIndex<R>,
+    for<'r> i64: Decode<'r, R::Database> + Type<R::Database>,
+    for<'r> bool: Decode<'r, R::Database> + Type<R::Database>,
+{
+    let keep_last: Option<i64> = row.try_get("keep_last")?;
+    Ok(Rules {
+        expire_after_seconds: row.try_get("expire_after_seconds")?,
+        keep_last: keep_last.map(|it| u32::try_from(it).unwrap_or(u32::MAX)),
+        older_than_seconds: row.try_get("older_than_seconds")?,
+        keep_interrupted: row.try_get("keep_interrupted")?,
+        dry_run: row.try_get("dry_run")?,
+    })
+}
+
+/// # Errors
+/// A row of another statement.
+pub fn read_report<R>(row: &R) -> sqlx::Result<Report>
+where
+    R: Row,
+    for<'a> &'a str: ColumnIndex<R>,
+    for<'r> i64: Decode<'r, R::Database> + Type<R::Database>,
+    for<'r> bool: Decode<'r, R::Database> + Type<R::Database>,
+    for<'r> String: Decode<'r, R::Database> + Type<R::Database>,
+{
+    let thread_id: String = row.try_get("thread_id")?;
+    Ok(Report {
+        report_id: row.try_get("report_id")?,
+        thread_id: Some(thread_id).filter(|it| !it.is_empty()),
+        started_at: row.try_get("started_at")?,
+        finished_at: row.try_get("finished_at")?,
+        dry_run: row.try_get("dry_run")?,
+        done: Done {
+            examined: row.try_get("examined")?,
+            expired: row.try_get("expired")?,
+            pruned: row.try_get("pruned")?,
+            skipped: row.try_get("skipped")?,
+            errors: row.try_get("errors")?,
+            removed: Removed {
+                checkpoints: row.try_get("removed_checkpoints")?,
+                writes: row.try_get("removed_writes")?,
+                values: row.try_get("removed_values")?,
+                size_bytes: row.try_get("removed_size_bytes")?,
+                stored_bytes: row.try_get("removed_stored_bytes")?,
+            },
+        },
+        last_error: row.try_get("last_error")?,
+    })
+}

@@ -1,0 +1,113 @@
+//! Transactions for examinations: rows as cells, arrays of numbers as their bytes.
+
+use async_trait::async_trait;
+use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::query::Query;
+use sqlx::{AssertSqlSafe, Column, Executor, Postgres, Row, SqlSafeStr, TypeInfo, ValueRef};
+
+use super::garbage::remove_garbage;
+use super::pool::Lease;
+use super::{PostgresStorage, failure};
+use crate::domain::{Error, Result};
+use crate::storage::access::{Access, Accessible, Cell, Dialect, Record};
+use crate::storage::objects::Objects;
+
+const DIALECT: Dialect = Dialect {
+    // A holder is the key as text; one that is damaged must not end the statement.
+    thread_of_holder: "t.thread_key = case when h.holder ~ '^-?[0-9]{1,19}$' then h.holder::bigint end",
+    holder: "cast(t.thread_key as text)",
+    map: "channel_keys, version_keys, value_nos",
+    map_bytes: "20 * cardinality(channel_keys)",
+    packed: "(length(body) = 25 and substr(body, 1, 1) = '\\x02'::bytea)",
+    lock: "for update",
+};
+
+struct Transaction {
+    connection: Lease,
+}
+
+#[async_trait]
+impl Accessible for PostgresStorage {
+    fn dialect(&self) -> &'static Dialect {
+        &DIALECT
+    }
+
+    fn objects(&self) -> Option<&Objects> {
+        self.objects.as_deref()
+    }
+
+    async fn look(&self) -> Result<Box<dyn Access + '_>> {
+        self.begin_access("begin isolation level repeatable read read only").await
+    }
+
+    async fn hold(&self) -> Result<Box<dyn Access + '_>> {
+        self.begin_access("begin").await
+    }
+
+    async fn remove_unreachable(&self, tenant: &str, thread_key: i64, scope_id: i64) -> Result<()> {
+        let mut connection = self.pool.get().await?;
+        remove_garbage(&mut connection, tenant, thread_key, scope_id).await?;
+        connection.release();
+        Ok(())
+    }
+}
+
+impl PostgresStorage {
+    async fn begin_access(&self, begin: &'static str) -> Result<Box<dyn Access + '_>> {
+        let mut connection = self.pool.get().await?;
+        connection.execute(begin).await.map_err(|error| failure::of_call(&error))?;
+        Ok(Box::new(Transaction { connection }))
+    }
+}
+
+#[async_trait]
+impl Access for Transaction {
+    async fn rows(&mut self, statement: &str, binds: &[Cell]) -> Result<Vec<Record>> {
+        // Texts are put together from constants only.
+        let text = AssertSqlSafe(statement.to_owned()).into_sql_str();
+        let mut query: Query<'_, Postgres, PgArguments> = sqlx::query(text);
+        for bind in binds {
+            query = match bind {
+                Cell::Null => query.bind(None::<i64>),
+                Cell::Integer(value) => query.bind(*value),
+                Cell::Text(value) => query.bind(value.clone()),
+                Cell::Bytes(value) => query.bind(value.clone()),
+            };
+        }
+        let rows = query.fetch_all(&mut *self.connection).await;
+        rows.map_err(|error| failure::of_call(&error))?.iter().map(record).collect()
+    }
+
+    async fn end(mut self: Box<Self>) -> Result<()> {
+        self.connection.execute("commit").await.map_err(|error| failure::of_call(&error))?;
+        self.connection.release();
+        Ok(())
+    }
+}
+
+fn record(row: &PgRow) -> Result<Record> {
+    let cells = (0..row.len()).map(|at| cell(row, at)).collect::<Result<_, sqlx::Error>>();
+    cells.map(Record).map_err(|error| Error::Internal(error.to_string()))
+}
+
+fn cell(row: &PgRow, at: usize) -> Result<Cell, sqlx::Error> {
+    if row.try_get_raw(at)?.is_null() {
+        return Ok(Cell::Null);
+    }
+    let little_endian =
+        |numbers: Vec<i64>| numbers.into_iter().flat_map(i64::to_le_bytes).collect();
+    Ok(match row.column(at).type_info().name() {
+        "INT8" => Cell::Integer(row.try_get(at)?),
+        "INT4" => Cell::Integer(row.try_get::<i32, _>(at)?.into()),
+        "BOOL" => Cell::Integer(row.try_get::<bool, _>(at)?.into()),
+        "BYTEA" => Cell::Bytes(row.try_get(at)?),
+        "INT8[]" => Cell::Bytes(little_endian(row.try_get(at)?)),
+        "INT4[]" => {
+            let numbers: Vec<i32> = row.try_get(at)?;
+            Cell::Bytes(little_endian(numbers.into_iter().map(i64::from).collect()))
+        }
+        // As the other engine keeps lists of texts.
+        "TEXT[]" => Cell::Text(serde_json::json!(row.try_get::<Vec<String>, _>(at)?).to_string()),
+        _ => Cell::Text(row.try_get(at)?),
+    })
+}

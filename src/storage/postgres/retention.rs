@@ -1,0 +1,271 @@
+//! Retention of one thread: what a rule removes, in transactions that each count what they remove. A dry run reads the
+//! same and changes nothing.
+
+use sqlx::postgres::PgConnection;
+use sqlx::{Connection, Row};
+
+use super::freed::{Place, content, contents, stored_bases};
+use super::garbage::{bury, remove_garbage};
+use super::policies::{forget_policy, record};
+use super::removal::{Gate, NewBase, begin, carry_out, check, key_of, lock};
+use super::{PostgresStorage, failure};
+use crate::content::keys::TenantSecret;
+use crate::domain::caller::Caller;
+use crate::domain::clock::Micros;
+use crate::domain::retention::{Claim, PruneRequest, Pruned, Retained, Rule};
+use crate::domain::{Conflict, Error, Result};
+use crate::storage::freed::{BaseSize, Bases, Contents, Decision};
+use crate::storage::objects::shelf::Shelf;
+use crate::storage::retention::Plan;
+
+/// Of the rows that one transaction removes, with a share for each row: well below a second.
+const PART_BYTES: i64 = 8 << 20;
+
+/// A rule for a thread, and the round that it is applied in.
+struct Job<'a> {
+    tenant: &'a str,
+    thread_id: &'a str,
+    rule: Rule,
+    round: Option<(&'a Claim, Micros)>,
+}
+
+/// One transaction's work.
+struct Part {
+    retained: Retained,
+    is_last: bool,
+}
+
+impl PostgresStorage {
+    /// A thread whose lease is held fails the call before anything of it is removed; threads before it in the
+    /// list are pruned then.
+    pub(super) async fn prune(
+        &self,
+        caller: &Caller,
+        request: &PruneRequest,
+    ) -> Result<Vec<Pruned>> {
+        let mut all = Vec::with_capacity(request.thread_ids.len());
+        for thread_id in &request.thread_ids {
+            let (tenant, thread_id) = (caller.tenant.as_str(), thread_id.as_str());
+            let job = Job { tenant, thread_id, rule: request.rule, round: None };
+            match self.apply(&job, request.dry_run).await? {
+                Retained::Pruned(pruned) => all.push(pruned),
+                Retained::LeaseHeld => return Err(Error::Conflict(Conflict::LeaseHeld)),
+                Retained::Untouched | Retained::NotClaimed => all.push(Pruned::default()),
+            }
+        }
+        Ok(all)
+    }
+
+    pub(super) async fn retain(
+        &self,
+        claim: &Claim,
+        thread_id: &str,
+        now: Micros,
+    ) -> Result<Retained> {
+        let (tenant, rule) = (claim.tenant.as_str(), claim.rule());
+        let job = Job { tenant, thread_id, rule, round: Some((claim, now)) };
+        self.apply(&job, claim.rules.dry_run).await
+    }
+
+    /// Looks without a lock first: of most threads nothing goes.
+    async fn apply(&self, job: &Job<'_>, dry_run: bool) -> Result<Retained> {
+        let secret = self.secret(job.tenant).await?;
+        let would = self.look(job, &secret, dry_run).await?;
+        if dry_run || matches!(would, Retained::Untouched | Retained::LeaseHeld) {
+            return Ok(would);
+        }
+        let mut total = Pruned::default();
+        loop {
+            let part = self.remove_part(job, &secret).await?;
+            let Retained::Pruned(pruned) = part.retained else {
+                // Somebody was faster with what is left.
+                let begun = total != Pruned::default() && part.retained == Retained::Untouched;
+                return Ok(if begun { Retained::Pruned(total) } else { part.retained });
+            };
+            total.removed += pruned.removed;
+            total.deleted = pruned.deleted;
+            if part.is_last {
+                return Ok(Retained::Pruned(total));
+            }
+        }
+    }
+
+    /// What would go; only a dry run counts it.
+    async fn look(&self, job: &Job<'_>, secret: &TenantSecret, count: bool) -> Result<Retained> {
+        let shelf = Shelf::default();
+        loop {
+            let would = self.try_look(job, (secret, &shelf), count).await;
+            if shelf.is_complete() {
+                return would;
+            }
+            shelf.restock(self.objects.as_deref(), secret).await?;
+        }
+    }
+
+    /// From one snapshot. Counts for nothing where the shelf lacks content.
+    async fn try_look(
+        &self,
+        job: &Job<'_>,
+        (secret, shelf): (&TenantSecret, &Shelf),
+        count: bool,
+    ) -> Result<Retained> {
+        let mut connection = self.pool.get().await?;
+        let mut transaction = connection
+            .begin_with("begin isolation level repeatable read read only")
+            .await
+            .map_err(|error| failure::of_call(&error))?;
+        let found = sqlx::query(
+            "select thread_key, scope_id,
+                coalesce(lease_expires_at > (extract(epoch from clock_timestamp()) * 1000000)::bigint,
+                    false) as leased
+             from threads where tenant = $1 and thread_id = $2",
+        )
+        .bind(job.tenant)
+        .bind(job.thread_id)
+        .fetch_optional(&mut *transaction)
+        .await
+        .map_err(|error| failure::of_call(&error))?;
+        let mut retained = Retained::Untouched;
+        if let Some(row) = found {
+            let (thread_key, scope_id) = (row.get("thread_key"), row.get("scope_id"));
+            let leased: bool = row.get("leased");
+            let place = Place { tenant: job.tenant, thread_key, scope_id };
+            let contents = contents(&mut transaction, secret, place).await?;
+            let decision = contents.decide(&job.rule, &key_of(secret));
+            retained = match decision {
+                // A call is refused even where nothing would go; a round has nothing to skip then.
+                Decision::Nothing if job.round.is_some() || !leased => Retained::Untouched,
+                _ if leased => Retained::LeaseHeld,
+                _ if !count => Retained::Pruned(Pruned::default()),
+                Decision::Delete => {
+                    let removed = everything(&mut transaction, place, &contents).await?;
+                    Retained::Pruned(Pruned { removed, deleted: true })
+                }
+                Decision::Keep(plan) => {
+                    let at = (job.tenant, job.thread_id);
+                    let plan_and_shelf = (&plan, shelf);
+                    let bases =
+                        self.make_bases(&mut transaction, secret, at, plan_and_shelf).await?;
+                    let removed =
+                        freed(&mut transaction, place, (&contents, &plan), &bases).await?;
+                    Retained::Pruned(Pruned { removed, deleted: false })
+                }
+                Decision::Nothing => Retained::Untouched,
+            };
+        }
+        transaction.commit().await.map_err(|error| failure::of_call(&error))?;
+        connection.release();
+        Ok(retained)
+    }
+
+    /// One part. What it needs of the object store is fetched between two transactions, without a lock.
+    async fn remove_part(&self, job: &Job<'_>, secret: &TenantSecret) -> Result<Part> {
+        let shelf = Shelf::default();
+        loop {
+            let part = self.try_part(job, secret, &shelf).await;
+            if shelf.is_complete() {
+                return part;
+            }
+            shelf.restock(self.objects.as_deref(), secret).await?;
+        }
+    }
+
+    /// One transaction: locks, decides again, removes no more than a part, counts it in the round. Nothing of it is left
+    /// where the shelf lacks content.
+    async fn try_part(&self, job: &Job<'_>, secret: &TenantSecret, shelf: &Shelf) -> Result<Part> {
+        let mut connection = self.pool.get().await?;
+        let mut transaction = begin(&mut connection).await?;
+        let gate = lock(&mut transaction, job.tenant, job.thread_id).await?;
+        let part = match &gate {
+            None => Part { retained: Retained::Untouched, is_last: true },
+            Some(gate) if check(gate, None, None).is_err() => {
+                Part { retained: Retained::LeaseHeld, is_last: true }
+            }
+            Some(gate) => self.remove_locked(&mut transaction, job, (secret, shelf), gate).await?,
+        };
+        let Retained::Pruned(pruned) = part.retained else {
+            transaction.rollback().await.map_err(|error| failure::of_call(&error))?;
+            connection.release();
+            return Ok(part);
+        };
+        let counted = record(&mut transaction, job.round, job.thread_id, &pruned, part.is_last);
+        if !counted.await? {
+            transaction.rollback().await.map_err(|error| failure::of_call(&error))?;
+            connection.release();
+            return Ok(Part { retained: Retained::NotClaimed, is_last: true });
+        }
+        transaction.commit().await.map_err(|error| failure::of_call(&error))?;
+        if let Some(gate) = gate.filter(|_| pruned.deleted) {
+            self.known.remove(job.tenant, job.thread_id);
+            remove_garbage(&mut connection, job.tenant, gate.thread_key, gate.scope_id).await?;
+        }
+        connection.release();
+        Ok(part)
+    }
+
+    async fn remove_locked(
+        &self,
+        connection: &mut PgConnection,
+        job: &Job<'_>,
+        (secret, shelf): (&TenantSecret, &Shelf),
+        gate: &Gate,
+    ) -> Result<Part> {
+        let (thread_key, scope_id) = (gate.thread_key, gate.scope_id);
+        let place = Place { tenant: job.tenant, thread_key, scope_id };
+        let contents = contents(connection, secret, place).await?;
+        let channel_key = key_of(secret);
+        let plan = match contents.decide(&job.rule, &channel_key) {
+            Decision::Nothing => return Ok(Part { retained: Retained::Untouched, is_last: true }),
+            Decision::Delete => {
+                let removed = everything(connection, place, &contents).await?;
+                bury(connection, job.tenant, gate).await?;
+                if job.round.is_none() {
+                    forget_policy(connection, job.tenant, job.thread_id).await?;
+                }
+                let retained = Retained::Pruned(Pruned { removed, deleted: true });
+                return Ok(Part { retained, is_last: true });
+            }
+            Decision::Keep(plan) => plan,
+        };
+        let part = plan.part(&contents.rows, &contents.weights(), PART_BYTES, &channel_key);
+        let is_last = part.is_none();
+        let plan = part.unwrap_or(plan);
+        let at = (job.tenant, job.thread_id);
+        let bases = self.make_bases(connection, secret, at, (&plan, shelf)).await?;
+        if !shelf.is_complete() {
+            return Ok(Part { retained: Retained::Untouched, is_last: true });
+        }
+        let removed = freed(connection, place, (&contents, &plan), &bases).await?;
+        carry_out(connection, job.tenant, gate, &plan, bases).await?;
+        Ok(Part { retained: Retained::Pruned(Pruned { removed, deleted: false }), is_last })
+    }
+}
+
+async fn freed(
+    connection: &mut PgConnection,
+    place: Place<'_>,
+    (contents, plan): (&Contents, &Plan),
+    made: &[NewBase],
+) -> Result<crate::domain::retention::Removed> {
+    let size = |base: &NewBase| BaseSize {
+        ns: base.ns.clone(),
+        id: base.id.clone(),
+        channel: base.channel.clone(),
+        stored_bytes: i64::try_from(base.document.len()).unwrap_or(i64::MAX),
+    };
+    let stored = stored_bases(connection, place).await?;
+    let bases = Bases { stored, made: made.iter().map(size).collect() };
+    let mut removed = contents.removed(plan, &bases, true);
+    removed += content(connection, place, &contents.leaving(plan, true)).await?;
+    Ok(removed)
+}
+
+async fn everything(
+    connection: &mut PgConnection,
+    place: Place<'_>,
+    contents: &Contents,
+) -> Result<crate::domain::retention::Removed> {
+    let mut removed = contents.everything(&stored_bases(connection, place).await?);
+    removed += content(connection, place, &contents.leaving_whole()).await?;
+    Ok(removed)
+}

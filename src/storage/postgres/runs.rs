@@ -1,0 +1,91 @@
+//! Deleting the checkpoints of runs: one transaction per thread.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sqlx::Row;
+
+use super::removal::{begin, carry_out, check, key_of, lock, stored_rows};
+use super::{PostgresStorage, failure};
+use crate::content::keys::TenantSecret;
+use crate::domain::Result;
+use crate::domain::caller::Caller;
+use crate::storage::objects::shelf::Shelf;
+use crate::storage::retention::without;
+
+impl PostgresStorage {
+    pub(super) async fn remove_runs(&self, caller: &Caller, run_ids: &[String]) -> Result<()> {
+        let mut connection = self.pool.get().await?;
+        let rows = sqlx::query(
+            "select t.thread_id, c.ns, c.checkpoint_id from checkpoints c
+             join threads t on t.tenant = c.tenant and t.thread_key = c.thread_key
+             where c.tenant = $1 and c.run_id = any ($2) order by t.thread_id",
+        )
+        .bind(&caller.tenant)
+        .bind(run_ids)
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(|error| failure::of_call(&error))?;
+        connection.release();
+        let mut threads: BTreeMap<String, BTreeSet<(String, String)>> = BTreeMap::new();
+        for row in rows {
+            threads
+                .entry(row.get("thread_id"))
+                .or_default()
+                .insert((row.get("ns"), row.get("checkpoint_id")));
+        }
+        for (thread_id, doomed) in threads {
+            self.remove_checkpoints(caller, &thread_id, &doomed).await?;
+        }
+        Ok(())
+    }
+
+    /// A thread that is gone is no error.
+    async fn remove_checkpoints(
+        &self,
+        caller: &Caller,
+        thread_id: &str,
+        doomed: &BTreeSet<(String, String)>,
+    ) -> Result<()> {
+        let secret = self.secret(&caller.tenant).await?;
+        let shelf = Shelf::default();
+        loop {
+            let place = (caller.tenant.as_str(), thread_id);
+            let removed = self.try_removal(place, doomed, (&secret, &shelf)).await;
+            if shelf.is_complete() {
+                return removed;
+            }
+            shelf.restock(self.objects.as_deref(), &secret).await?;
+        }
+    }
+
+    /// Changes nothing where the shelf lacks content.
+    async fn try_removal(
+        &self,
+        (tenant, thread_id): (&str, &str),
+        doomed: &BTreeSet<(String, String)>,
+        (secret, shelf): (&TenantSecret, &Shelf),
+    ) -> Result<()> {
+        let mut connection = self.pool.get().await?;
+        let mut transaction = begin(&mut connection).await?;
+        if let Some(gate) = lock(&mut transaction, tenant, thread_id).await? {
+            check(&gate, None, None)?;
+            let rows = stored_rows(&mut transaction, secret, tenant, gate.thread_key).await?;
+            let plan = without(&rows, doomed, &key_of(secret));
+            if plan.removed > 0 {
+                let place = (tenant, thread_id);
+                let plan_and_shelf = (&plan, shelf);
+                let bases =
+                    self.make_bases(&mut transaction, secret, place, plan_and_shelf).await?;
+                if !shelf.is_complete() {
+                    transaction.rollback().await.map_err(|error| failure::of_call(&error))?;
+                    connection.release();
+                    return Ok(());
+                }
+                carry_out(&mut transaction, tenant, &gate, &plan, bases).await?;
+            }
+        }
+        transaction.commit().await.map_err(|error| failure::of_call(&error))?;
+        connection.release();
+        Ok(())
+    }
+}

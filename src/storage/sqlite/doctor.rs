@@ -1,0 +1,113 @@
+//! Transactions for examinations: rows as cells.
+
+use async_trait::async_trait;
+use sqlx::query::Query;
+use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqliteRow};
+use sqlx::{AssertSqlSafe, Row, SqlSafeStr, TypeInfo, ValueRef};
+use tokio::sync::MutexGuard;
+
+use super::SqliteStorage;
+use super::connection::{Read, Write};
+use super::errors::storage_error;
+use super::garbage::Garbage;
+use crate::domain::Result;
+use crate::storage::access::{Access, Accessible, Cell, Dialect, Record};
+use crate::storage::objects::Objects;
+
+const DIALECT: Dialect = Dialect {
+    thread_of_holder: "t.thread_id = h.holder",
+    holder: "t.thread_id",
+    map: "map, null, null",
+    map_bytes: "length(map)",
+    packed: "(length(body) = 25 and substr(body, 1, 1) = x'02')",
+    // There is one writer, so whoever writes holds every gate.
+    lock: "",
+};
+
+#[async_trait]
+impl Accessible for SqliteStorage {
+    fn dialect(&self) -> &'static Dialect {
+        &DIALECT
+    }
+
+    fn objects(&self) -> Option<&Objects> {
+        self.objects.as_deref()
+    }
+
+    async fn look(&self) -> Result<Box<dyn Access + '_>> {
+        Ok(Box::new(self.connections.begin_read().await?))
+    }
+
+    async fn hold(&self) -> Result<Box<dyn Access + '_>> {
+        let turn = self.connections.background().await;
+        Ok(Box::new(Turn { write: self.connections.begin_write().await?, _turn: turn }))
+    }
+
+    async fn remove_unreachable(&self, tenant: &str, thread_key: i64, scope_id: i64) -> Result<()> {
+        self.collect(&Garbage { tenant: tenant.to_owned(), thread_key, scope_id }).await
+    }
+}
+
+#[async_trait]
+impl Access for Read<'_> {
+    async fn rows(&mut self, statement: &str, binds: &[Cell]) -> Result<Vec<Record>> {
+        fetch(self, statement, binds).await
+    }
+
+    async fn end(self: Box<Self>) -> Result<()> {
+        (*self).end().await
+    }
+}
+
+/// The writer, between two batches.
+struct Turn<'a> {
+    write: Write<'a>,
+    _turn: MutexGuard<'a, ()>,
+}
+
+#[async_trait]
+impl Access for Turn<'_> {
+    async fn rows(&mut self, statement: &str, binds: &[Cell]) -> Result<Vec<Record>> {
+        fetch(&mut self.write, statement, binds).await
+    }
+
+    async fn end(self: Box<Self>) -> Result<()> {
+        self.write.commit().await
+    }
+}
+
+async fn fetch(
+    connection: &mut SqliteConnection,
+    statement: &str,
+    binds: &[Cell],
+) -> Result<Vec<Record>> {
+    // Texts are put together from constants only.
+    let text = AssertSqlSafe(statement.to_owned()).into_sql_str();
+    let mut query: Query<'_, Sqlite, SqliteArguments> = sqlx::query(text);
+    for bind in binds {
+        query = match bind {
+            Cell::Null => query.bind(None::<i64>),
+            Cell::Integer(value) => query.bind(*value),
+            Cell::Text(value) => query.bind(value.clone()),
+            Cell::Bytes(value) => query.bind(value.clone()),
+        };
+    }
+    let rows = query.fetch_all(connection).await.map_err(storage_error)?;
+    rows.iter().map(|row| record(row).map_err(storage_error)).collect()
+}
+
+fn record(row: &SqliteRow) -> Result<Record, sqlx::Error> {
+    let cell = |at: usize| {
+        let value = row.try_get_raw(at)?;
+        if value.is_null() {
+            return Ok(Cell::Null);
+        }
+        // Of this value, not of the column: an expression has none.
+        Ok(match value.type_info().name() {
+            "INTEGER" => Cell::Integer(row.try_get_unchecked(at)?),
+            "BLOB" => Cell::Bytes(row.try_get_unchecked(at)?),
+            _ => Cell::Text(row.try_get_unchecked(at)?),
+        })
+    };
+    (0..row.len()).map(cell).collect::<Result<_, _>>().map(Record)
+}

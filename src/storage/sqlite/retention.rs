@@ -1,0 +1,290 @@
+//! Retention of one thread: what a rule removes, in transactions short enough for the one writer, that each count what
+//! they remove. A dry run reads the same and changes nothing.
+
+use super::SqliteStorage;
+use super::bases::{make_bases, recount};
+use super::connection::Write;
+use super::delete::REMOVE_THREAD;
+use super::errors::storage_error;
+use super::freed::{content, contents, sizes, stored_bases};
+use super::garbage::Garbage;
+use super::history::Ground;
+use super::policies::{forget_policy, record};
+use super::removal_rows::{Removal, delete, swap};
+use super::rows::RowSet;
+use super::thread_row::{ThreadRow, read_thread_row};
+use super::views::Tenant;
+use crate::content::keys::TenantSecret;
+use crate::domain::caller::Caller;
+use crate::domain::clock::Micros;
+use crate::domain::retention::{Claim, PruneRequest, Pruned, Removed, Retained, Rule};
+use crate::domain::{Conflict, Error, Result};
+use crate::storage::freed::{BaseSize, Bases, Contents, Decision};
+use crate::storage::objects::shelf::Shelf;
+use crate::storage::prepare::channel_key;
+use crate::storage::retention::Plan;
+
+/// What one transaction writes or deletes, with a share for each row: some ten milliseconds of the writer.
+const PART_BYTES: i64 = 1 << 20;
+
+/// A rule for a thread, and the round that it is applied in.
+struct Job<'a> {
+    tenant: &'a str,
+    secret: &'a TenantSecret,
+    thread_id: &'a str,
+    rule: Rule,
+    round: Option<(&'a Claim, Micros)>,
+}
+
+/// One transaction's work.
+struct Part {
+    retained: Retained,
+    is_last: bool,
+    /// Key of what is left of it for slices.
+    garbage: Option<(i64, i64)>,
+}
+
+impl SqliteStorage {
+    /// A thread whose lease is held fails the call before anything of it is removed; threads before it in the
+    /// list are pruned then.
+    pub(super) async fn prune(
+        &self,
+        caller: &Caller,
+        request: &PruneRequest,
+    ) -> Result<Vec<Pruned>> {
+        let secret = self.secret(&caller.tenant).await?;
+        let tenant = caller.tenant.as_str();
+        let mut all = Vec::with_capacity(request.thread_ids.len());
+        for thread_id in &request.thread_ids {
+            let thread_id = thread_id.as_str();
+            let job = Job { tenant, secret: &secret, thread_id, rule: request.rule, round: None };
+            match self.apply(&job, request.dry_run).await? {
+                Retained::Pruned(pruned) => all.push(pruned),
+                Retained::LeaseHeld => return Err(Error::Conflict(Conflict::LeaseHeld)),
+                Retained::Untouched | Retained::NotClaimed => all.push(Pruned::default()),
+            }
+        }
+        Ok(all)
+    }
+
+    pub(super) async fn retain(
+        &self,
+        claim: &Claim,
+        thread_id: &str,
+        now: Micros,
+    ) -> Result<Retained> {
+        let secret = self.secret(&claim.tenant).await?;
+        let (tenant, rule, round) = (claim.tenant.as_str(), claim.rule(), Some((claim, now)));
+        let job = Job { tenant, secret: &secret, thread_id, rule, round };
+        self.apply(&job, claim.rules.dry_run).await
+    }
+
+    /// Looks with a reader first: of most threads nothing goes, and the writer is left alone.
+    async fn apply(&self, job: &Job<'_>, dry_run: bool) -> Result<Retained> {
+        let would = self.look(job, dry_run).await?;
+        if dry_run || matches!(would, Retained::Untouched | Retained::LeaseHeld) {
+            return Ok(would);
+        }
+        let mut total = Pruned::default();
+        loop {
+            let part = self.remove_part(job).await?;
+            let Retained::Pruned(pruned) = part.retained else {
+                // Somebody was faster with what is left.
+                let begun = total != Pruned::default() && part.retained == Retained::Untouched;
+                return Ok(if begun { Retained::Pruned(total) } else { part.retained });
+            };
+            if let Some((thread_key, scope_id)) = part.garbage {
+                let tenant = job.tenant.to_owned();
+                self.collect(&Garbage { tenant, thread_key, scope_id }).await?;
+            }
+            total.removed += pruned.removed;
+            total.deleted = pruned.deleted;
+            if part.is_last {
+                return Ok(Retained::Pruned(total));
+            }
+        }
+    }
+
+    /// What would go; only a dry run counts it.
+    async fn look(&self, job: &Job<'_>, count: bool) -> Result<Retained> {
+        let shelf = Shelf::default();
+        loop {
+            let would = self.try_look(job, count, &shelf).await;
+            if shelf.is_complete() {
+                return would;
+            }
+            shelf.restock(self.objects.as_deref(), job.secret).await?;
+        }
+    }
+
+    /// From one snapshot. Counts for nothing where the shelf lacks content.
+    async fn try_look(&self, job: &Job<'_>, count: bool, shelf: &Shelf) -> Result<Retained> {
+        let mut read = self.connections.begin_read().await?;
+        let found = read_thread_row(&mut read, job.tenant, job.thread_id).await?;
+        let mut retained = Retained::Untouched;
+        if let Some(row) = found {
+            let ground = job.ground(&row, shelf);
+            let contents = contents(&mut read, ground).await?;
+            let decision = job.decide(&contents);
+            retained = match decision {
+                // A call is refused even where nothing would go; a round has nothing to skip then.
+                Decision::Nothing if job.round.is_some() || !row.held => Retained::Untouched,
+                _ if row.held => Retained::LeaseHeld,
+                _ if !count => Retained::Pruned(Pruned::default()),
+                Decision::Delete => {
+                    let removed = everything(&mut read, ground, &contents).await?;
+                    Retained::Pruned(Pruned { removed, deleted: true })
+                }
+                Decision::Keep(plan) => {
+                    let bases = make_bases(&mut read, ground, &plan.orphans).await?;
+                    let stored = stored_bases(&mut read, ground).await?;
+                    let bases = Bases { stored, made: sizes(&bases) };
+                    let removed = freed(&mut read, ground, (&contents, &plan), &bases).await?;
+                    Retained::Pruned(Pruned { removed, deleted: false })
+                }
+                Decision::Nothing => Retained::Untouched,
+            };
+        }
+        read.end().await?;
+        Ok(retained)
+    }
+
+    /// One part. What it needs of the object store is fetched between two transactions, without the writer.
+    async fn remove_part(&self, job: &Job<'_>) -> Result<Part> {
+        let shelf = Shelf::default();
+        loop {
+            let part = self.try_part(job, &shelf).await;
+            if shelf.is_complete() {
+                return part;
+            }
+            shelf.restock(self.objects.as_deref(), job.secret).await?;
+        }
+    }
+
+    /// One transaction: decides again, removes no more than a part, counts it in the round. Nothing of it is left where
+    /// the shelf lacks content.
+    async fn try_part(&self, job: &Job<'_>, shelf: &Shelf) -> Result<Part> {
+        let none = |retained| Part { retained, is_last: true, garbage: None };
+        let mut write = self.connections.begin_write().await?;
+        let part = match read_thread_row(&mut write, job.tenant, job.thread_id).await? {
+            None => none(Retained::Untouched),
+            Some(row) if row.held => none(Retained::LeaseHeld),
+            Some(row) => remove(&mut write, job, &row, shelf).await?,
+        };
+        let Retained::Pruned(pruned) = part.retained else {
+            write.rollback().await?;
+            return Ok(part);
+        };
+        if !record(&mut write, job.round, job.thread_id, &pruned, part.is_last).await? {
+            write.rollback().await?;
+            return Ok(none(Retained::NotClaimed));
+        }
+        write.commit().await?;
+        Ok(part)
+    }
+}
+
+impl<'a> Job<'a> {
+    fn ground(&self, row: &ThreadRow, shelf: &'a Shelf) -> Ground<'a> {
+        let tenant = Tenant { name: self.tenant, secret: self.secret, shelf };
+        Ground { tenant, thread_key: row.thread_key, scope_id: row.scope_id }
+    }
+
+    fn decide(&self, contents: &Contents) -> Decision {
+        contents.decide(&self.rule, &|name| channel_key(self.secret, name))
+    }
+}
+
+async fn remove<'a>(
+    write: &mut Write<'_>,
+    job: &Job<'a>,
+    row: &ThreadRow,
+    shelf: &'a Shelf,
+) -> Result<Part> {
+    let (ground, secret) = (job.ground(row, shelf), job.secret);
+    let contents = contents(write, ground).await?;
+    let plan = match job.decide(&contents) {
+        Decision::Keep(plan) => plan,
+        Decision::Delete => return remove_whole(write, job, ground, &contents).await,
+        Decision::Nothing => {
+            return Ok(Part { retained: Retained::Untouched, is_last: true, garbage: None });
+        }
+    };
+    let stored = stored_bases(write, ground).await?;
+    let key = |name: &str| channel_key(secret, name);
+    // What stays moves when that is little; else what goes is deleted, in parts where it is much too.
+    let moves = stays_is_little(&contents, &plan, &stored);
+    let part =
+        if moves { None } else { plan.part(&contents.rows, &contents.weights(), PART_BYTES, &key) };
+    let is_last = part.is_none();
+    let plan = part.unwrap_or(plan);
+    let made: RowSet = make_bases(write, ground, &plan.orphans).await?;
+    if !shelf.is_complete() {
+        return Ok(Part { retained: Retained::Untouched, is_last: true, garbage: None });
+    }
+    let bases = Bases { stored, made: sizes(&made) };
+    let removed = freed(write, ground, (&contents, &plan), &bases).await?;
+    let thread_id = job.thread_id;
+    let removal = Removal { ground, thread_id, contents: &contents, plan: &plan, bases: made };
+    let (thread_key, garbage_key) =
+        if moves { swap(write, removal).await? } else { delete(write, removal).await? };
+    let thread = (thread_key, row.scope_id);
+    recount(write, job.tenant, job.thread_id, thread).await?;
+    let retained = Retained::Pruned(Pruned { removed, deleted: false });
+    Ok(Part { retained, is_last, garbage: Some((garbage_key, row.scope_id)) })
+}
+
+async fn remove_whole(
+    write: &mut Write<'_>,
+    job: &Job<'_>,
+    ground: Ground<'_>,
+    contents: &Contents,
+) -> Result<Part> {
+    let removed = everything(write, ground, contents).await?;
+    sqlx::query(REMOVE_THREAD)
+        .bind(job.tenant)
+        .bind(job.thread_id)
+        .execute(&mut **write)
+        .await
+        .map_err(storage_error)?;
+    if job.round.is_none() {
+        forget_policy(write, job.tenant, job.thread_id).await?;
+    }
+    let retained = Retained::Pruned(Pruned { removed, deleted: true });
+    Ok(Part { retained, is_last: true, garbage: Some((ground.thread_key, ground.scope_id)) })
+}
+
+/// Whether a move of what stays, with its writes and bases, writes less than a deletion of what goes.
+fn stays_is_little(contents: &Contents, plan: &Plan, bases: &[BaseSize]) -> bool {
+    let weight = contents.weights();
+    let stays = |ns: &str, id: &str| plan.kept.contains(&(ns.to_owned(), id.to_owned()));
+    let (mut staying, mut going) = (0, 0);
+    for row in &contents.rows {
+        *if stays(&row.ns, &row.id) { &mut staying } else { &mut going } += weight(row);
+    }
+    for base in bases {
+        *if stays(&base.ns, &base.id) { &mut staying } else { &mut going } += base.stored_bytes;
+    }
+    staying <= PART_BYTES && staying < going
+}
+
+async fn freed(
+    connection: &mut sqlx::SqliteConnection,
+    ground: Ground<'_>,
+    (contents, plan): (&Contents, &Plan),
+    bases: &Bases,
+) -> Result<Removed> {
+    let mut removed = contents.removed(plan, bases, false);
+    removed += content(connection, ground, &contents.leaving(plan, false)).await?;
+    Ok(removed)
+}
+
+async fn everything(
+    connection: &mut sqlx::SqliteConnection,
+    ground: Ground<'_>,
+    contents: &Contents,
+) -> Result<Removed> {
+    let mut removed = contents.everything(&stored_bases(connection, ground).await?);
+    removed += content(connection, ground, &contents.leaving_whole()).await?;
+    Ok(removed)
+}

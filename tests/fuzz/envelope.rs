@@ -1,0 +1,31 @@
+//! Envelopes from anywhere open to an error or to no more bytes than were allowed, and what opened can be sealed again.
+//!
+//! Input: 4 bytes limit, little endian, then the envelope.
+
+use threadkeep::content::envelope::{EnvelopeError, open, open_at_most, seal};
+use threadkeep::content::keys::TenantSecret;
+use threadkeep::storage::base_document::open_base;
+use threadkeep::storage::sealing::{open_document, open_documents};
+
+/// A limit that inputs may ask for; a broken check would show as an allocation far beyond it.
+const SIZE_BYTES_MAX: usize = 1 << 20;
+
+pub fn check(data: &[u8]) {
+    let Some((limit, envelope)) = data.split_first_chunk::<4>() else { return };
+    let limit = u32::from_le_bytes(*limit) as usize % (SIZE_BYTES_MAX + 1);
+    match open_at_most(envelope, limit) {
+        Ok(opened) => {
+            assert!(opened.len() <= limit);
+            assert_eq!(open(envelope, opened.len()).as_ref(), Ok(&opened));
+            assert!(open(envelope, opened.len() + 1).is_err());
+            let sealed = seal(&opened);
+            assert_eq!(open_at_most(&sealed, opened.len()), Ok(opened));
+        }
+        Err(EnvelopeError::TooLarge(told)) => assert_eq!(told, limit),
+        Err(_) => assert!(open(envelope, limit).is_err()),
+    }
+    let secret = TenantSecret::new([7; 32]);
+    let _ = open_documents(&secret, envelope);
+    let _ = open_document(&secret, envelope);
+    let _ = open_base(&secret, "messages".into(), envelope);
+}

@@ -1,0 +1,90 @@
+//! The fuzz targets without a fuzzer: every seed, and some thousand mutations of the seeds, through the same rules, the
+//! same in every run. README.md says how a fuzzer runs them.
+
+// A test that panics is a test that failed.
+#![allow(clippy::unwrap_used)]
+
+mod chunking;
+mod envelope;
+mod mutation;
+mod parts;
+mod seeds;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use threadkeep::content::envelope::open_at_most;
+use threadkeep::content::parts::assemble;
+
+use crate::mutation::Mutations;
+
+pub fn folder(target: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/seeds").join(target)
+}
+
+fn seeds_of(target: &str) -> Vec<(String, Vec<u8>)> {
+    let files = fs::read_dir(folder(target)).unwrap().map(|it| it.unwrap().path());
+    let seed = |path: PathBuf| (path.display().to_string(), fs::read(&path).unwrap());
+    let mut seeds: Vec<(String, Vec<u8>)> = files.map(seed).collect();
+    seeds.sort();
+    assert!(seeds.len() >= 3, "{target} has {} seeds", seeds.len());
+    seeds
+}
+
+/// How many mutations each target gets; more on demand.
+fn rounds(usual: usize) -> usize {
+    let factor = std::env::var("THREADKEEP_TEST_FUZZ_FACTOR").ok().and_then(|it| it.parse().ok());
+    usual * factor.unwrap_or(1)
+}
+
+fn run(target: &str, usual: usize, check: fn(&[u8])) {
+    let seeds: Vec<Vec<u8>> = seeds_of(target).into_iter().map(|(_, seed)| seed).collect();
+    for seed in &seeds {
+        check(seed);
+    }
+    let mut mutations = Mutations::of(&seeds);
+    for _ in 0..rounds(usual) {
+        check(&mutations.next());
+    }
+}
+
+#[test]
+fn envelopes_hold_their_rules() {
+    run("envelope", 20_000, envelope::check);
+}
+
+#[test]
+fn lists_hold_their_rules() {
+    run("parts", 20_000, parts::check);
+}
+
+#[test]
+fn values_hold_their_rules() {
+    run("chunking", 600, chunking::check);
+}
+
+/// A seed that does not open would leave what follows untouched.
+#[test]
+fn every_seed_reaches_the_end() {
+    for (name, seed) in seeds_of("envelope") {
+        let (limit, envelope) = seed.split_first_chunk::<4>().unwrap();
+        open_at_most(envelope, u32::from_le_bytes(*limit) as usize).expect(&name);
+    }
+    for (name, seed) in seeds_of("parts") {
+        let input = parts::Input::read(&seed).expect(&name);
+        assemble(input.ends, input.list, input.size, &input.chunks).expect(&name);
+        assert_eq!(input.list[0] == 1, name.ends_with("nodes"), "{name}");
+    }
+}
+
+#[test]
+fn the_seeds_are_small_and_made_by_the_code() {
+    if std::env::var_os("UPDATE_SEEDS").is_some() {
+        seeds::write();
+    }
+    for target in ["envelope", "parts", "chunking"] {
+        for (name, seed) in seeds_of(target) {
+            assert!(seed.len() <= 60_000, "{name} has {} bytes", seed.len());
+        }
+    }
+}

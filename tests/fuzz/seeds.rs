@@ -1,0 +1,86 @@
+//! Makes the seeds: sealed forms of what threads consist of.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use bytes::Bytes;
+use threadkeep::content::envelope::{open_at_most, seal, seal_plain};
+use threadkeep::content::keys::TenantSecret;
+use threadkeep::domain::checkpoint::Value;
+use threadkeep::domain::names::Tag;
+use threadkeep::storage::sealing::{Sealer, seal_document, seal_documents};
+
+use crate::folder;
+
+const CHUNK_BYTES_MAX: usize = 8_192;
+
+pub fn write() {
+    let secret = TenantSecret::new([7; 32]);
+    let metadata = br#"{"source":"loop","step":4,"parents":{},"thread_id":"t-1"}"#;
+    let skeleton = br#"{"v":4,"id":"1f0","channel_versions":{"messages":"00000000000000000000000000000004.0.5"}}"#;
+    let documents = seal_documents(&secret, skeleton, metadata);
+    let document = seal_document(&secret, metadata);
+    for (name, size, envelope) in [
+        ("short", 5, seal(b"short")),
+        ("metadata", metadata.len(), seal(metadata)),
+        ("plain", metadata.len(), seal_plain(metadata)),
+        ("messages", messages(30).len(), seal(&messages(30))),
+        // Larger than what the dictionary is for.
+        ("large", messages(400).len(), seal(&messages(400))),
+        ("documents", 4_096, Bytes::copy_from_slice(&documents[8..])),
+        ("document", 4_096, Bytes::copy_from_slice(&document[20..])),
+    ] {
+        let limit = u32::try_from(size).unwrap().to_le_bytes();
+        save("envelope", name, &[&limit[..], &envelope].concat());
+    }
+    for (name, count) in [("leaves", 30), ("grown", 45), ("nodes", 380)] {
+        save("parts", name, &parts(&secret, &messages(count)));
+    }
+    for (name, from, value) in [
+        ("whole", 100_u16, messages(5)),
+        ("split", 9_000, messages(60)),
+        ("zeros", 20_000, vec![0; 30_000]),
+        ("json", 12_000, [&b"["[..], &metadata.repeat(400), b"]"].concat()),
+    ] {
+        save("chunking", name, &[&from.to_le_bytes()[..], &value].concat());
+    }
+}
+
+/// A list of messages as MessagePack holds it: an array of maps.
+fn messages(count: u16) -> Vec<u8> {
+    let message = |at: u16| {
+        let content = format!("message {at}: {:x}", u64::from(at) * 0x9e37_79b9_7f4a);
+        BTreeMap::from([("content", content.repeat(4)), ("id", format!("m-{at}"))])
+    };
+    let all: Vec<_> = (0..count).map(message).collect();
+    rmp_serde::to_vec(&all).unwrap()
+}
+
+/// A sealed value as the target takes it.
+fn parts(secret: &TenantSecret, data: &[u8]) -> Vec<u8> {
+    let mut sealer = Sealer::new(secret, None);
+    let tag = Tag::new("msgpack").unwrap();
+    let value = Value { tag, data: Bytes::copy_from_slice(data) };
+    let sealed = sealer.value("data", &value).unwrap();
+    let (made, _) = sealer.finish();
+    let list = sealed.parts.unwrap();
+    let ends = open_at_most(&sealed.body, data.len()).unwrap();
+    let size = u32::try_from(data.len()).unwrap().to_le_bytes();
+    let length = u16::try_from(list.len()).unwrap().to_le_bytes();
+    let length_of_ends = u16::try_from(ends.len()).unwrap().to_le_bytes();
+    let mut input = [&size[..], &length, &length_of_ends].concat();
+    input.extend_from_slice(&list);
+    input.extend_from_slice(&ends);
+    for chunk in made {
+        let opened = open_at_most(&chunk.body, CHUNK_BYTES_MAX).unwrap();
+        input.extend_from_slice(&chunk.name);
+        input.extend_from_slice(&u16::try_from(opened.len()).unwrap().to_le_bytes());
+        input.extend_from_slice(&opened);
+    }
+    input
+}
+
+fn save(target: &str, name: &str, seed: &[u8]) {
+    fs::create_dir_all(folder(target)).unwrap();
+    fs::write(folder(target).join(name), seed).unwrap();
+}

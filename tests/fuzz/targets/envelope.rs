@@ -1,0 +1,10 @@
+//! The rules of `envelope.rs`, driven by libFuzzer.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[path = "../envelope.rs"]
+mod envelope;
+
+fuzz_target!(|data: &[u8]| envelope::check(data));

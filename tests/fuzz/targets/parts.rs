@@ -1,0 +1,10 @@
+//! The rules of `parts.rs`, driven by libFuzzer.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[path = "../parts.rs"]
+mod parts;
+
+fuzz_target!(|data: &[u8]| parts::check(data));

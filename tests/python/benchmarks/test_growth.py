@@ -1,0 +1,67 @@
+"""The growth benchmark runs at small sizes, reads back what it stored, and reports every figure."""
+
+import json
+import math
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import settings
+
+BENCH = settings.ROOT / "clients" / "python" / "bench"
+PARTS = {
+    "javascript": ["disk, 2 JavaScript turns of 5 tools", "wire, 2 JavaScript turns of 5 tools"],
+    "chat": [
+        "disk, 10-turn add_messages chat",
+        "wire, 10-turn add_messages chat",
+        "disk for a turn, turns 1-3 of the chat",
+        "disk for a turn, turns 8-10 of the chat",
+        "put, up to turn 1 of the chat, p50",
+        "put, up to turn 10 of the chat, p50",
+    ],
+    "large": ["get of 300.0 KB", "the same, again with the same saver"],
+}
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    assert settings.PG_BIN, "THREADKEEP_TEST_PG_BIN names the folder of initdb"
+    report = tmp_path_factory.mktemp("growth") / "rows.json"
+    command = [settings.PYTHON, BENCH / "run.py", "--quick", "--only", *PARTS, "--json", report]
+    environment = {
+        **os.environ,
+        "THREADKEEP_BIN": str(settings.BINARY),
+        "THREADKEEP_TEST_PG_BIN": str(settings.PG_BIN),
+    }
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    return json.loads(Path(report).read_text())
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_figure_of_a_part_is_reported(rows: list[dict[str, Any]], part: str) -> None:
+    measured = [row["measure"] for row in rows]
+    assert [name for name in PARTS[part] if name not in measured] == []
+
+
+def test_ratios_are_those_of_things_that_happened(rows: list[dict[str, Any]]) -> None:
+    # Pages are of 8 KB, so at these sizes a turn can be seen to add nothing to the disk.
+    counted = [row for row in rows if "a turn" not in row["measure"]]
+    counted = [row for row in counted if row["measure"] != "the later by the earlier"]
+    wrong = [row for row in counted if not 0 < row["ratio"] < math.inf]
+    assert wrong == []
+
+
+def test_what_both_sides_stored_reads_back_equal(rows: list[dict[str, Any]]) -> None:
+    found = [row for row in rows if row["measure"] == "states read back equal"]
+    assert [(row["threadkeep"], row["reference"]) for row in found] == [("True", "True")] * 2
+
+
+def test_the_disk_is_measured_and_not_the_growth_of_one_page(rows: list[dict[str, Any]]) -> None:
+    (stored,) = (row for row in rows if row["measure"] == PARTS["javascript"][0])
+    # The reference keeps each of the lists, about 1 MB, and compresses them little.
+    assert float(stored["reference"].removesuffix(" KB")) > 300

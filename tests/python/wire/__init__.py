@@ -1,0 +1,1 @@
+"""What travels between the saver and the server, and that it never matters."""
