@@ -179,7 +179,9 @@ pub async fn packed_histories_lists_and_bases_are_whole(h: Harness) {
     assert!(replay(&h.list(query()).await) == before.1);
     let found = h.found("t", "", None, &["m"]).await;
     assert!(replay_view(&found.view.unwrap(), &found.chain, "m") == before.1[0]);
-    // Bases are made of what lies in packs.
+    // Bases are made of what lies in packs: the second checkpoint leaves its history to the third.
+    h.storage.delete_for_runs(&h.caller, &["r2".into()]).await.unwrap();
+    assert!(replay(&h.list(query()).await) == [&before.1[..10], &before.1[11..]].concat());
     h.storage.delete_for_runs(&h.caller, &["r9".into(), "r10".into()]).await.unwrap();
     assert!(replay(&h.list(query()).await)[..2] == before.1[..2]);
     h.storage.prune_threads(&h.caller, &pruning(&["t"], Rule::KEEP_LATEST)).await.unwrap();
