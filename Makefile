@@ -38,3 +38,4 @@ setup-python:
 
 setup: setup-python
 	tests/setup/postgres.sh
+	tests/setup/object_store.sh

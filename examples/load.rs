@@ -57,6 +57,7 @@ async fn main() -> Result<(), Failure> {
         allow_unsafe: options.allow_unsafe,
         connections: options.connections,
         exclusive: true,
+        objects: None,
     })
     .await?;
     println!("engine {}, {} connections", storage.name(), options.connections);

@@ -77,12 +77,16 @@ impl App {
             retention_interval,
             Arc::clone(&wake),
         );
-        let background = vec![
+        let mut background = vec![
             tokio::spawn(sweeper.run()),
             tokio::spawn(Arc::clone(&gate).poll(Arc::clone(&storage))),
             tokio::spawn(sweep(Arc::clone(&storage), Arc::clone(&clock))),
             tokio::spawn(fold_metrics(metrics.clone())),
         ];
+        if let Some(period) = storage.moves_content_every() {
+            let (storage, clock) = (Arc::clone(&storage), Arc::clone(&clock));
+            background.push(tokio::spawn(move_content(storage, clock, period)));
+        }
         let bytes_max = usize::try_from(LIMITS.bytes_in_flight_max).unwrap_or(usize::MAX);
         Ok(Self {
             checkpoints: Checkpoints::new(
@@ -124,6 +128,17 @@ async fn sweep(storage: Arc<dyn Storage>, clock: Arc<Clock>) {
         ticks.tick().await;
         if let Err(error) = storage.sweep(clock.now()).await {
             tracing::warn!(%error, "sweeping failed; the next round tries again");
+        }
+    }
+}
+
+/// Apart from the sweep, because a round may wait for a slow object store.
+async fn move_content(storage: Arc<dyn Storage>, clock: Arc<Clock>, period: Duration) {
+    let mut ticks = every(period);
+    loop {
+        ticks.tick().await;
+        if let Err(error) = storage.move_content(clock.now()).await {
+            tracing::warn!(%error, "moving cold content failed; the next round tries again");
         }
     }
 }

@@ -39,6 +39,8 @@ pub struct Serve {
     pub listen: String,
     #[command(flatten)]
     pub database: Database,
+    #[command(flatten)]
+    pub objects: ObjectStore,
     /// Refuse to run on an old schema instead of bringing it up to date.
     #[arg(long, env = "THREADKEEP_NO_MIGRATE")]
     pub no_migrate: bool,
@@ -78,6 +80,32 @@ pub struct Database {
     #[arg(long, env = "THREADKEEP_CONNECTIONS", default_value_t = 8,
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(2..=1_000))]
     pub connections: usize,
+}
+
+/// Where cold content goes, outside the database. Off without a URL.
+#[derive(Debug, Args)]
+pub struct ObjectStore {
+    /// `s3://BUCKET/PREFIX` or `file:///ABSOLUTE/FOLDER`: content of idle threads moves there. Credentials, region and
+    /// endpoint come from the `AWS_…` variables. Once content lies there the server needs it for ever.
+    #[arg(long, env = "THREADKEEP_OBJECT_STORE_URL")]
+    pub object_store_url: Option<String>,
+    /// Content of a thread without a commit for so many seconds moves.
+    #[arg(long, env = "THREADKEEP_OBJECT_STORE_AFTER_SECONDS", default_value_t = 3_600,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub object_store_after_seconds: u32,
+    /// Seconds between two rounds of moving and deleting.
+    #[arg(long, env = "THREADKEEP_OBJECT_STORE_EVERY_SECONDS", default_value_t = 300,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub object_store_every_seconds: u32,
+    /// A thread with less content than this to move keeps it in the database.
+    #[arg(long, env = "THREADKEEP_OBJECT_STORE_PACK_BYTES_MIN", default_value_t = 1 << 20,
+          value_parser = clap::value_parser!(u32).range(1..=4 << 20))]
+    pub object_store_pack_bytes_min: u32,
+    /// Seconds that an object stays after the database has let go of it. As long as you keep backups of the database,
+    /// or one of them will miss content.
+    #[arg(long, env = "THREADKEEP_OBJECT_STORE_KEEP_SECONDS", default_value_t = 3_600,
+          value_parser = clap::value_parser!(u32).range(3_600..))]
+    pub object_store_keep_seconds: u32,
 }
 
 #[derive(Debug, Subcommand)]
@@ -120,6 +148,9 @@ pub struct Doctor {
     /// Remove what nothing leads to, finish what removals left, correct counters. Damaged data is never removed.
     #[arg(long)]
     pub fix: bool,
+    /// Where cold content lies, as the servers have it; without it such content is counted and not read.
+    #[arg(long, env = "THREADKEEP_OBJECT_STORE_URL")]
+    pub object_store_url: Option<String>,
     /// Form of the report on standard output.
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub format: ReportFormat,

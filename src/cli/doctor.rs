@@ -2,6 +2,7 @@
 //! are shown; values and contents never are.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use serde_json::json;
 
@@ -11,6 +12,7 @@ use crate::domain::caller::check_tenant;
 use crate::domain::clock::Clock;
 use crate::domain::doctor::{Examine, Finding, Noun, Report, State};
 use crate::domain::{Error, Result};
+use crate::storage::objects::{Objects, Packing};
 
 /// Something is damaged, missing or counted wrongly.
 const UNSOUND: u8 = 1;
@@ -32,7 +34,7 @@ async fn examine(command: &Doctor) -> Result<Report> {
     if let Some(tenant) = &command.tenant {
         check_tenant(tenant)?;
     }
-    let storage = open_existing(&command.database).await?;
+    let storage = open_existing(&command.database, objects(command).await?).await?;
     let request =
         Examine { tenant: command.tenant.clone(), fix: command.fix, now: Clock::System.now() };
     let report = storage.examine(&request).await;
@@ -47,6 +49,12 @@ async fn examine(command: &Doctor) -> Result<Report> {
         ReportFormat::Text => as_text(engine, &report),
     })?;
     Ok(report)
+}
+
+/// Settings of the packer do not matter here: nothing is moved.
+async fn objects(command: &Doctor) -> Result<Option<Arc<Objects>>> {
+    let Some(url) = &command.object_store_url else { return Ok(None) };
+    Ok(Some(Arc::new(Objects::open(url, Packing::default(), true).await?)))
 }
 
 fn as_json(engine: &str, report: &Report) -> String {
@@ -98,6 +106,9 @@ fn verdict(report: &Report) -> &'static str {
     }
     if has(&[State::WrongCounter]) {
         return "NOT SOUND: counters are wrong; --fix corrects them";
+    }
+    if has(&[State::Moved]) {
+        return "sound as far as it was read: with --object-store-url content that was moved is read too";
     }
     if has(&[State::Orphan]) {
         return "sound; orphans take space, --fix removes them";

@@ -14,6 +14,7 @@ use crate::config::{Command, Config, Database, LogFormat};
 use crate::domain::storage::Storage;
 use crate::domain::{Error, Result};
 use crate::http;
+use crate::storage::objects::Objects;
 use crate::storage::{self, StorageConfig};
 
 /// Runs the command and returns when it is done, with the exit code that says how.
@@ -57,7 +58,10 @@ async fn open_beside(database: &Database) -> Result<Arc<dyn Storage>> {
 }
 
 /// As [`open_beside`], but never makes or changes a database: one that is not there is an error.
-async fn open_existing(database: &Database) -> Result<Arc<dyn Storage>> {
+async fn open_existing(
+    database: &Database,
+    objects: Option<Arc<Objects>>,
+) -> Result<Arc<dyn Storage>> {
     let embedded = database.data_dir.join("threadkeep.db");
     let path = match &database.database_url {
         Some(url) => url.strip_prefix("sqlite://").map(Path::new),
@@ -67,7 +71,8 @@ async fn open_existing(database: &Database) -> Result<Arc<dyn Storage>> {
         let detail = format!("there is no database {}", path.display());
         return Err(Error::invalid("database-url", detail));
     }
-    storage::open(&storage_config(database, false, true)?).await
+    let config = StorageConfig { objects, ..storage_config(database, false, true)? };
+    storage::open(&config).await
 }
 
 fn storage_config(database: &Database, migrate: bool, allow_unsafe: bool) -> Result<StorageConfig> {
@@ -81,6 +86,7 @@ fn storage_config(database: &Database, migrate: bool, allow_unsafe: bool) -> Res
         allow_unsafe,
         connections: database.connections,
         exclusive: false,
+        objects: None,
     })
 }
 

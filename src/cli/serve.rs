@@ -10,12 +10,13 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::{io, print, storage_config};
 use crate::app::{App, DifferenceMemory};
-use crate::config::Serve;
+use crate::config::{ObjectStore, Serve};
 use crate::domain::clock::Clock;
 use crate::domain::storage::Storage;
 use crate::domain::{Error, Result};
 use crate::http::{self, listener};
 use crate::storage;
+use crate::storage::objects::{Objects, Packing};
 
 /// Seconds; from a request served from memory to one at the end of its budget.
 const LATENCY_BUCKETS: &[f64] = &[
@@ -27,12 +28,30 @@ pub(super) async fn run(serve: Serve) -> Result<()> {
     let metrics = metrics()?;
     let mut config = storage_config(&serve.database, !serve.no_migrate, serve.allow_unsafe)?;
     config.exclusive = true;
+    config.objects = objects(&serve.objects, serve.allow_unsafe).await?;
     let storage = storage::open(&config).await?;
     let result = listen(&serve, Arc::clone(&storage), metrics).await;
     if result.is_err() {
         storage.close().await;
     }
     result
+}
+
+async fn objects(settings: &ObjectStore, allow_unsafe: bool) -> Result<Option<Arc<Objects>>> {
+    let Some(url) = &settings.object_store_url else {
+        return Ok(None);
+    };
+    let micros = |seconds: u32| i64::from(seconds) * 1_000_000;
+    let packing = Packing {
+        every: Duration::from_secs(settings.object_store_every_seconds.into()),
+        after: micros(settings.object_store_after_seconds),
+        pack_bytes_min: settings.object_store_pack_bytes_min as usize,
+        keep: micros(settings.object_store_keep_seconds),
+        ..Packing::default()
+    };
+    let objects = Objects::open(url, packing, allow_unsafe).await?;
+    tracing::info!("cold content moves to the object store");
+    Ok(Some(Arc::new(objects)))
 }
 
 async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHandle) -> Result<()> {

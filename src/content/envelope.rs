@@ -1,6 +1,7 @@
 //! The envelope of every stored value: `(format, codec, key_id, nonce, bytes)`, and the one door through which
 //! values are sealed and opened.
 //!
+//! Format 2 is not an envelope: a row of a chunk that begins with it says where its envelope lies (storage/objects).
 //! Layout, format 1: one byte format, one byte codec, one byte length of the key id (0: not encrypted), the key id,
 //! the nonce (24 bytes when there is a key id), then the bytes. Codecs: 0 the bytes as they are; 1 a zstd frame;
 //! 2 one byte version of a dictionary, then a frame packed with it (see `dictionary`).

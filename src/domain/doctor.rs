@@ -42,6 +42,8 @@ pub enum State {
     Garbage,
     /// Whether it has orphans cannot be known, because what would name them is damaged or missing.
     Undecided,
+    /// Lies in an object store, or needs what lies there, and none was given: not looked at.
+    Moved,
     /// Removed or corrected by this examination.
     Repaired,
 }
@@ -61,6 +63,8 @@ pub enum Noun {
     Writes,
     Values,
     Chunks,
+    /// Objects with cold chunks, and their rows.
+    Packs,
     /// Checkpoints, writes and bases of one thread key.
     Rows,
 }

@@ -58,7 +58,8 @@ pub struct Removed {
     pub values: i64,
     /// As a thread counts its `size_bytes`: before compression and sharing.
     pub size_bytes: i64,
-    /// Content as it is stored: compressed, once where it is shared. Without rows' own overhead and indexes.
+    /// Content as it is stored: compressed, once where it is shared, in the database or in an
+    /// object store. Without rows' own overhead and indexes.
     pub stored_bytes: i64,
 }
 

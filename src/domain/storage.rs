@@ -1,6 +1,8 @@
 //! What the domain asks of a storage engine. Each engine implements all of it, with the same results; the
 //! contract suite holds them to it. Every call says who asks.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 
 use super::caller::Caller;
@@ -259,6 +261,22 @@ pub trait Engine: Send + Sync {
 
     /// Removes expired idempotency answers and tombstones; safe to run from any number of servers.
     async fn sweep(&self, now: Micros) -> Result<()>;
+
+    /// How often cold content is to be moved out of the database; None: never.
+    fn moves_content_every(&self) -> Option<Duration> {
+        None
+    }
+
+    /// One round of moving cold content, and of deleting what was moved and is not needed any more; safe to run from any
+    /// number of servers.
+    async fn move_content(&self, _now: Micros) -> Result<()> {
+        Ok(())
+    }
+
+    /// Reads all content that was moved against its names. Answers what is wrong, a sentence each.
+    async fn check_moved_content(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
 
     /// Reads everything and holds it against its digests, in pages, beside whatever else runs.
     async fn examine(&self, request: &Examine) -> Result<Report>;

@@ -1,7 +1,7 @@
 //! What a thread takes: bytes as they were sent, and bytes as they are stored.
 
 /// Sizes of one thread. Stored bytes are those of bodies, lists, maps and documents, without keys and the database's own
-/// overhead.
+/// overhead; content that was moved to an object store counts with its bytes there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StorageUse {
     /// Documents, writes and the values that checkpoints show, before compression and sharing.

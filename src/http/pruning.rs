@@ -137,7 +137,7 @@ pub struct RemovedOut {
     values: i64,
     /// Before compression and sharing, as a thread's `size_bytes`.
     size_bytes: i64,
-    /// Content as it is stored.
+    /// Content as it is stored, in the database or in an object store.
     stored_bytes: i64,
 }
 

@@ -54,7 +54,8 @@ pub struct GotStorage {
 pub struct StorageOut {
     /// Documents, writes and the values that checkpoints show, before compression and sharing.
     logical_bytes: u64,
-    /// Bodies, lists, maps and documents as they are stored, the whole content scope included.
+    /// Bodies, lists, maps and documents as they are stored, the whole content scope included, also what of it was moved to
+    /// an object store.
     stored_bytes: u64,
     /// Values and chunks of the content scope, which copies share.
     content_bytes: u64,

@@ -3,6 +3,7 @@
 
 use async_trait::async_trait;
 
+use super::objects::Objects;
 use crate::domain::{Error, Result};
 
 /// Rows that a page looks at, and bytes after which it ends; a larger row is a page of its own.
@@ -93,6 +94,8 @@ pub struct Dialect {
     pub map: &'static str,
     /// `{map_bytes}`: what the map takes.
     pub map_bytes: &'static str,
+    /// `{packed}`: whether the `body` of a chunk is the place of one that lies in a pack.
+    pub packed: &'static str,
     /// `{lock}`: ends a statement that locks the rows it reads.
     pub lock: &'static str,
 }
@@ -104,6 +107,7 @@ impl Dialect {
             ("{holder}", self.holder),
             ("{map}", self.map),
             ("{map_bytes}", self.map_bytes),
+            ("{packed}", self.packed),
             ("{lock}", self.lock),
         ];
         fields.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
@@ -124,6 +128,9 @@ pub trait Access: Send {
 #[async_trait]
 pub trait Accessible: Send + Sync {
     fn dialect(&self) -> &'static Dialect;
+
+    /// Where packed content lies.
+    fn objects(&self) -> Option<&Objects>;
 
     /// One state of the database, to be read only.
     async fn look(&self) -> Result<Box<dyn Access + '_>>;

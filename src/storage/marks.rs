@@ -1,6 +1,6 @@
 //! Which chunks of a scope are alive: what the lists of its values lead to. The same for every engine.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::content::chunking::CHUNK_BYTES_MAX;
 use crate::content::envelope;
@@ -39,10 +39,7 @@ impl Marks {
     /// # Errors
     /// `Integrity` when it is damaged.
     pub fn add_node(&mut self, body: &[u8]) -> Result<()> {
-        let node = envelope::open_at_most(body, CHUNK_BYTES_MAX)
-            .map_err(|error| Error::Integrity(format!("a node is damaged: {error}")))?;
-        let names = read_node(&node).map_err(|error| Error::Integrity(error.to_string()))?;
-        self.reached.extend(names);
+        self.reached.extend(names_of(body)?);
         Ok(())
     }
 
@@ -52,11 +49,93 @@ impl Marks {
     }
 }
 
+/// Names of the chunks with content that lists lead to, each once, in the order of the lists: what lies together in a value
+/// then lies together in a pack.
+#[derive(Default)]
+pub struct Leaves {
+    parts: Vec<Part>,
+    seen: HashSet<Name>,
+    nodes: HashMap<Name, Vec<Name>>,
+}
+
+impl Leaves {
+    /// Takes a stored list.
+    ///
+    /// # Errors
+    /// `Integrity` when it is damaged.
+    pub fn add_list(&mut self, list: &[u8]) -> Result<()> {
+        for part in read(list).map_err(|error| Error::Integrity(error.to_string()))? {
+            if self.seen.insert(part.name()) {
+                self.parts.push(part);
+            }
+        }
+        Ok(())
+    }
+
+    /// Names of the nodes that the lists lead through: their chunks are to be given to `add_node`.
+    pub fn nodes(&self) -> Vec<Vec<u8>> {
+        let nodes = self.parts.iter().filter(|part| matches!(part, Part::Node(_)));
+        nodes.map(|part| part.name().to_vec()).collect()
+    }
+
+    /// Takes the names of a node.
+    ///
+    /// # Errors
+    /// `Integrity` when it is damaged.
+    pub fn add_node(&mut self, name: &[u8], body: &[u8]) -> Result<()> {
+        if let Ok(name) = Name::try_from(name) {
+            self.nodes.insert(name, names_of(body)?);
+        }
+        Ok(())
+    }
+
+    /// What the lists lead to. A node that is not there any more leads nowhere.
+    pub fn in_order(mut self) -> Vec<Name> {
+        let mut leaves = Vec::new();
+        for part in &self.parts {
+            match part {
+                Part::Leaf(name) => leaves.push(*name),
+                Part::Node(node) => {
+                    let names = self.nodes.get(node).into_iter().flatten();
+                    leaves.extend(names.filter(|name| self.seen.insert(**name)));
+                }
+            }
+        }
+        leaves
+    }
+}
+
+fn names_of(body: &[u8]) -> Result<Vec<Name>> {
+    let node = envelope::open_at_most(body, CHUNK_BYTES_MAX)
+        .map_err(|error| Error::Integrity(format!("a node is damaged: {error}")))?;
+    read_node(&node).map_err(|error| Error::Integrity(error.to_string()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::content::keys::TenantSecret;
     use crate::content::parts::write;
+
+    #[test]
+    fn leaves_come_once_in_the_order_of_the_values_and_nodes_never() {
+        let secret = TenantSecret::new([9; 32]);
+        let names: Vec<Name> = (0..500_u32).map(|at| secret.name(&at.to_le_bytes())).collect();
+        let (early, early_nodes) = write(&secret, &names[..300]);
+        let (late, late_nodes) = write(&secret, &names);
+        let mut leaves = Leaves::default();
+        leaves.add_list(&early).unwrap();
+        leaves.add_list(&late).unwrap();
+        assert!(leaves.nodes().len() > 5);
+        for (name, node) in early_nodes.iter().chain(&late_nodes) {
+            leaves.add_node(name, &envelope::seal_plain(node)).unwrap();
+        }
+        let found = leaves.in_order();
+        assert_eq!(found[..300], names[..300]);
+        let all = |names: &[Name]| names.iter().copied().collect::<HashSet<Name>>();
+        assert_eq!((found.len(), all(&found)), (500, all(&names)));
+        assert!(early_nodes.iter().all(|(node, _)| !found.contains(node)));
+    }
 
     #[test]
     fn everything_that_a_list_leads_to_is_alive() {

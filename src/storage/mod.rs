@@ -7,6 +7,7 @@ pub mod chunk_memory;
 pub mod doctor;
 pub mod freed;
 pub mod marks;
+pub mod objects;
 pub mod policy_rows;
 pub mod postgres;
 pub mod prepare;
@@ -19,6 +20,7 @@ pub mod walk;
 use std::path::Path;
 use std::sync::Arc;
 
+use self::objects::Objects;
 use crate::domain::storage::Storage;
 use crate::domain::{Error, Result};
 
@@ -33,6 +35,8 @@ pub struct StorageConfig {
     pub connections: usize,
     /// This is a server: an embedded database serves one at a time. Short commands run beside it.
     pub exclusive: bool,
+    /// Where packed content lies. A server without it refuses a database that has some.
+    pub objects: Option<Arc<Objects>>,
 }
 
 /// Opens the engine that the URL names.
@@ -49,6 +53,7 @@ pub async fn open(config: &StorageConfig) -> Result<Arc<dyn Storage>> {
                 path: Path::new(path),
                 migrate: config.migrate,
                 exclusive: config.exclusive,
+                objects: config.objects.clone(),
             };
             Ok(Arc::new(sqlite::SqliteStorage::open(config).await?))
         }

@@ -24,6 +24,7 @@ select (select count(*) from checkpoints where tenant = $1 and thread_key = $2),
     (select count(*) from manifests where tenant = $1 and scope_id = $3),
     (select count(*) from chunks where tenant = $1 and scope_id = $3)";
 
+/// Of packed chunks counts what they take in their packs.
 const SUMS: &str = "
 select cast(
         (select coalesce(sum(size_bytes), 0) from checkpoints where tenant = $1 and thread_key = $2)
@@ -40,7 +41,9 @@ select cast(
     cast(
         (select coalesce(sum(length(body) + coalesce(length(parts), 0)), 0) from manifests
             where tenant = $1 and scope_id = $3)
-        + (select coalesce(sum(length(body)), 0) from chunks where tenant = $1 and scope_id = $3)
+        + (select coalesce(sum(length(body)), 0) from chunks
+            where tenant = $1 and scope_id = $3 and not {packed})
+        + (select coalesce(sum(live_bytes), 0) from packs where tenant = $1 and scope_id = $3)
     as bigint)";
 
 const MAPS: Source<'static> = Source {

@@ -14,7 +14,7 @@ pub fn shown(history: &History) -> String {
     format!("{seed}|{}", writes.join(","))
 }
 
-fn replay(found: &TargetHistory, channel: &str) -> String {
+pub fn replay(found: &TargetHistory, channel: &str) -> String {
     shown(&found.chain.history("", &found.bases, found.parent.as_deref(), channel))
 }
 

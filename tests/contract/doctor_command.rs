@@ -2,10 +2,12 @@
 
 use std::process::{Command, Output};
 
+use object_store::local::LocalFileSystem;
 use serde_json::Value;
 
 use crate::doctor::fill;
 use crate::harness::Harness;
+use crate::packs::later;
 
 fn doctor(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_threadkeep"));
@@ -81,4 +83,31 @@ async fn what_cannot_run_ends_with_2_and_makes_nothing() {
         assert_eq!(output.status.code(), Some(2), "{more:?}");
         assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{more:?}");
     }
+}
+
+#[tokio::test]
+async fn packs_are_read_with_the_store_and_counted_without() {
+    let h = Harness::sqlite().await;
+    let folder = tempfile::tempdir().unwrap();
+    let local = LocalFileSystem::new_with_prefix(folder.path()).unwrap();
+    let h = h.with_objects(std::sync::Arc::new(local)).await;
+    fill(&h).await;
+    h.storage.move_content(later(2)).await.unwrap();
+    let packs = folder.path().join("prefix");
+    let url = format!("file://{}", packs.display());
+    let (code, moved) = report(&h, &[]);
+    assert_eq!(
+        (code, &moved["sound"], &moved["checked"]["packs"]),
+        (0, &true.into(), &Value::Null)
+    );
+    let count = moved["moved"]["packs"]["count"].as_u64().unwrap();
+    assert!(count > 1 && text(&h).1.contains("--object-store-url"));
+    let (code, read) = report(&h, &["--object-store-url", &url]);
+    assert_eq!((code, &read["moved"], &read["damaged"]), (0, &Value::Null, &Value::Null));
+    assert_eq!(read["checked"]["packs"]["count"], count);
+    for pack in std::fs::read_dir(&packs).unwrap() {
+        std::fs::remove_file(pack.unwrap().path()).unwrap();
+    }
+    let (code, lost) = report(&h, &["--object-store-url", &url, "--fix"]);
+    assert_eq!((code, &lost["missing"]["packs"]["count"]), (1, &count.into()));
 }

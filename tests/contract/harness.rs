@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytes::Bytes;
+use object_store::ObjectStore;
 use sqlx::{AssertSqlSafe, Connection, Executor};
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::checkpoint::{Commit, ListQuery, Op, PendingWrite, Target, Value, View};
@@ -17,6 +18,7 @@ use threadkeep::domain::prepared::Prepared;
 use threadkeep::domain::retention::{PruneRequest, Rule};
 use threadkeep::domain::storage::{Found, Page, Storage, TargetHistory};
 use threadkeep::domain::{Conflict, Error, Result};
+use threadkeep::storage::objects::{Objects, Packing};
 use threadkeep::storage::{self, StorageConfig};
 
 use crate::commands::{Put, Writes};
@@ -53,6 +55,28 @@ impl Harness {
         let queue = GroupCommit::start(Arc::clone(&storage), Arc::new(Clock::System));
         let caller = Caller::of_tenant("tenant-a");
         Self { storage, queue, caller, url, folder: None }
+    }
+
+    /// Goes on with a server that has an object store.
+    pub async fn with_objects(mut self, store: Arc<dyn ObjectStore>) -> Self {
+        self.storage = self.beside(store).await;
+        self.queue = GroupCommit::start(Arc::clone(&self.storage), Arc::new(Clock::System));
+        self
+    }
+
+    /// Another server on the same data and object store.
+    pub async fn beside(&self, store: Arc<dyn ObjectStore>) -> Arc<dyn Storage> {
+        let packing = Packing {
+            pack_bytes_min: 1,
+            pack_bytes: 6 << 10,
+            // What is read twice is fetched twice.
+            kept_bytes_max: 0,
+            ..Packing::default()
+        };
+        let objects = Arc::new(Objects::new(store, "prefix".into(), packing));
+        let config =
+            StorageConfig { exclusive: false, objects: Some(objects), ..config(&self.url) };
+        storage::open(&config).await.unwrap()
     }
 
     pub fn url(&self) -> &str {
@@ -177,6 +201,7 @@ pub fn config(url: &str) -> StorageConfig {
         allow_unsafe: true,
         connections: 4,
         exclusive: true,
+        objects: None,
     }
 }
 

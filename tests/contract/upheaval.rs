@@ -2,6 +2,7 @@
 //! everything is deleted nothing is left.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering::SeqCst;
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -14,6 +15,7 @@ use crate::commands::{Put, Writes};
 use crate::content::{check_empty, list};
 use crate::doctor::examine;
 use crate::harness::{Harness, commit, pruning, text, thread_id, values};
+use crate::packs::{check_all_gone, later, with_store};
 
 /// Sequences tried, and steps in each.
 fn sizes() -> (u32, usize) {
@@ -52,6 +54,10 @@ enum Step {
     Delete {
         thread: u8,
     },
+    /// A round of the packer, when so many hours have passed.
+    Pack {
+        hours: u8,
+    },
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -65,6 +71,13 @@ fn step() -> impl Strategy<Value = Step> {
         2 => thread.clone().prop_map(|thread| Step::Prune { thread }),
         1 => (0..4_u8).prop_map(|run| Step::DeleteRun { run }),
         1 => thread.prop_map(|thread| Step::Delete { thread }),
+    ]
+}
+
+fn step_with_packer() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        24 => step(),
+        4 => (2..30_u8).prop_map(|hours| Step::Pack { hours }),
     ]
 }
 
@@ -144,6 +157,9 @@ async fn take(h: &Harness, model: &mut Model, count: &mut u32, step: &Step) {
             delete(h, *thread).await;
             model.remove(thread);
         }
+        Step::Pack { hours } => {
+            h.storage.move_content(later(i64::from(*hours))).await.unwrap();
+        }
     }
 }
 
@@ -187,25 +203,41 @@ async fn check_examination(h: &Harness, taken: &[Step]) {
 }
 
 pub async fn what_survives_reads_back_and_nothing_is_left_in_the_end(h: Harness) {
+    run(&h, step().boxed()).await;
+}
+
+/// With an object store, into which content moves all the time.
+pub async fn what_survives_reads_back_from_packs_too(h: Harness) {
+    let (h, store) = with_store(h).await;
+    run(&h, step_with_packer().boxed()).await;
+    check_all_gone(&h, &store).await;
+    assert!(store.gets.load(SeqCst) > 50, "packs were read");
+}
+
+async fn run(h: &Harness, step: BoxedStrategy<Step>) {
     let (rounds, steps) = sizes();
     let seed = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut runner = TestRunner::new_with_rng(Config::default(), seed);
     for _ in 0..rounds {
         let sequence =
-            prop::collection::vec(step(), steps).new_tree(&mut runner).unwrap().current();
+            prop::collection::vec(step.clone(), steps).new_tree(&mut runner).unwrap().current();
         let (mut model, mut count) = (Model::new(), 0);
         for (at, step) in sequence.iter().enumerate() {
-            take(&h, &mut model, &mut count, step).await;
+            take(h, &mut model, &mut count, step).await;
             if at % 10 == 9 {
-                compare(&h, &model, &sequence[..=at]).await;
+                compare(h, &model, &sequence[..=at]).await;
+                assert_eq!(h.storage.check_moved_content().await.unwrap(), Vec::<String>::new());
             }
         }
-        compare(&h, &model, &sequence).await;
-        check_examination(&h, &sequence).await;
-        compare(&h, &model, &sequence).await;
+        compare(h, &model, &sequence).await;
+        check_examination(h, &sequence).await;
+        compare(h, &model, &sequence).await;
         for thread in 0..3 {
-            delete(&h, thread).await;
+            delete(h, thread).await;
         }
-        check_empty(&h).await;
+        // What a copy found in the way of its target is left to the sweep.
+        h.storage.sweep(later(2)).await.unwrap();
+        check_empty(h).await;
+        assert_eq!(h.storage.check_moved_content().await.unwrap(), Vec::<String>::new());
     }
 }

@@ -67,6 +67,7 @@ async fn start() -> Server {
         allow_unsafe: true,
         connections: 2,
         exclusive: false,
+        objects: None,
     };
     storage::open(&config).await.unwrap().close().await;
     server

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 
+use super::packs::fetch_sound;
 use crate::content::chunking::CHUNK_BYTES_MAX;
 use crate::content::envelope;
 use crate::content::keys::TenantSecret;
@@ -11,6 +12,8 @@ use crate::content::parts::{Name, Part, PartsError, assemble, read, read_node};
 use crate::domain::Result;
 use crate::domain::names::Tag;
 use crate::storage::access::{Access, Cell, Record, rows_named};
+use crate::storage::objects::Objects;
+use crate::storage::objects::place::Place;
 
 /// Columns of manifests and of writes that make a value.
 pub const VALUE_COLUMNS: &str = "tag, size_bytes, digest, body, parts";
@@ -33,6 +36,8 @@ pub enum Verdict {
     Damaged(&'static str),
     /// A chunk that it needs is missing or damaged.
     Unreadable,
+    /// A chunk that it needs lies in an object store, and none is given.
+    Moved,
 }
 
 impl<'a> Value<'a> {
@@ -64,8 +69,8 @@ impl<'a> Value<'a> {
                 let Ok(parts) = read(list) else {
                     return Verdict::Damaged("the list of chunks is damaged");
                 };
-                if !chunks.have(&parts) {
-                    return Verdict::Unreadable;
+                if let Some(verdict) = chunks.lack(&parts) {
+                    return verdict;
                 }
                 let ends = envelope::open_at_most(self.body, size);
                 ends.map_err(|_| "the ends do not open").and_then(|ends| {
@@ -90,6 +95,8 @@ impl<'a> Value<'a> {
 #[derive(Default)]
 pub struct Chunks {
     opened: HashMap<Name, Bytes>,
+    /// Those that lie in packs and were not fetched.
+    placed: HashMap<Name, Place>,
 }
 
 impl Chunks {
@@ -126,21 +133,39 @@ impl Chunks {
         for row in rows_named(access, CHUNKS, place, &names).await? {
             let (name, body) = (row.bytes(0)?, row.bytes(1)?);
             let Ok(name) = Name::try_from(name) else { continue };
-            if let Some(chunk) = open_chunk(secret, &name, body) {
+            if let Ok(Some(place)) = Place::read(body) {
+                self.placed.insert(name, place);
+            } else if let Some(chunk) = open_chunk(secret, &name, body) {
                 self.opened.insert(name, chunk);
             }
         }
         Ok(())
     }
 
-    /// Whether everything that a list leads to is there and sound.
-    fn have(&self, parts: &[Part]) -> bool {
+    /// Fetches what lies in packs, as far as it is there and sound. No transaction is open.
+    pub async fn fetch(&mut self, objects: Option<&Objects>, secret: &TenantSecret) -> Result<()> {
+        let Some(objects) = objects.filter(|_| !self.placed.is_empty()) else { return Ok(()) };
+        let placed = std::mem::take(&mut self.placed);
+        let wanted = placed.iter().map(|(name, place)| (*place, *name)).collect();
+        let bodies = fetch_sound(objects, secret, wanted).await?;
+        for (name, place) in placed {
+            let chunk = bodies.get(&place).and_then(|body| open_chunk(secret, &name, body));
+            self.opened.extend(chunk.map(|chunk| (name, chunk)));
+        }
+        Ok(())
+    }
+
+    /// What it means for a value that something its list leads to is not at hand; None: all is.
+    fn lack(&self, parts: &[Part]) -> Option<Verdict> {
         let leaves = |part: &Part| match (part, self.opened.get(&part.name())) {
             (Part::Node(_), Some(node)) => read_node(node).unwrap_or_default(),
             (_, _) => Vec::new(),
         };
-        let mut names = parts.iter().flat_map(|part| [vec![part.name()], leaves(part)].concat());
-        names.all(|name| self.opened.contains_key(&name))
+        let names = parts.iter().flat_map(|part| [vec![part.name()], leaves(part)].concat());
+        let mut lacking = names.filter(|name| !self.opened.contains_key(name)).peekable();
+        lacking.peek()?;
+        let moved = lacking.all(|name| self.placed.contains_key(&name));
+        Some(if moved { Verdict::Moved } else { Verdict::Unreadable })
     }
 }
 

@@ -5,10 +5,12 @@
 //! sees one snapshot, together with everything it is held against; nothing is concluded from two of them. So a commit or
 //! a prune that runs beside it is never taken for damage.
 //!
-//! Memory: one page, one value, and of one scope the numbers of its values and up to a million names of chunks.
+//! Memory: one page, one value, and of one scope the numbers of its values, up to a million names of chunks, and the
+//! places of those that lie in packs.
 
 mod content;
 mod maps;
+mod packs;
 mod repair;
 mod scopes;
 mod survey;

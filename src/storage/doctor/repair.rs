@@ -66,6 +66,7 @@ impl Ward<'_> {
         };
         let text = "delete from chunks where tenant = $1 and scope_id = $2 and name in";
         self.remove(access.as_mut(), scope_id, text, &survey.chunks).await?;
+        self.count_packs(access.as_mut(), scope_id).await?;
         access.end().await?;
         report.add(State::Repaired, Noun::Chunks, size(survey.chunks.len()), survey.chunk_bytes);
         Ok(Survey { chunks: Vec::new(), chunk_bytes: 0, ..survey })

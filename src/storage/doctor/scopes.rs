@@ -2,12 +2,14 @@
 
 use super::content::{Chunks, VALUE_COLUMNS, VALUE_SIZE, Value, Verdict, open_chunk};
 use super::{Ward, read_map, size};
+use crate::content::parts::NAME_BYTES;
 use crate::domain::Result;
 use crate::domain::clock::random_id;
 use crate::domain::doctor::{Noun, PLACES_MAX, Place, Report, State};
 use crate::storage::access::{Access, Cell, Source, page};
+use crate::storage::objects::place as packed;
 
-const SCOPE_TABLES: [&str; 4] = ["scopes", "scope_holders", "manifests", "chunks"];
+const SCOPE_TABLES: [&str; 5] = ["scopes", "scope_holders", "manifests", "chunks", "packs"];
 
 const HOLDERS: &str = "
 select t.thread_id, t.thread_key, h.kind from scope_holders h
@@ -23,10 +25,13 @@ const CHUNKS: Source<'static> = Source {
 
 const VALUES: &str = "from manifests where tenant = $1 and scope_id = $2 and no > $3 order by no";
 
-/// What a scope takes whose content nobody can reach.
+/// What a scope takes whose content nobody can reach, its packs included.
 const CONTENT: &str = "
 select cast(coalesce(sum(length(body) + coalesce(length(parts), 0)), 0) + (
-    select coalesce(sum(length(k.body)), 0) from chunks k where k.tenant = $1 and k.scope_id = $2
+    select coalesce(sum(length(k.body)), 0) from chunks k
+    where k.tenant = $1 and k.scope_id = $2 and not {packed}
+) + (
+    select coalesce(sum(p.live_bytes), 0) from packs p where p.tenant = $1 and p.scope_id = $2
 ) as bigint)
 from manifests where tenant = $1 and scope_id = $2";
 
@@ -82,6 +87,7 @@ impl Ward<'_> {
             let detail = "a thread that holds a content scope";
             report.find(State::Missing, Noun::Threads, 0, self.place(thread_id), detail);
         }
+        self.examine_packs(scope_id, thread_id, report).await?;
         self.examine_values(scope_id, report).await?;
         self.examine_chunks(scope_id, thread_id, report).await?;
         self.examine_names(scope_id, thread_id, report).await
@@ -113,7 +119,9 @@ impl Ward<'_> {
         if access.rows(text, &binds).await?[0].integer(0)? != 0 {
             return Ok(None);
         }
-        Ok(Some(access.rows(CONTENT, &binds).await?[0].integer(0)?.unsigned_abs()))
+        Ok(Some(
+            access.rows(&self.dialect.fill(CONTENT), &binds).await?[0].integer(0)?.unsigned_abs(),
+        ))
     }
 
     async fn examine_orphan(&self, scope_id: i64, bytes: u64, report: &mut Report) -> Result<()> {
@@ -142,14 +150,19 @@ impl Ward<'_> {
             let binds = [self.name(), scope_id.into(), after.into()];
             let rows = page(access.as_mut(), self.dialect, &source, &binds).await?;
             let values = rows.iter().map(|row| Value::read(row, 1)).collect::<Result<Vec<_>>>()?;
-            let chunks = Chunks::load(access.as_mut(), &self.secret, &scope, &values).await?;
+            let mut chunks = Chunks::load(access.as_mut(), &self.secret, &scope, &values).await?;
+            access.end().await?;
+            chunks.fetch(self.engine.objects(), &self.secret).await?;
             let mut bad = Vec::new();
             for (row, value) in rows.iter().zip(&values) {
                 after = row.integer(0)?;
                 let bytes = value.stored_bytes();
-                report.add(State::Checked, Noun::Values, 1, bytes);
-                match value.examine(&self.secret, &chunks) {
-                    Verdict::Sound => {}
+                let verdict = value.examine(&self.secret, &chunks);
+                let read = !matches!(verdict, Verdict::Moved);
+                let state = if read { State::Checked } else { State::Moved };
+                report.add(state, Noun::Values, 1, bytes);
+                match verdict {
+                    Verdict::Sound | Verdict::Moved => {}
                     Verdict::Damaged(detail) => bad.push((after, State::Damaged, bytes, detail)),
                     Verdict::Unreadable => {
                         let detail = "a chunk of the value is missing or damaged";
@@ -159,21 +172,28 @@ impl Ward<'_> {
             }
             for (no, state, bytes, detail) in bad {
                 let place = if report.places.len() < PLACES_MAX {
-                    self.place_of_value(access.as_mut(), &holders, no).await?
+                    self.place_of_value(scope_id, no).await?
                 } else {
                     Place::default()
                 };
                 report.find(state, Noun::Values, bytes, place, detail);
             }
-            access.end().await?;
             if rows.is_empty() {
                 return Ok(());
             }
         }
     }
 
-    /// The first checkpoint that shows a value.
-    async fn place_of_value(
+    /// The first checkpoint that shows a value, as things are now.
+    async fn place_of_value(&self, scope_id: i64, no: i64) -> Result<Place> {
+        let mut access = self.engine.look().await?;
+        let holders = self.holders(access.as_mut(), scope_id).await?;
+        let place = self.first_to_show(access.as_mut(), &holders, no).await?;
+        access.end().await?;
+        Ok(place)
+    }
+
+    async fn first_to_show(
         &self,
         access: &mut dyn Access,
         holders: &Holders,
@@ -219,6 +239,10 @@ impl Ward<'_> {
             after = last.0[0].clone();
             for row in &rows {
                 let (name, body) = (row.bytes(0)?, row.bytes(1)?);
+                if matches!(packed::Place::read(body), Ok(Some(_))) && name.len() == NAME_BYTES {
+                    // It was looked at with its pack.
+                    continue;
+                }
                 report.add(State::Checked, Noun::Chunks, 1, size(body.len()));
                 if open_chunk(&self.secret, name, body).is_none() {
                     let detail = "a chunk does not open or does not have the name of its content";

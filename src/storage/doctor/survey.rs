@@ -9,6 +9,7 @@ use super::{Ward, read_map};
 use crate::content::parts::{Name, Part, read, read_node};
 use crate::domain::Result;
 use crate::storage::access::{Access, Cell, Dialect, Source, page, rows_named};
+use crate::storage::objects::place::Place;
 
 /// Names that are held at one time; a scope with more chunks is gone through several times.
 const NAMES_HELD_MAX: u64 = 1_000_000;
@@ -41,7 +42,7 @@ const LISTS_OF_WRITES: Source<'static> = Source {
 };
 
 const NAMES: Source<'static> = Source {
-    columns: "name, length(body)",
+    columns: "name, length(body), case when length(body) = 25 then body end",
     size: "64",
     rows: "from chunks where tenant = $1 and scope_id = $2 and name > $3 order by name",
 };
@@ -299,7 +300,8 @@ impl Ward<'_> {
                 let Ok(name) = Name::try_from(row.bytes(0)?) else { continue };
                 if (marks.held)(&name) && !marks.reached.remove(&name) {
                     survey.chunks.push(row.0[0].clone());
-                    survey.chunk_bytes += row.integer(1)?.unsigned_abs();
+                    let bytes = Place::stored_bytes(row.integer(1)?, row.optional_bytes(2)?);
+                    survey.chunk_bytes += bytes.unsigned_abs();
                 }
             }
         }

@@ -231,15 +231,21 @@ impl Ward<'_> {
             let values = rows.iter().map(|row| Value::read(row, FIRST_VALUE_COLUMN));
             let values = values.collect::<Result<Vec<_>>>()?;
             let scope = [self.name(), thread.scope_id.into()];
-            let chunks = Chunks::load(access.as_mut(), &self.secret, &scope, &values).await?;
+            let mut chunks = Chunks::load(access.as_mut(), &self.secret, &scope, &values).await?;
             access.end().await?;
+            chunks.fetch(self.engine.objects(), &self.secret).await?;
             let Some(last) = rows.last() else { return Ok(()) };
             after = last.0[..FIRST_VALUE_COLUMN].to_vec();
             for (row, value) in rows.iter().zip(&values) {
                 let bytes = value.stored_bytes();
+                let verdict = value.examine(&self.secret, &chunks);
+                if matches!(verdict, Verdict::Moved) {
+                    report.add(State::Moved, Noun::Writes, 1, bytes);
+                    continue;
+                }
                 report.add(State::Checked, Noun::Writes, 1, bytes);
-                let (state, detail) = match value.examine(&self.secret, &chunks) {
-                    Verdict::Sound => continue,
+                let (state, detail) = match verdict {
+                    Verdict::Sound | Verdict::Moved => continue,
                     Verdict::Damaged(detail) => (State::Damaged, detail),
                     Verdict::Unreadable => {
                         (State::Unreadable, "a chunk of the write is missing or damaged")

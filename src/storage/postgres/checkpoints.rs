@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
+use super::chunks::{CONTENT, chunks_of};
 use super::read_sql::Forms;
 use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
@@ -15,6 +16,7 @@ use crate::domain::history::{Base, Chain, Gap, Node};
 use crate::domain::storage::{Found, TargetHistory};
 use crate::domain::{Error, Result};
 use crate::storage::base_document;
+use crate::storage::objects::shelf::Shelf;
 use crate::storage::prepare::channel_key;
 use crate::storage::sealing::{Chunks, StoredValue, open_documents, open_value};
 
@@ -42,7 +44,8 @@ impl PostgresStorage {
         let asked = Asked { secret: &secret, caller, target, channels: &[], history_only: false };
         if history_channels.is_empty() && !self.delta_threads.contains(thread.0, thread.1) {
             let rows = self.read_rows(self.reads.plain, asked).await?;
-            let found = found(&secret, target, &[], &rows)?;
+            let chunks = self.content_of(&secret, &rows).await?;
+            let found = found(&secret, target, &[], (&rows, &chunks))?;
             if found.history_channels.is_empty() {
                 return Ok(found);
             }
@@ -50,7 +53,8 @@ impl PostgresStorage {
         }
         let asked = Asked { channels: history_channels, ..asked };
         let rows = self.read_rows(self.reads.target, asked).await?;
-        found(&secret, target, history_channels, &rows)
+        let chunks = self.content_of(&secret, &rows).await?;
+        found(&secret, target, history_channels, (&rows, &chunks))
     }
 
     pub(super) async fn read_history(
@@ -62,9 +66,10 @@ impl PostgresStorage {
         let secret = self.secret(&caller.tenant).await?;
         let asked = Asked { secret: &secret, caller, target, channels, history_only: true };
         let rows = self.read_rows(self.reads.target, asked).await?;
-        let mut reading = Reading::new(&secret, &target.ns.to_string(), channels);
+        let chunks = self.content_of(&secret, &rows).await?;
+        let mut reading = Reading::new(&secret, target.ns.as_str(), channels);
         reading.without_values = true;
-        reading.take(&rows)?;
+        reading.take(&rows, &chunks)?;
         let Some(view) = reading.view else {
             return Ok(None);
         };
@@ -82,17 +87,28 @@ impl PostgresStorage {
         let thread = (asked.caller.tenant.as_str(), asked.target.thread_id.as_str());
         let is_whole = |row: &PgRow| row.get::<Option<&[u8]>, _>("parts").is_none();
         if self.whole_threads.contains(thread.0, thread.1) {
-            let rows = self.fetch_rows(forms.whole, asked).await?;
+            let rows = self.fetch_again(forms.whole, asked).await?;
             if rows.iter().all(is_whole) {
                 return Ok(rows);
             }
             self.whole_threads.remove(thread.0, thread.1);
         }
-        let rows = self.fetch_rows(forms.split, asked).await?;
+        let rows = self.fetch_again(forms.split, asked).await?;
         if !asked.history_only && rows.len() > 1 && rows.iter().all(is_whole) {
             self.whole_threads.insert(thread.0, thread.1);
         }
         Ok(rows)
+    }
+
+    /// A read that met a broken connection is repeated once on a new one.
+    async fn fetch_again(&self, text: &'static str, asked: Asked<'_>) -> Result<Vec<PgRow>> {
+        match self.fetch_rows(text, asked).await {
+            Err(Error::Unavailable { .. }) => {
+                self.pool.clear();
+                self.fetch_rows(text, asked).await
+            }
+            result => result,
+        }
     }
 
     async fn fetch_rows(&self, text: &'static str, asked: Asked<'_>) -> Result<Vec<PgRow>> {
@@ -120,6 +136,7 @@ impl PostgresStorage {
         secret: &TenantSecret,
         place: (&str, &str),
         gap: &Gap,
+        shelf: &Shelf,
     ) -> Result<Vec<Node>> {
         let keys: Vec<i64> = gap.channels.iter().map(|it| channel_key(secret, it)).collect();
         let rows = sqlx::query(AssertSqlSafe(self.reads.walk))
@@ -132,7 +149,7 @@ impl PostgresStorage {
             .fetch_all(connection)
             .await
             .map_err(|error| failure::of_call(&error))?;
-        let chunks = chunks_of(&rows)?;
+        let chunks = chunks_of(&rows, shelf)?;
         let mut walk = Walk::new(&gap.ns);
         for row in &rows {
             walk.take(secret, &gap.channels, &chunks, row)?;
@@ -146,11 +163,11 @@ fn found(
     secret: &TenantSecret,
     target: &Target,
     history_channels: &[String],
-    rows: &[PgRow],
+    (rows, chunks): (&[PgRow], &Chunks),
 ) -> Result<Found> {
     let mut found = Found::default();
     let mut reading = Reading::new(secret, target.ns.as_str(), history_channels);
-    reading.take(rows)?;
+    reading.take(rows, chunks)?;
     found.generation = reading.generation;
     if let Some(mut view) = reading.view {
         view.thread_id = target.thread_id.to_string();
@@ -204,20 +221,18 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn take(&mut self, rows: &[PgRow]) -> Result<()> {
+    fn take(&mut self, rows: &[PgRow], chunks: &Chunks) -> Result<()> {
         let (mut values, mut writes, mut sends) = (HashMap::new(), Vec::new(), Vec::new());
         let mut bases = Vec::new();
-        let chunks = chunks_of(rows)?;
         for row in rows {
             match row.get::<i32, _>("kind") {
                 0 => self.generation = row.get("a"),
                 1 => self.take_checkpoint(row)?,
                 2 => {
-                    values
-                        .insert(row.get::<i64, _>("number"), value_of(self.secret, &chunks, row)?);
+                    values.insert(row.get::<i64, _>("number"), value_of(self.secret, chunks, row)?);
                 }
-                3 => writes.push(OrderedWrite::read(self.secret, &chunks, row)?),
-                4 => sends.push(OrderedWrite::read(self.secret, &chunks, row)?),
+                3 => writes.push(OrderedWrite::read(self.secret, chunks, row)?),
+                4 => sends.push(OrderedWrite::read(self.secret, chunks, row)?),
                 5 => bases.push(base_of(self.secret, row)?),
                 _ => {}
             }
@@ -225,7 +240,7 @@ impl<'a> Reading<'a> {
         let known = self.view.as_ref().map(|it| it.delta_channels.clone()).unwrap_or_default();
         let channels: Vec<String> = known.into_iter().chain(self.asked.iter().cloned()).collect();
         for row in rows {
-            self.walk.take(self.secret, &channels, &chunks, row)?;
+            self.walk.take(self.secret, &channels, chunks, row)?;
         }
         if let Some(view) = &mut self.view {
             if !self.without_values {
@@ -279,19 +294,6 @@ pub(super) fn values_in_order(
         named.push((channel, value.clone()));
     }
     Ok(named)
-}
-
-/// Kind of the row that has the chunks.
-const CONTENT: i32 = 10;
-
-/// The chunks of an answer.
-pub(super) fn chunks_of(rows: &[PgRow]) -> Result<Chunks> {
-    let mut chunks = Chunks::default();
-    let content = rows.iter().rfind(|row| row.get::<i32, _>("kind") == CONTENT);
-    if let Some(body) = content.and_then(|row| row.get::<Option<&[u8]>, _>("body")) {
-        chunks.add_all(body)?;
-    }
-    Ok(chunks)
 }
 
 pub(super) fn value_of(secret: &TenantSecret, chunks: &Chunks, row: &PgRow) -> Result<Value> {

@@ -4,19 +4,24 @@ use sqlx::Row;
 use sqlx::postgres::PgConnection;
 
 use super::failure;
+use super::pack_writes::release;
 use crate::domain::Result;
 use crate::storage::marks::Marks;
+use crate::storage::objects::packs::Scope;
+use crate::storage::objects::place::Place;
 
 /// Lists of the scope's values: of manifests, and of the writes of all threads that hold the scope.
 const LISTS: &str = r"
-select m.parts from manifests m where m.tenant = $1 and m.scope_id = $2 and m.parts is not null
+select m.parts, m.no from manifests m where m.tenant = $1 and m.scope_id = $2 and m.parts is not null
 union all
-select w.parts from scope_holders h join writes w on w.tenant = h.tenant and w.thread_key = h.holder::bigint
+select w.parts, null from scope_holders h
+join writes w on w.tenant = h.tenant and w.thread_key = h.holder::bigint
 where h.tenant = $1 and h.scope_id = $2 and h.kind = 'thread' and w.parts is not null
+order by no
 ";
 
 /// Removes manifests that no checkpoint of a holder shows and chunks that no value names, and raises the epoch.
-/// Six round trips.
+/// Six round trips, one more where packed chunks go.
 pub(super) async fn collect(
     connection: &mut PgConnection,
     tenant: &str,
@@ -35,19 +40,36 @@ pub(super) async fn collect(
     .await
     .map_err(|error| failure::of_call(&error))?;
     let dead = dead_chunks(connection, tenant, scope_id).await?;
-    sqlx::query(
+    let packed = sqlx::query(
         "with raised as (
             update scopes set epoch = epoch + 1 where tenant = $1 and scope_id = $2
+         ), gone as (
+            delete from chunks where tenant = $1 and scope_id = $2 and name = any ($3) returning body
          )
-         delete from chunks where tenant = $1 and scope_id = $2 and name = any ($3)",
+         select body from gone where get_byte(body, 0) = 2",
     )
     .bind(tenant)
     .bind(scope_id)
     .bind(dead)
-    .execute(connection)
+    .fetch_all(&mut *connection)
     .await
     .map_err(|error| failure::of_call(&error))?;
-    Ok(())
+    let mut places = Vec::new();
+    for row in &packed {
+        places.extend(Place::read(row.get("body"))?);
+    }
+    let scope = Scope { tenant: tenant.to_owned(), id: scope_id };
+    release(connection, &scope, places, None).await
+}
+
+/// Lists of the scope's values, oldest value first.
+pub(super) async fn lists_in_order(
+    connection: &mut PgConnection,
+    tenant: &str,
+    scope_id: i64,
+) -> Result<Vec<Vec<u8>>> {
+    let rows = rows(connection, LISTS, tenant, scope_id).await?;
+    Ok(rows.iter().map(|row| row.get("parts")).collect())
 }
 
 /// Names of the chunks that no list of the scope leads to.

@@ -4,14 +4,15 @@
 use sqlx::postgres::PgConnection;
 use sqlx::{Executor, Row};
 
+use super::copy_packed::{Fresh, lacks_packed, take_staged};
 use super::removal::{check, lock};
 use super::{PostgresStorage, failure};
 use crate::domain::caller::Caller;
-use crate::domain::clock::{random_hex, random_id};
+use crate::domain::clock::random_hex;
 use crate::domain::storage::CopyThread;
 use crate::domain::{Conflict, Error, Result};
 
-/// Attempts when a removal or another copy came in between.
+/// Attempts when a removal, the packer or another copy came in between.
 const ATTEMPTS_MAX: u32 = 5;
 
 /// $1 tenant, $2 source, $3 and $4 the copy's thread key and scope.
@@ -40,7 +41,7 @@ select count(*) as copied from c
 ";
 
 /// For another owner, so that erasing one never depends on the other: $1 tenant, $2 source's scope, $3 new scope,
-/// $4 its first epoch.
+/// $4 its first epoch. Packed chunks were staged.
 const COPY_CONTENT: &str = r"
 with m as (
     insert into manifests (tenant, scope_id, no, version_key, tag, size_bytes, digest, body, parts)
@@ -48,7 +49,9 @@ with m as (
     from manifests where tenant = $1 and scope_id = $2
 ), k as (
     insert into chunks (tenant, scope_id, name, body)
-    select tenant, $3, name, body from chunks where tenant = $1 and scope_id = $2
+    select tenant, $3, name, body from chunks
+    where tenant = $1 and scope_id = $2 and get_byte(body, 0) <> 2
+    on conflict do nothing
 )
 insert into scopes (tenant, scope_id, epoch, next_no)
 select tenant, $3, $4, next_no from scopes where tenant = $1 and scope_id = $2
@@ -73,16 +76,43 @@ on conflict (tenant, thread_id) do update set thread_key = excluded.thread_key,
 
 impl PostgresStorage {
     pub(super) async fn copy(&self, caller: &Caller, request: &CopyThread) -> Result<u64> {
+        let mut fresh = Fresh::default();
+        let copied = self.copy_as(caller, request, &mut fresh).await;
+        if copied.is_err() {
+            self.unstage(&caller.tenant, &fresh).await?;
+        }
+        copied
+    }
+
+    async fn copy_as(
+        &self,
+        caller: &Caller,
+        request: &CopyThread,
+        fresh: &mut Fresh,
+    ) -> Result<u64> {
         let mut attempt = 0;
         loop {
             attempt += 1;
+            fresh.renew();
             let mut connection = self.pool.get().await?;
             connection
                 .execute("begin isolation level repeatable read")
                 .await
                 .map_err(|error| failure::of_call(&error))?;
-            match copy_once(&mut connection, caller, request).await {
-                Ok(copied) => match connection.execute("commit").await {
+            match copy_once(&mut connection, caller, request, fresh).await {
+                Ok(Copied::LacksContentOf(scope_id)) if attempt < ATTEMPTS_MAX => {
+                    let ended = connection.execute("rollback").await;
+                    ended.map_err(|error| failure::of_call(&error))?;
+                    connection.release();
+                    self.stage_content(&caller.tenant, scope_id, fresh).await?;
+                }
+                Ok(Copied::LacksContentOf(_)) => {
+                    return Err(Error::Unavailable {
+                        detail: "content of the source was moved again and again".into(),
+                        retry_after: std::time::Duration::from_secs(1),
+                    });
+                }
+                Ok(Copied::Checkpoints(copied)) => match connection.execute("commit").await {
                     Ok(_) => {
                         connection.release();
                         return Ok(copied);
@@ -104,24 +134,36 @@ impl PostgresStorage {
     }
 }
 
+enum Copied {
+    Checkpoints(u64),
+    /// Nothing was done: this scope has packed content that the copy lacks.
+    LacksContentOf(i64),
+}
+
 async fn copy_once(
     connection: &mut PgConnection,
     caller: &Caller,
     request: &CopyThread,
-) -> Result<u64> {
+    fresh: &Fresh,
+) -> Result<Copied> {
     let tenant = caller.tenant.as_str();
     if let Some(copied) = answered(connection, caller, request).await? {
-        return Ok(copied);
+        return Ok(Copied::Checkpoints(copied));
     }
     let source = find(connection, tenant, request.source.as_str()).await?;
     let mut copied = 0;
     if let Some(source) = source {
+        let shares = source.owner == caller.subject;
+        if !shares && lacks_packed(connection, tenant, source.scope_id, fresh.scope_id).await? {
+            return Ok(Copied::LacksContentOf(source.scope_id));
+        }
         make_way(connection, tenant, request.target.as_str()).await?;
-        let thread_key = random_id();
-        let scope_id = if source.owner == caller.subject {
+        let thread_key = fresh.thread_key;
+        let scope_id = if shares {
             source.scope_id
         } else {
-            copy_content(connection, tenant, source.scope_id, thread_key).await?
+            take_staged(connection, tenant, fresh).await?;
+            copy_content(connection, tenant, source.scope_id, fresh).await?
         };
         let row = sqlx::query(COPY_ROWS)
             .bind(tenant)
@@ -145,26 +187,25 @@ async fn copy_once(
             .map_err(|error| failure::of_call(&error))?;
     }
     remember(connection, caller, request, copied).await?;
-    Ok(copied)
+    Ok(Copied::Checkpoints(copied))
 }
 
-/// Copies everything of a scope into a new one. Answers its id.
+/// Copies everything of a scope that is in the database into a new one. Answers its id.
 async fn copy_content(
     connection: &mut PgConnection,
     tenant: &str,
     scope_id: i64,
-    epoch: i64,
+    fresh: &Fresh,
 ) -> Result<i64> {
-    let copy = random_id();
     sqlx::query(COPY_CONTENT)
         .bind(tenant)
         .bind(scope_id)
-        .bind(copy)
-        .bind(epoch)
+        .bind(fresh.scope_id)
+        .bind(fresh.thread_key)
         .execute(connection)
         .await
         .map_err(|error| failure::of_call(&error))?;
-    Ok(copy)
+    Ok(fresh.scope_id)
 }
 
 struct Source {

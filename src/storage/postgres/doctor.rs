@@ -10,6 +10,7 @@ use super::pool::Lease;
 use super::{PostgresStorage, failure};
 use crate::domain::{Error, Result};
 use crate::storage::access::{Access, Accessible, Cell, Dialect, Record};
+use crate::storage::objects::Objects;
 
 const DIALECT: Dialect = Dialect {
     // A holder is the key as text; one that is damaged must not end the statement.
@@ -17,6 +18,7 @@ const DIALECT: Dialect = Dialect {
     holder: "cast(t.thread_key as text)",
     map: "channel_keys, version_keys, value_nos",
     map_bytes: "20 * cardinality(channel_keys)",
+    packed: "(length(body) = 25 and substr(body, 1, 1) = '\\x02'::bytea)",
     lock: "for update",
 };
 
@@ -28,6 +30,10 @@ struct Transaction {
 impl Accessible for PostgresStorage {
     fn dialect(&self) -> &'static Dialect {
         &DIALECT
+    }
+
+    fn objects(&self) -> Option<&Objects> {
+        self.objects.as_deref()
     }
 
     async fn look(&self) -> Result<Box<dyn Access + '_>> {

@@ -10,6 +10,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::retention::Removed;
 use crate::storage::freed::{BaseSize, ContentCount, Contents, Leaving, WriteGroup, WriteKind};
+use crate::storage::objects::place as packed;
 
 /// A thread as a removal finds it.
 #[derive(Debug, Clone, Copy)]
@@ -71,10 +72,12 @@ pub(super) async fn content(
     for row in &nodes {
         count.node(row.get("body"))?;
     }
-    let chunks = "select name, octet_length(body)::bigint as stored_bytes from chunks
-         where tenant = $1 and scope_id = $2 and $3 is not null";
+    let chunks = "select name, octet_length(body)::bigint as bytes,
+            case when octet_length(body) = 25 then body end as short
+         from chunks where tenant = $1 and scope_id = $2 and $3 is not null";
     for row in rows(connection, chunks, place).await? {
-        count.chunk(row.get("name"), row.get("stored_bytes"));
+        let bytes = packed::Place::stored_bytes(row.get("bytes"), row.get("short"));
+        count.chunk(row.get("name"), bytes);
     }
     Ok(count.removed())
 }

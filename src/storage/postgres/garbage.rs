@@ -76,7 +76,8 @@ pub(super) async fn bury(connection: &mut PgConnection, tenant: &str, gate: &Gat
     Ok(())
 }
 
-/// Removes in slices what nobody can reach; can be repeated from any point.
+/// Removes in slices what nobody can reach; can be repeated from any point. Packs of a scope that nobody holds go with
+/// the scope itself: till then the entry in the garbage remembers them.
 pub(super) async fn remove_garbage(
     connection: &mut PgConnection,
     tenant: &str,
@@ -113,9 +114,21 @@ pub(super) async fn remove_garbage(
     }
     collect_shared(connection, tenant, scope_id).await?;
     sqlx::query(
-        "with scope as (
-            delete from scopes s where s.tenant = $1 and s.scope_id = $3 and not exists (
-                select from scope_holders h where h.tenant = $1 and h.scope_id = $3)
+        "with held as materialized (
+            select exists (select from scope_holders h
+                where h.tenant = $1 and h.scope_id = $3) as held
+         ), scope as (
+            delete from scopes s using held where not held and s.tenant = $1 and s.scope_id = $3
+         ), packing as (
+            delete from scope_packing p using held
+            where not held and p.tenant = $1 and p.scope_id = $3
+         ), gone as (
+            delete from packs p using held where not held and p.tenant = $1 and p.scope_id = $3
+            returning p.tenant, p.pack_id
+         ), outbox as (
+            insert into object_deletions (tenant, pack_id, dropped_at, claimed_until)
+            select tenant, pack_id, (extract(epoch from clock_timestamp()) * 1000000)::bigint, 0
+            from gone
          )
          delete from garbage where tenant = $1 and thread_key = $2",
     )

@@ -15,6 +15,7 @@ use crate::domain::history::Chain;
 use crate::domain::limits::LIMITS;
 use crate::domain::storage::Page;
 use crate::domain::{Error, Result};
+use crate::storage::objects::shelf::Shelf;
 use crate::storage::prepare::channel_key;
 use crate::storage::sealing::open_documents;
 
@@ -39,12 +40,35 @@ struct Only {
 impl PostgresStorage {
     pub(super) async fn read_page(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
         let secret = self.secret(&caller.tenant).await?;
+        let shelf = Shelf::default();
+        loop {
+            let page = match self.try_page(&secret, caller, query, &shelf).await {
+                Err(Error::Unavailable { .. }) => {
+                    self.pool.clear();
+                    self.try_page(&secret, caller, query, &shelf).await
+                }
+                result => result,
+            }?;
+            if shelf.is_complete() {
+                return Ok(page);
+            }
+            shelf.restock(self.objects.as_deref(), &secret).await?;
+        }
+    }
+
+    async fn try_page(
+        &self,
+        secret: &TenantSecret,
+        caller: &Caller,
+        query: &ListQuery,
+        shelf: &Shelf,
+    ) -> Result<Page> {
         let mut connection = self.pool.get().await?;
         connection
             .execute("begin isolation level repeatable read, read only")
             .await
             .map_err(|error| failure::of_call(&error))?;
-        let page = self.read_in_snapshot(&mut connection, &secret, caller, query).await?;
+        let page = self.read_in_snapshot(&mut connection, secret, caller, query, shelf).await?;
         connection.execute("commit").await.map_err(|error| failure::of_call(&error))?;
         connection.release();
         Ok(page)
@@ -56,6 +80,7 @@ impl PostgresStorage {
         secret: &TenantSecret,
         caller: &Caller,
         query: &ListQuery,
+        shelf: &Shelf,
     ) -> Result<Page> {
         let only = match &query.thread_id {
             None => None,
@@ -70,16 +95,17 @@ impl PostgresStorage {
         if query.values {
             let size_max = usize::try_from(LIMITS.list_bytes_max).unwrap_or(usize::MAX);
             let kept =
-                read_details(connection, secret, &caller.tenant, &mut listed, size_max).await?;
+                read_details(connection, secret, &caller.tenant, &mut listed, size_max, shelf)
+                    .await?;
             if kept < listed.len() {
                 listed.truncate(kept);
                 next = listed.last().map(|row| cursor_of(&row.view));
             }
             if let (Some(asked), Some(thread)) = (&query.history_channels, &query.thread_id) {
                 let place = (caller.tenant.as_str(), thread.as_str());
-                let channels = self
-                    .read_chain(connection, secret, place, &listed, asked, &mut page.chain)
-                    .await?;
+                let chain = (&mut page.chain, shelf);
+                let channels =
+                    self.read_chain(connection, secret, place, &listed, asked, chain).await?;
                 page.history_channels = channels.into_iter().collect();
             }
         }
@@ -135,7 +161,7 @@ impl PostgresStorage {
         place: (&str, &str),
         listed: &[Listed],
         asked: &[String],
-        chain: &mut Chain,
+        (chain, shelf): (&mut Chain, &Shelf),
     ) -> Result<BTreeSet<String>> {
         let mut absent = BTreeSet::new();
         let mut all = BTreeSet::new();
@@ -150,7 +176,7 @@ impl PostgresStorage {
             let open: Vec<String> = channels.into_iter().filter(|it| !based(it)).collect();
             let start = row.view.parent.as_deref();
             while let Some(gap) = chain.gap(&row.view.ns, start, &open, &absent) {
-                let nodes = self.read_walk(connection, secret, place, &gap).await?;
+                let nodes = self.read_walk(connection, secret, place, &gap, shelf).await?;
                 if nodes.is_empty() {
                     absent.insert((gap.ns, gap.start));
                 } else {

@@ -6,13 +6,15 @@ use std::sync::LazyLock;
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, Row};
 
-use super::checkpoints::{OrderedWrite, base_of, chunks_of, in_order, value_of, values_in_order};
+use super::checkpoints::{OrderedWrite, base_of, in_order, value_of, values_in_order};
+use super::chunks::chunks_of;
 use super::failure;
 use super::list::Listed;
 use super::read_sql::chunks_of_found;
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::checkpoint::{Value, View};
+use crate::storage::objects::shelf::Shelf;
 
 /// Views whose values are read together, so that a page of large values stays bounded.
 const DETAIL_ROWS: usize = 20;
@@ -65,12 +67,13 @@ pub(super) async fn read_details(
     tenant: &str,
     listed: &mut [Listed],
     size_max: usize,
+    shelf: &Shelf,
 ) -> Result<usize> {
     let mut size = 0;
     let mut done = 0;
     for group in listed.chunks_mut(DETAIL_ROWS) {
         let rows = fetch_details(connection, tenant, group).await?;
-        let mut details = Details::read(secret, &rows)?;
+        let mut details = Details::read(secret, &rows, shelf)?;
         for (at, row) in group.iter_mut().enumerate() {
             details.fill(secret, at, row)?;
             size += size_of(&row.view);
@@ -118,9 +121,9 @@ struct Details {
 }
 
 impl Details {
-    fn read(secret: &TenantSecret, rows: &[PgRow]) -> Result<Self> {
+    fn read(secret: &TenantSecret, rows: &[PgRow], shelf: &Shelf) -> Result<Self> {
         let mut details = Self::default();
-        let chunks = chunks_of(rows)?;
+        let chunks = chunks_of(rows, shelf)?;
         for row in rows {
             let ord: i64 = row.get("ord");
             match row.get::<i32, _>("kind") {

@@ -4,8 +4,10 @@
 mod batch;
 mod batch_sql;
 mod checkpoints;
+mod chunks;
 mod content;
 mod copy;
+mod copy_packed;
 mod doctor;
 mod failure;
 mod freed;
@@ -15,6 +17,8 @@ mod leases;
 mod list;
 mod list_details;
 mod migrate;
+mod pack_writes;
+mod packs;
 mod policies;
 mod pool;
 mod read_sql;
@@ -25,7 +29,8 @@ mod threads;
 
 use std::collections::{HashMap, HashSet};
 use std::str::FromStr;
-use std::sync::{Mutex, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use sqlx::Row;
@@ -46,6 +51,8 @@ use crate::domain::storage::{
 use crate::domain::{Error, Result};
 use crate::storage::StorageConfig;
 use crate::storage::chunk_memory::ChunkMemory;
+use crate::storage::objects::Objects;
+use crate::storage::objects::audit::{audit, check_start};
 use crate::storage::prepare::prepare;
 
 /// Threads whose existence this process remembers, so that a commit does not look for a new one.
@@ -62,6 +69,7 @@ pub struct PostgresStorage {
     /// Threads that were read without meeting a split value.
     whole_threads: KnownThreads,
     chunks: ChunkMemory,
+    objects: Option<Arc<Objects>>,
 }
 
 impl PostgresStorage {
@@ -96,9 +104,13 @@ impl PostgresStorage {
             delta_threads: KnownThreads::default(),
             whole_threads: KnownThreads::default(),
             chunks: ChunkMemory::default(),
+            objects: config.objects.clone(),
         };
         storage.check_fit(config.allow_unsafe).await?;
         migrate::run(&storage.pool, config.migrate).await?;
+        if config.exclusive {
+            check_start(storage.objects.as_deref(), &storage).await?;
+        }
         Ok(storage)
     }
 
@@ -108,7 +120,13 @@ impl PostgresStorage {
         if let Some(secret) = known {
             return Ok(secret);
         }
-        let stored = self.read_or_make_secret(tenant).await?;
+        let stored = match self.read_or_make_secret(tenant).await {
+            Err(Error::Unavailable { .. }) => {
+                self.pool.clear();
+                self.read_or_make_secret(tenant).await
+            }
+            result => result,
+        }?;
         let bytes: [u8; 32] = stored
             .try_into()
             .map_err(|_| Error::Integrity("the tenant's secret has a wrong length".into()))?;
@@ -193,8 +211,8 @@ impl PostgresStorage {
     }
 }
 
-/// A read that met a broken connection is repeated once on a new one: after the database was restarted every idle
-/// connection is dead. Removals leave the repetition to the caller.
+/// A statement that reads and met a broken connection is repeated once on a new one: after the database was restarted every
+/// idle connection is dead. Removals leave the repetition to the caller.
 #[async_trait]
 impl CheckpointStorage for PostgresStorage {
     async fn prepare(&self, caller: &Caller, commit: Commit, deadline: Micros) -> Result<Prepared> {
@@ -212,23 +230,11 @@ impl CheckpointStorage for PostgresStorage {
         target: &Target,
         history_channels: &[String],
     ) -> Result<Found> {
-        match self.read_checkpoint(caller, target, history_channels).await {
-            Err(Error::Unavailable { .. }) => {
-                self.pool.clear();
-                self.read_checkpoint(caller, target, history_channels).await
-            }
-            result => result,
-        }
+        self.read_checkpoint(caller, target, history_channels).await
     }
 
     async fn list_checkpoints(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
-        match self.read_page(caller, query).await {
-            Err(Error::Unavailable { .. }) => {
-                self.pool.clear();
-                self.read_page(caller, query).await
-            }
-            result => result,
-        }
+        self.read_page(caller, query).await
     }
 
     async fn get_history(
@@ -237,13 +243,7 @@ impl CheckpointStorage for PostgresStorage {
         target: &Target,
         channels: &[String],
     ) -> Result<Option<TargetHistory>> {
-        match self.read_history(caller, target, channels).await {
-            Err(Error::Unavailable { .. }) => {
-                self.pool.clear();
-                self.read_history(caller, target, channels).await
-            }
-            result => result,
-        }
+        self.read_history(caller, target, channels).await
     }
 
     async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<()> {
@@ -283,6 +283,21 @@ impl Engine for PostgresStorage {
 
     async fn sweep(&self, now: Micros) -> Result<()> {
         self.sweep_expired(now).await
+    }
+
+    fn moves_content_every(&self) -> Option<Duration> {
+        self.objects.as_ref().map(|it| it.packing.every)
+    }
+
+    async fn move_content(&self, now: Micros) -> Result<()> {
+        match &self.objects {
+            Some(objects) => objects.work(self, now).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn check_moved_content(&self) -> Result<Vec<String>> {
+        audit(self.objects.as_deref(), self).await
     }
 
     async fn examine(&self, request: &Examine) -> Result<Report> {

@@ -17,6 +17,7 @@ use crate::domain::storage::DeleteThread;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::base_document::seal_base;
 use crate::storage::channel_map::Entry;
+use crate::storage::objects::shelf::Shelf;
 use crate::storage::prepare::channel_key;
 use crate::storage::retention::{Orphan, Plan, Stored, parents_of};
 use crate::storage::sealing::open_documents;
@@ -125,17 +126,18 @@ pub(super) async fn stored_rows(
 }
 
 impl PostgresStorage {
-    /// The bases that a plan needs, before anything is removed.
+    /// The bases that a plan needs, before anything is removed. Where the shelf lacks content they have the right sizes
+    /// and are not to be written.
     pub(super) async fn make_bases(
         &self,
         connection: &mut PgConnection,
         secret: &TenantSecret,
         place: (&str, &str),
-        plan: &Plan,
+        (plan, shelf): (&Plan, &Shelf),
     ) -> Result<Vec<NewBase>> {
         let mut made = Vec::new();
         for orphan in &plan.orphans {
-            for base in self.bases_for(connection, secret, place, orphan).await? {
+            for base in self.bases_for(connection, secret, place, (orphan, shelf)).await? {
                 let document = seal_base(secret, &base)?.to_vec();
                 let (ns, id) = (orphan.ns.clone(), orphan.id.clone());
                 made.push(NewBase { ns, id, channel: base.channel, document });
@@ -150,12 +152,12 @@ impl PostgresStorage {
         connection: &mut PgConnection,
         secret: &TenantSecret,
         place: (&str, &str),
-        orphan: &Orphan,
+        (orphan, shelf): (&Orphan, &Shelf),
     ) -> Result<Vec<Base>> {
         let (mut chain, mut absent) = (Chain::default(), BTreeSet::new());
         let start = Some(orphan.parent.as_str());
         while let Some(gap) = chain.gap(&orphan.ns, start, &orphan.channels, &absent) {
-            let nodes = self.read_walk(connection, secret, place, &gap).await?;
+            let nodes = self.read_walk(connection, secret, place, &gap, shelf).await?;
             if nodes.is_empty() {
                 absent.insert((gap.ns, gap.start));
             } else {

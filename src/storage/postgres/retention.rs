@@ -15,6 +15,7 @@ use crate::domain::clock::Micros;
 use crate::domain::retention::{Claim, PruneRequest, Pruned, Retained, Rule};
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::freed::{BaseSize, Bases, Contents, Decision};
+use crate::storage::objects::shelf::Shelf;
 use crate::storage::retention::Plan;
 
 /// Of the rows that one transaction removes, with a share for each row: well below a second.
@@ -89,8 +90,25 @@ impl PostgresStorage {
         }
     }
 
-    /// What would go, from one snapshot; only a dry run counts it.
+    /// What would go; only a dry run counts it.
     async fn look(&self, job: &Job<'_>, secret: &TenantSecret, count: bool) -> Result<Retained> {
+        let shelf = Shelf::default();
+        loop {
+            let would = self.try_look(job, (secret, &shelf), count).await;
+            if shelf.is_complete() {
+                return would;
+            }
+            shelf.restock(self.objects.as_deref(), secret).await?;
+        }
+    }
+
+    /// From one snapshot. Counts for nothing where the shelf lacks content.
+    async fn try_look(
+        &self,
+        job: &Job<'_>,
+        (secret, shelf): (&TenantSecret, &Shelf),
+        count: bool,
+    ) -> Result<Retained> {
         let mut connection = self.pool.get().await?;
         let mut transaction = connection
             .begin_with("begin isolation level repeatable read read only")
@@ -125,7 +143,9 @@ impl PostgresStorage {
                 }
                 Decision::Keep(plan) => {
                     let at = (job.tenant, job.thread_id);
-                    let bases = self.make_bases(&mut transaction, secret, at, &plan).await?;
+                    let plan_and_shelf = (&plan, shelf);
+                    let bases =
+                        self.make_bases(&mut transaction, secret, at, plan_and_shelf).await?;
                     let removed =
                         freed(&mut transaction, place, (&contents, &plan), &bases).await?;
                     Retained::Pruned(Pruned { removed, deleted: false })
@@ -138,8 +158,21 @@ impl PostgresStorage {
         Ok(retained)
     }
 
-    /// One transaction: locks, decides again, removes no more than a part, counts it in the round.
+    /// One part. What it needs of the object store is fetched between two transactions, without a lock.
     async fn remove_part(&self, job: &Job<'_>, secret: &TenantSecret) -> Result<Part> {
+        let shelf = Shelf::default();
+        loop {
+            let part = self.try_part(job, secret, &shelf).await;
+            if shelf.is_complete() {
+                return part;
+            }
+            shelf.restock(self.objects.as_deref(), secret).await?;
+        }
+    }
+
+    /// One transaction: locks, decides again, removes no more than a part, counts it in the round. Nothing of it is left
+    /// where the shelf lacks content.
+    async fn try_part(&self, job: &Job<'_>, secret: &TenantSecret, shelf: &Shelf) -> Result<Part> {
         let mut connection = self.pool.get().await?;
         let mut transaction = begin(&mut connection).await?;
         let gate = lock(&mut transaction, job.tenant, job.thread_id).await?;
@@ -148,7 +181,7 @@ impl PostgresStorage {
             Some(gate) if check(gate, None, None).is_err() => {
                 Part { retained: Retained::LeaseHeld, is_last: true }
             }
-            Some(gate) => self.remove_locked(&mut transaction, job, secret, gate).await?,
+            Some(gate) => self.remove_locked(&mut transaction, job, (secret, shelf), gate).await?,
         };
         let Retained::Pruned(pruned) = part.retained else {
             transaction.rollback().await.map_err(|error| failure::of_call(&error))?;
@@ -174,7 +207,7 @@ impl PostgresStorage {
         &self,
         connection: &mut PgConnection,
         job: &Job<'_>,
-        secret: &TenantSecret,
+        (secret, shelf): (&TenantSecret, &Shelf),
         gate: &Gate,
     ) -> Result<Part> {
         let (thread_key, scope_id) = (gate.thread_key, gate.scope_id);
@@ -198,7 +231,10 @@ impl PostgresStorage {
         let is_last = part.is_none();
         let plan = part.unwrap_or(plan);
         let at = (job.tenant, job.thread_id);
-        let bases = self.make_bases(connection, secret, at, &plan).await?;
+        let bases = self.make_bases(connection, secret, at, (&plan, shelf)).await?;
+        if !shelf.is_complete() {
+            return Ok(Part { retained: Retained::Untouched, is_last: true });
+        }
         let removed = freed(connection, place, (&contents, &plan), &bases).await?;
         carry_out(connection, job.tenant, gate, &plan, bases).await?;
         Ok(Part { retained: Retained::Pruned(Pruned { removed, deleted: false }), is_last })

@@ -6,8 +6,10 @@ use sqlx::Row;
 
 use super::removal::{begin, carry_out, check, key_of, lock, stored_rows};
 use super::{PostgresStorage, failure};
+use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
+use crate::storage::objects::shelf::Shelf;
 use crate::storage::retention::without;
 
 impl PostgresStorage {
@@ -45,16 +47,40 @@ impl PostgresStorage {
         doomed: &BTreeSet<(String, String)>,
     ) -> Result<()> {
         let secret = self.secret(&caller.tenant).await?;
-        let tenant = caller.tenant.as_str();
+        let shelf = Shelf::default();
+        loop {
+            let place = (caller.tenant.as_str(), thread_id);
+            let removed = self.try_removal(place, doomed, (&secret, &shelf)).await;
+            if shelf.is_complete() {
+                return removed;
+            }
+            shelf.restock(self.objects.as_deref(), &secret).await?;
+        }
+    }
+
+    /// Changes nothing where the shelf lacks content.
+    async fn try_removal(
+        &self,
+        (tenant, thread_id): (&str, &str),
+        doomed: &BTreeSet<(String, String)>,
+        (secret, shelf): (&TenantSecret, &Shelf),
+    ) -> Result<()> {
         let mut connection = self.pool.get().await?;
         let mut transaction = begin(&mut connection).await?;
         if let Some(gate) = lock(&mut transaction, tenant, thread_id).await? {
             check(&gate, None, None)?;
-            let rows = stored_rows(&mut transaction, &secret, tenant, gate.thread_key).await?;
-            let plan = without(&rows, doomed, &key_of(&secret));
+            let rows = stored_rows(&mut transaction, secret, tenant, gate.thread_key).await?;
+            let plan = without(&rows, doomed, &key_of(secret));
             if plan.removed > 0 {
                 let place = (tenant, thread_id);
-                let bases = self.make_bases(&mut transaction, &secret, place, &plan).await?;
+                let plan_and_shelf = (&plan, shelf);
+                let bases =
+                    self.make_bases(&mut transaction, secret, place, plan_and_shelf).await?;
+                if !shelf.is_complete() {
+                    transaction.rollback().await.map_err(|error| failure::of_call(&error))?;
+                    connection.release();
+                    return Ok(());
+                }
                 carry_out(&mut transaction, tenant, &gate, &plan, bases).await?;
             }
         }

@@ -13,6 +13,7 @@ use crate::domain::checkpoint::Target;
 use crate::domain::history::{Chain, channels_without_value};
 use crate::domain::storage::Found;
 use crate::storage::channel_map;
+use crate::storage::objects::shelf::Shelf;
 use crate::storage::prepare::channel_key;
 
 /// A thread, perhaps with the checkpoint asked for.
@@ -32,7 +33,23 @@ impl SqliteStorage {
             return Ok(Found::default());
         }
         let secret = self.secret(&caller.tenant).await?;
-        let tenant = Tenant { name: &caller.tenant, secret: &secret };
+        let shelf = Shelf::default();
+        let tenant = Tenant { name: &caller.tenant, secret: &secret, shelf: &shelf };
+        loop {
+            let found = self.try_checkpoint(tenant, target, history_channels).await;
+            if shelf.is_complete() {
+                return found;
+            }
+            shelf.restock(self.objects.as_deref(), &secret).await?;
+        }
+    }
+
+    async fn try_checkpoint(
+        &self,
+        tenant: Tenant<'_>,
+        target: &Target,
+        history_channels: &[String],
+    ) -> Result<Found> {
         let mut read = self.connections.begin_read().await?;
         let Some(found) = self.find_target(&mut read, tenant, target).await? else {
             read.end().await?;

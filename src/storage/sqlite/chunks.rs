@@ -79,5 +79,6 @@ pub(super) async fn chunks_of<'a>(
             chunks.add(&name, &body)?;
         }
     }
+    tenant.shelf.complete(&mut chunks)?;
     Ok(chunks)
 }

@@ -9,12 +9,17 @@ use super::connection::Read;
 use super::copy_rows::{OF_SCOPE, OF_THREAD, read_slice, slices};
 use super::errors::storage_error;
 use super::garbage::Garbage;
+use super::packs::read_places;
 use super::rows::RowSet;
 use super::thread_row::{ThreadRow, read_thread_row, take_identity};
+use crate::content::parts::Name;
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_id;
 use crate::domain::storage::CopyThread;
 use crate::domain::{Conflict, Error, Result};
+use crate::storage::objects::packs::Scope;
+use crate::storage::objects::place::Place;
+use crate::storage::objects::stage_packed;
 
 /// Attempts when content of the source is removed during the copy.
 const ATTEMPTS_MAX: u32 = 5;
@@ -26,18 +31,19 @@ impl SqliteStorage {
         for _ in 1..ATTEMPTS_MAX {
             match self.copy_once(caller, request).await {
                 Err(Error::Unavailable { .. }) => {}
-                answer => return answer,
+                answer => return answer?,
             }
         }
-        self.copy_once(caller, request).await
+        self.copy_once(caller, request).await?
     }
 
-    async fn copy_once(&self, caller: &Caller, request: &CopyThread) -> Result<u64> {
+    /// The inner result is the last word; an outer one that something passing caused may be tried again.
+    async fn copy_once(&self, caller: &Caller, request: &CopyThread) -> Result<Result<u64>> {
         let tenant = caller.tenant.as_str();
         let mut read = self.connections.begin_read().await?;
         if let Some(answer) = stored_answer(&mut read, caller, request).await? {
             read.end().await?;
-            return Ok(answer);
+            return Ok(Ok(answer));
         }
         let source = read_thread_row(&mut read, tenant, request.source.as_str()).await?;
         let Some(source) = source.filter(|_| caller.may_read_thread(&request.source)) else {
@@ -45,7 +51,7 @@ impl SqliteStorage {
             let mut write = self.connections.begin_write().await?;
             store_answer(&mut write, caller, request, 0).await?;
             write.commit().await?;
-            return Ok(0);
+            return Ok(Ok(0));
         };
         refuse_target(&mut read, tenant, request).await?;
         let shares = source.owner == caller.subject;
@@ -63,13 +69,27 @@ impl SqliteStorage {
         let result = self.stage(&mut read, &copy).await;
         read.end().await?;
         let flipped = match result {
-            Ok(()) => self.flip(caller, request, &copy).await,
+            Ok(places) => match self.stage_packed(&copy, places).await {
+                Ok(()) => self.flip(caller, request, &copy).await.map(Ok),
+                Err(error) => Ok(Err(error)),
+            },
             Err(error) => Err(error),
         };
-        if flipped.is_err() {
+        if !matches!(flipped, Ok(Ok(_))) {
             self.collect(&copy.staged).await?;
         }
         flipped
+    }
+
+    /// Packed content of the source, now that no transaction waits for the store.
+    async fn stage_packed(&self, copy: &Copy, places: Vec<(Place, Name)>) -> Result<()> {
+        if places.is_empty() {
+            return Ok(());
+        }
+        let scope = |id| Scope { tenant: copy.staged.tenant.clone(), id };
+        let (from, to) = (scope(copy.source.scope_id), scope(copy.staged.scope_id));
+        let key = copy.staged.thread_key;
+        stage_packed(self.objects.as_deref(), self, (&from, Some(places)), &to, key).await
     }
 
     /// From here on a crash leaves rows that the sweep removes.
@@ -88,7 +108,8 @@ impl SqliteStorage {
         write.commit().await
     }
 
-    async fn stage(&self, read: &mut Read<'_>, copy: &Copy) -> Result<()> {
+    /// Answers the places of packed chunks that the copy needs too.
+    async fn stage(&self, read: &mut Read<'_>, copy: &Copy) -> Result<Vec<(Place, Name)>> {
         let (source, staged) = (&copy.source, &copy.staged);
         let of_scope = if copy.epoch.is_some() { &[] } else { &OF_SCOPE[..] };
         for (tables, from, to) in [
@@ -102,7 +123,10 @@ impl SqliteStorage {
                 }
             }
         }
-        Ok(())
+        if copy.epoch.is_some() {
+            return Ok(Vec::new());
+        }
+        read_places(read, (&staged.tenant, source.scope_id)).await
     }
 
     async fn write_slice(

@@ -18,6 +18,8 @@ pub(super) struct Table {
     key: &'static str,
     columns: &'static [&'static str],
     size: &'static str,
+    /// Which rows: packed chunks are brought into the database by other means.
+    only: &'static str,
 }
 
 pub(super) const OF_THREAD: [Table; 3] = [
@@ -36,6 +38,7 @@ pub(super) const OF_THREAD: [Table; 3] = [
             "delta_channels",
         ],
         size: "length(map) + length(documents)",
+        only: "true",
     },
     Table {
         name: "writes",
@@ -56,12 +59,14 @@ pub(super) const OF_THREAD: [Table; 3] = [
             "parts",
         ],
         size: "length(body) + coalesce(length(parts), 0)",
+        only: "true",
     },
     Table {
         name: "delta_bases",
         key: "thread_key",
         columns: &["ns", "checkpoint_id", "channel", "document"],
         size: "length(document)",
+        only: "true",
     },
 ];
 
@@ -71,8 +76,15 @@ pub(super) const OF_SCOPE: [Table; 2] = [
         key: "scope_id",
         columns: &["no", "version_key", "tag", "size_bytes", "digest", "body", "parts"],
         size: "length(body) + coalesce(length(parts), 0)",
+        only: "true",
     },
-    Table { name: "chunks", key: "scope_id", columns: &["name", "body"], size: "length(body)" },
+    Table {
+        name: "chunks",
+        key: "scope_id",
+        columns: &["name", "body"],
+        size: "length(body)",
+        only: "substr(body, 1, 1) <> x'02'",
+    },
 ];
 
 /// Row ids of a table's rows, in slices.
@@ -83,8 +95,8 @@ pub(super) async fn slices(
     key: i64,
 ) -> Result<Vec<Vec<i64>>> {
     let statement = format!(
-        "select rowid, {} from {} where tenant = $1 and {} = $2 order by rowid",
-        table.size, table.name, table.key
+        "select rowid, {} from {} where tenant = $1 and {} = $2 and {} order by rowid",
+        table.size, table.name, table.key, table.only
     );
     let rows = sqlx::query(AssertSqlSafe(statement))
         .bind(tenant)

@@ -12,12 +12,14 @@ use super::errors::storage_error;
 use super::garbage::Garbage;
 use crate::domain::Result;
 use crate::storage::access::{Access, Accessible, Cell, Dialect, Record};
+use crate::storage::objects::Objects;
 
 const DIALECT: Dialect = Dialect {
     thread_of_holder: "t.thread_id = h.holder",
     holder: "t.thread_id",
     map: "map, null, null",
     map_bytes: "length(map)",
+    packed: "(length(body) = 25 and substr(body, 1, 1) = x'02')",
     // There is one writer, so whoever writes holds every gate.
     lock: "",
 };
@@ -26,6 +28,10 @@ const DIALECT: Dialect = Dialect {
 impl Accessible for SqliteStorage {
     fn dialect(&self) -> &'static Dialect {
         &DIALECT
+    }
+
+    fn objects(&self) -> Option<&Objects> {
+        self.objects.as_deref()
     }
 
     async fn look(&self) -> Result<Box<dyn Access + '_>> {

@@ -15,6 +15,7 @@ use super::rows::RowSet;
 use crate::domain::Result;
 use crate::domain::retention::Removed;
 use crate::storage::freed::{BaseSize, ContentCount, Contents, Leaving, WriteGroup, WriteKind};
+use crate::storage::objects::place::Place;
 
 const VALUES: &str = "
 select no, size_bytes, length(body) + coalesce(length(parts), 0) as stored_bytes, parts
@@ -63,11 +64,14 @@ pub(super) async fn content(
     for (_, body) in read_chunks(connection, (tenant, scope_id), nodes).await? {
         count.node(&body)?;
     }
-    let chunks = "select name, length(body) as stored_bytes from chunks
-         where tenant = $1 and scope_id = $2";
+    let chunks =
+        "select name, length(body) as bytes, case when length(body) = 25 then body end as short
+         from chunks where tenant = $1 and scope_id = $2";
     for row in rows(connection, chunks, (tenant, scope_id)).await? {
         let name: Vec<u8> = row.try_get("name").map_err(storage_error)?;
-        count.chunk(&name, row.try_get("stored_bytes").map_err(storage_error)?);
+        let short: Option<Vec<u8>> = row.try_get("short").map_err(storage_error)?;
+        let bytes = row.try_get("bytes").map_err(storage_error)?;
+        count.chunk(&name, Place::stored_bytes(bytes, short.as_deref()));
     }
     Ok(count.removed())
 }

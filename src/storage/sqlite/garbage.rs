@@ -10,9 +10,12 @@ use sqlx::sqlite::SqliteConnection;
 use super::SqliteStorage;
 use super::chunks::read_chunks;
 use super::errors::storage_error;
+use super::pack_writes::release;
 use crate::domain::Result;
 use crate::storage::channel_map;
-use crate::storage::marks::Marks;
+use crate::storage::marks::{Leaves, Marks};
+use crate::storage::objects::packs::Scope;
+use crate::storage::objects::place::Place;
 
 /// Rows per slice: some milliseconds.
 const SLICE_ROWS: i64 = 500;
@@ -107,25 +110,36 @@ impl SqliteStorage {
         let _turn = self.connections.background().await;
         let mut write = self.connections.begin_write().await?;
         let marks = self.mark(&mut write, garbage).await?;
-        let stored =
-            sqlx::query("select rowid, name from chunks where tenant = $1 and scope_id = $2")
-                .bind(&garbage.tenant)
-                .bind(garbage.scope_id)
-                .fetch_all(&mut *write)
-                .await
-                .map_err(storage_error)?;
+        let stored = sqlx::query(
+            "select rowid, name, case when substr(body, 1, 1) = x'02' then body end from chunks
+             where tenant = $1 and scope_id = $2",
+        )
+        .bind(&garbage.tenant)
+        .bind(garbage.scope_id)
+        .fetch_all(&mut *write)
+        .await
+        .map_err(storage_error)?;
         let mut unnamed: Vec<i64> = Vec::new();
+        let mut places: Vec<Place> = Vec::new();
+        let mut last = true;
         for row in stored {
-            if !marks.names(&row.try_get::<Vec<u8>, _>(1).map_err(storage_error)?) {
-                unnamed.push(row.try_get(0).map_err(storage_error)?);
+            if marks.names(&row.try_get::<Vec<u8>, _>(1).map_err(storage_error)?) {
+                continue;
             }
+            if unnamed.len() == SLICE_CHUNKS {
+                last = false;
+                break;
+            }
+            unnamed.push(row.try_get(0).map_err(storage_error)?);
+            let place: Option<Vec<u8>> = row.try_get(2).map_err(storage_error)?;
+            places.extend(Place::read(&place.unwrap_or_default())?);
         }
-        let last = unnamed.len() <= SLICE_CHUNKS;
-        unnamed.truncate(SLICE_CHUNKS);
         if unnamed.is_empty() {
             write.rollback().await?;
             return Ok(true);
         }
+        let scope = Scope { tenant: garbage.tenant.clone(), id: garbage.scope_id };
+        release(&mut write, &scope, places, None).await?;
         sqlx::query(
             "delete from chunks where rowid in (select value from json_each($3));
              update scopes set epoch = epoch + 1 where tenant = $1 and scope_id = $2",
@@ -163,10 +177,53 @@ impl SqliteStorage {
         Ok(marks)
     }
 
+    /// Names of the chunks with content that the values of a scope lead to, in the order of the values.
+    pub(super) async fn leaves_of(
+        &self,
+        scope: &Scope,
+    ) -> Result<Vec<crate::content::parts::Name>> {
+        let mut read = self.connections.begin_read().await?;
+        let mut leaves = Leaves::default();
+        let rows = sqlx::query(
+            "select parts, no from manifests
+             where tenant = $1 and scope_id = $2 and parts is not null
+             union all
+             select w.parts, null from scope_holders h
+             join threads t on t.tenant = h.tenant and t.thread_id = h.holder
+                 and t.scope_id = h.scope_id
+             join writes w on w.tenant = t.tenant and w.thread_key = t.thread_key
+             where h.tenant = $1 and h.scope_id = $2 and h.kind = 'thread' and w.parts is not null
+             order by 2 nulls last",
+        )
+        .bind(&scope.tenant)
+        .bind(scope.id)
+        .fetch_all(&mut *read)
+        .await
+        .map_err(storage_error)?;
+        for row in rows {
+            leaves.add_list(&row.try_get::<Vec<u8>, _>(0).map_err(storage_error)?)?;
+        }
+        let nodes = leaves.nodes();
+        let place = (scope.tenant.as_str(), scope.id);
+        for (name, body) in read_chunks(&mut read, place, nodes.iter().map(Vec::as_slice)).await? {
+            leaves.add_node(&name, &body)?;
+        }
+        read.end().await?;
+        Ok(leaves.in_order())
+    }
+
     async fn finish(&self, garbage: &Garbage) -> Result<()> {
         let mut write = self.connections.begin_write().await?;
         sqlx::query(
             "delete from scopes where tenant = $1 and scope_id = $2 and not exists
+                 (select 1 from scope_holders where tenant = $1 and scope_id = $2);
+             delete from scope_packing where tenant = $1 and scope_id = $2 and not exists
+                 (select 1 from scope_holders where tenant = $1 and scope_id = $2);
+             insert into object_deletions (tenant, pack_id, dropped_at, claimed_until)
+             select tenant, pack_id, cast(unixepoch('subsec') * 1000000 as integer), 0 from packs
+             where tenant = $1 and scope_id = $2 and not exists
+                 (select 1 from scope_holders where tenant = $1 and scope_id = $2);
+             delete from packs where tenant = $1 and scope_id = $2 and not exists
                  (select 1 from scope_holders where tenant = $1 and scope_id = $2);
              delete from garbage where tenant = $1 and thread_key = $3",
         )

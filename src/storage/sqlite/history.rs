@@ -14,6 +14,7 @@ use crate::domain::history::{Base, Chain, Gap, Node};
 use crate::domain::storage::TargetHistory;
 use crate::domain::{Error, Result};
 use crate::storage::channel_map;
+use crate::storage::objects::shelf::Shelf;
 use crate::storage::prepare::channel_key;
 use crate::storage::walk::{Ancestor, Step, Walk};
 
@@ -40,7 +41,23 @@ impl SqliteStorage {
             return Ok(None);
         }
         let secret = self.secret(&caller.tenant).await?;
-        let tenant = Tenant { name: &caller.tenant, secret: &secret };
+        let shelf = Shelf::default();
+        let tenant = Tenant { name: &caller.tenant, secret: &secret, shelf: &shelf };
+        loop {
+            let history = self.try_history(tenant, target, channels).await;
+            if shelf.is_complete() {
+                return history;
+            }
+            shelf.restock(self.objects.as_deref(), &secret).await?;
+        }
+    }
+
+    async fn try_history(
+        &self,
+        tenant: Tenant<'_>,
+        target: &Target,
+        channels: &[String],
+    ) -> Result<Option<TargetHistory>> {
         let mut read = self.connections.begin_read().await?;
         let found = self.find_target(&mut read, tenant, target).await?;
         let history = match found.and_then(|found| found.checkpoint) {

@@ -16,6 +16,7 @@ use crate::domain::exact_json;
 use crate::domain::history::channels_without_value;
 use crate::domain::limits::LIMITS;
 use crate::domain::storage::Page;
+use crate::storage::objects::shelf::Shelf;
 use crate::storage::sealing::open_documents;
 
 /// Rows that one page looks at; a filter that matches less often gives short pages with a cursor.
@@ -33,7 +34,18 @@ impl SqliteStorage {
             return Ok(Page::default());
         }
         let secret = self.secret(&caller.tenant).await?;
-        let tenant = Tenant { name: &caller.tenant, secret: &secret };
+        let shelf = Shelf::default();
+        let tenant = Tenant { name: &caller.tenant, secret: &secret, shelf: &shelf };
+        loop {
+            let page = self.try_page(tenant, query, limit).await;
+            if shelf.is_complete() {
+                return page;
+            }
+            shelf.restock(self.objects.as_deref(), &secret).await?;
+        }
+    }
+
+    async fn try_page(&self, tenant: Tenant<'_>, query: &ListQuery, limit: usize) -> Result<Page> {
         let mut read = self.connections.begin_read().await?;
         let (rows, next) = scan(&mut read, tenant, query, limit).await?;
         let mut page = Page { next, ..Page::default() };

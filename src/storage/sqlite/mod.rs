@@ -20,6 +20,8 @@ mod history;
 mod keys;
 mod leases;
 mod list;
+mod pack_writes;
+mod packs;
 mod policies;
 mod removal_rows;
 mod retention;
@@ -33,7 +35,8 @@ mod views;
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::RwLock;
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
 
@@ -56,6 +59,8 @@ use crate::domain::storage_use::StorageUse;
 use crate::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 use crate::domain::{Error, Result};
 use crate::storage::chunk_memory::ChunkMemory;
+use crate::storage::objects::Objects;
+use crate::storage::objects::audit::{audit, check_start};
 use crate::storage::storage_use::storage_use;
 
 /// One database file.
@@ -63,16 +68,19 @@ pub struct SqliteStorage {
     connections: Connections,
     secrets: RwLock<HashMap<String, TenantSecret>>,
     chunks: ChunkMemory,
+    objects: Option<Arc<Objects>>,
 }
 
 /// How to open a file.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct SqliteConfig<'a> {
     pub path: &'a Path,
     /// Bring the schema up to date; else refuse an old one.
     pub migrate: bool,
     /// Take the lock of a server. Short commands run beside one and leave it alone.
     pub exclusive: bool,
+    /// Where packed content lies.
+    pub objects: Option<Arc<Objects>>,
 }
 
 impl SqliteStorage {
@@ -89,11 +97,16 @@ impl SqliteStorage {
         }
         let connections = Connections::new(config.path, config.exclusive)?;
         schema::migrate(&connections, config.migrate).await?;
-        Ok(Self {
+        let storage = Self {
             connections,
             secrets: RwLock::new(HashMap::new()),
             chunks: ChunkMemory::default(),
-        })
+            objects: config.objects,
+        };
+        if config.exclusive {
+            check_start(storage.objects.as_deref(), &storage).await?;
+        }
+        Ok(storage)
     }
 }
 
@@ -219,6 +232,21 @@ impl Engine for SqliteStorage {
 
     async fn sweep(&self, now: Micros) -> Result<()> {
         self.sweep_expired(now).await
+    }
+
+    fn moves_content_every(&self) -> Option<Duration> {
+        self.objects.as_ref().map(|it| it.packing.every)
+    }
+
+    async fn move_content(&self, now: Micros) -> Result<()> {
+        match &self.objects {
+            Some(objects) => objects.work(self, now).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn check_moved_content(&self) -> Result<Vec<String>> {
+        audit(self.objects.as_deref(), self).await
     }
 
     async fn examine(&self, request: &Examine) -> Result<Report> {

@@ -20,6 +20,7 @@ use crate::domain::clock::Micros;
 use crate::domain::retention::{Claim, PruneRequest, Pruned, Removed, Retained, Rule};
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::freed::{BaseSize, Bases, Contents, Decision};
+use crate::storage::objects::shelf::Shelf;
 use crate::storage::prepare::channel_key;
 use crate::storage::retention::Plan;
 
@@ -28,7 +29,8 @@ const PART_BYTES: i64 = 1 << 20;
 
 /// A rule for a thread, and the round that it is applied in.
 struct Job<'a> {
-    tenant: Tenant<'a>,
+    tenant: &'a str,
+    secret: &'a TenantSecret,
     thread_id: &'a str,
     rule: Rule,
     round: Option<(&'a Claim, Micros)>,
@@ -51,11 +53,11 @@ impl SqliteStorage {
         request: &PruneRequest,
     ) -> Result<Vec<Pruned>> {
         let secret = self.secret(&caller.tenant).await?;
-        let tenant = Tenant { name: &caller.tenant, secret: &secret };
+        let tenant = caller.tenant.as_str();
         let mut all = Vec::with_capacity(request.thread_ids.len());
         for thread_id in &request.thread_ids {
             let thread_id = thread_id.as_str();
-            let job = Job { tenant, thread_id, rule: request.rule, round: None };
+            let job = Job { tenant, secret: &secret, thread_id, rule: request.rule, round: None };
             match self.apply(&job, request.dry_run).await? {
                 Retained::Pruned(pruned) => all.push(pruned),
                 Retained::LeaseHeld => return Err(Error::Conflict(Conflict::LeaseHeld)),
@@ -72,8 +74,8 @@ impl SqliteStorage {
         now: Micros,
     ) -> Result<Retained> {
         let secret = self.secret(&claim.tenant).await?;
-        let tenant = Tenant { name: &claim.tenant, secret: &secret };
-        let job = Job { tenant, thread_id, rule: claim.rule(), round: Some((claim, now)) };
+        let (tenant, rule, round) = (claim.tenant.as_str(), claim.rule(), Some((claim, now)));
+        let job = Job { tenant, secret: &secret, thread_id, rule, round };
         self.apply(&job, claim.rules.dry_run).await
     }
 
@@ -92,7 +94,7 @@ impl SqliteStorage {
                 return Ok(if begun { Retained::Pruned(total) } else { part.retained });
             };
             if let Some((thread_key, scope_id)) = part.garbage {
-                let tenant = job.tenant.name.to_owned();
+                let tenant = job.tenant.to_owned();
                 self.collect(&Garbage { tenant, thread_key, scope_id }).await?;
             }
             total.removed += pruned.removed;
@@ -103,13 +105,25 @@ impl SqliteStorage {
         }
     }
 
-    /// What would go, from one snapshot; only a dry run counts it.
+    /// What would go; only a dry run counts it.
     async fn look(&self, job: &Job<'_>, count: bool) -> Result<Retained> {
+        let shelf = Shelf::default();
+        loop {
+            let would = self.try_look(job, count, &shelf).await;
+            if shelf.is_complete() {
+                return would;
+            }
+            shelf.restock(self.objects.as_deref(), job.secret).await?;
+        }
+    }
+
+    /// From one snapshot. Counts for nothing where the shelf lacks content.
+    async fn try_look(&self, job: &Job<'_>, count: bool, shelf: &Shelf) -> Result<Retained> {
         let mut read = self.connections.begin_read().await?;
-        let found = read_thread_row(&mut read, job.tenant.name, job.thread_id).await?;
+        let found = read_thread_row(&mut read, job.tenant, job.thread_id).await?;
         let mut retained = Retained::Untouched;
         if let Some(row) = found {
-            let ground = job.ground(&row);
+            let ground = job.ground(&row, shelf);
             let contents = contents(&mut read, ground).await?;
             let decision = job.decide(&contents);
             retained = match decision {
@@ -135,14 +149,27 @@ impl SqliteStorage {
         Ok(retained)
     }
 
-    /// One transaction: decides again, removes no more than a part, counts it in the round.
+    /// One part. What it needs of the object store is fetched between two transactions, without the writer.
     async fn remove_part(&self, job: &Job<'_>) -> Result<Part> {
+        let shelf = Shelf::default();
+        loop {
+            let part = self.try_part(job, &shelf).await;
+            if shelf.is_complete() {
+                return part;
+            }
+            shelf.restock(self.objects.as_deref(), job.secret).await?;
+        }
+    }
+
+    /// One transaction: decides again, removes no more than a part, counts it in the round. Nothing of it is left where
+    /// the shelf lacks content.
+    async fn try_part(&self, job: &Job<'_>, shelf: &Shelf) -> Result<Part> {
         let none = |retained| Part { retained, is_last: true, garbage: None };
         let mut write = self.connections.begin_write().await?;
-        let part = match read_thread_row(&mut write, job.tenant.name, job.thread_id).await? {
+        let part = match read_thread_row(&mut write, job.tenant, job.thread_id).await? {
             None => none(Retained::Untouched),
             Some(row) if row.held => none(Retained::LeaseHeld),
-            Some(row) => remove(&mut write, job, &row).await?,
+            Some(row) => remove(&mut write, job, &row, shelf).await?,
         };
         let Retained::Pruned(pruned) = part.retained else {
             write.rollback().await?;
@@ -158,21 +185,27 @@ impl SqliteStorage {
 }
 
 impl<'a> Job<'a> {
-    fn ground(&self, row: &ThreadRow) -> Ground<'a> {
-        Ground { tenant: self.tenant, thread_key: row.thread_key, scope_id: row.scope_id }
+    fn ground(&self, row: &ThreadRow, shelf: &'a Shelf) -> Ground<'a> {
+        let tenant = Tenant { name: self.tenant, secret: self.secret, shelf };
+        Ground { tenant, thread_key: row.thread_key, scope_id: row.scope_id }
     }
 
     fn decide(&self, contents: &Contents) -> Decision {
-        contents.decide(&self.rule, &|name| channel_key(self.tenant.secret, name))
+        contents.decide(&self.rule, &|name| channel_key(self.secret, name))
     }
 }
 
-async fn remove(write: &mut Write<'_>, job: &Job<'_>, row: &ThreadRow) -> Result<Part> {
-    let (ground, secret): (_, &TenantSecret) = (job.ground(row), job.tenant.secret);
+async fn remove<'a>(
+    write: &mut Write<'_>,
+    job: &Job<'a>,
+    row: &ThreadRow,
+    shelf: &'a Shelf,
+) -> Result<Part> {
+    let (ground, secret) = (job.ground(row, shelf), job.secret);
     let contents = contents(write, ground).await?;
     let plan = match job.decide(&contents) {
         Decision::Keep(plan) => plan,
-        Decision::Delete => return remove_whole(write, job, row, &contents).await,
+        Decision::Delete => return remove_whole(write, job, ground, &contents).await,
         Decision::Nothing => {
             return Ok(Part { retained: Retained::Untouched, is_last: true, garbage: None });
         }
@@ -186,6 +219,9 @@ async fn remove(write: &mut Write<'_>, job: &Job<'_>, row: &ThreadRow) -> Result
     let is_last = part.is_none();
     let plan = part.unwrap_or(plan);
     let made: RowSet = make_bases(write, ground, &plan.orphans).await?;
+    if !shelf.is_complete() {
+        return Ok(Part { retained: Retained::Untouched, is_last: true, garbage: None });
+    }
     let bases = Bases { stored, made: sizes(&made) };
     let removed = freed(write, ground, (&contents, &plan), &bases).await?;
     let thread_id = job.thread_id;
@@ -193,7 +229,7 @@ async fn remove(write: &mut Write<'_>, job: &Job<'_>, row: &ThreadRow) -> Result
     let (thread_key, garbage_key) =
         if moves { swap(write, removal).await? } else { delete(write, removal).await? };
     let thread = (thread_key, row.scope_id);
-    recount(write, job.tenant.name, job.thread_id, thread).await?;
+    recount(write, job.tenant, job.thread_id, thread).await?;
     let retained = Retained::Pruned(Pruned { removed, deleted: false });
     Ok(Part { retained, is_last, garbage: Some((garbage_key, row.scope_id)) })
 }
@@ -201,21 +237,21 @@ async fn remove(write: &mut Write<'_>, job: &Job<'_>, row: &ThreadRow) -> Result
 async fn remove_whole(
     write: &mut Write<'_>,
     job: &Job<'_>,
-    row: &ThreadRow,
+    ground: Ground<'_>,
     contents: &Contents,
 ) -> Result<Part> {
-    let removed = everything(write, job.ground(row), contents).await?;
+    let removed = everything(write, ground, contents).await?;
     sqlx::query(REMOVE_THREAD)
-        .bind(job.tenant.name)
+        .bind(job.tenant)
         .bind(job.thread_id)
         .execute(&mut **write)
         .await
         .map_err(storage_error)?;
     if job.round.is_none() {
-        forget_policy(write, job.tenant.name, job.thread_id).await?;
+        forget_policy(write, job.tenant, job.thread_id).await?;
     }
     let retained = Retained::Pruned(Pruned { removed, deleted: true });
-    Ok(Part { retained, is_last: true, garbage: Some((row.thread_key, row.scope_id)) })
+    Ok(Part { retained, is_last: true, garbage: Some((ground.thread_key, ground.scope_id)) })
 }
 
 /// Whether a move of what stays, with its writes and bases, writes less than a deletion of what goes.

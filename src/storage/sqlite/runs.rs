@@ -17,6 +17,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_id;
+use crate::storage::objects::shelf::Shelf;
 use crate::storage::prepare::channel_key;
 use crate::storage::retention;
 
@@ -57,7 +58,24 @@ impl SqliteStorage {
         thread_id: &str,
         runs: &str,
     ) -> Result<()> {
-        let tenant = Tenant { name: &caller.tenant, secret };
+        let shelf = Shelf::default();
+        loop {
+            let removed = self.try_remove_runs_of(caller, secret, (thread_id, runs), &shelf).await;
+            if shelf.is_complete() {
+                return removed;
+            }
+            shelf.restock(self.objects.as_deref(), secret).await?;
+        }
+    }
+
+    async fn try_remove_runs_of(
+        &self,
+        caller: &Caller,
+        secret: &TenantSecret,
+        (thread_id, runs): (&str, &str),
+        shelf: &Shelf,
+    ) -> Result<()> {
+        let tenant = Tenant { name: &caller.tenant, secret, shelf };
         let mut write = self.connections.begin_write().await?;
         let Some(row) = read_thread_row(&mut write, tenant.name, thread_id).await? else {
             return write.rollback().await;
@@ -88,6 +106,10 @@ impl SqliteStorage {
         let stored = read_stored(&mut write, ground).await?;
         let plan = retention::without(&stored, &removed, &|name| channel_key(secret, name));
         let bases = make_bases(&mut write, ground, &plan.orphans).await?;
+        if let Err(lacks) = shelf.require() {
+            write.rollback().await?;
+            return Err(lacks);
+        }
         let orphans: RowSet = plan.orphans.iter().map(|it| json!([it.ns, it.id])).collect();
         let removed: RowSet = removed.iter().map(|(ns, id)| json!([ns, id])).collect();
         let garbage_key = random_id();

@@ -13,6 +13,7 @@ use crate::domain::checkpoint::{PENDING_SENDS, PendingWrite, Value, View};
 use crate::domain::{Error, Result};
 use crate::storage::base_document::open_base;
 use crate::storage::channel_map::{self, Entry};
+use crate::storage::objects::shelf::Shelf;
 use crate::storage::sealing::{StoredValue, open_documents, open_value};
 
 /// A checkpoint's row and where its values are.
@@ -60,6 +61,8 @@ impl CheckpointRow {
 pub(super) struct Tenant<'a> {
     pub(super) name: &'a str,
     pub(super) secret: &'a TenantSecret,
+    /// Content of packs that this operation has fetched.
+    pub(super) shelf: &'a Shelf,
 }
 
 /// Whole views, in the order of `rows`.

@@ -5,11 +5,14 @@ import random
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import tempfile
 import uuid
+from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from support import settings
 from support.http import Answer, request
@@ -51,6 +54,16 @@ class Place:
             return ["--database-url", self.databases.url(self.name)]
         return ["--data-dir", str(self.folder / "data")]
 
+    def query(self, statement: str) -> list[tuple[Any, ...]]:
+        """Run a statement past the server, which may be running."""
+        if self.databases and self.name:
+            return self.databases.run(statement, self.name)
+        path = self.folder / "data" / "threadkeep.db"
+        with closing(sqlite3.connect(path, timeout=settings.PATIENCE_SECONDS)) as connection:
+            rows = connection.execute(statement).fetchall()
+            connection.commit()
+            return rows
+
     def remove(self) -> None:
         if self.databases and self.name:
             self.databases.drop(self.name)
@@ -66,11 +79,13 @@ class Server:
         *,
         listen: str | None = None,
         options: list[str] | None = None,
+        environment: dict[str, str] | None = None,
         allow_unsafe: bool = True,
     ):
         self.place = place
         self.listen = listen
         self.options = options or []
+        self.environment = environment or {}
         # Test databases may run without fsync, which the server refuses unless it is meant.
         if allow_unsafe:
             self.options = ["--allow-unsafe", *self.options]
@@ -99,7 +114,7 @@ class Server:
                 stdout=out,
                 stderr=log,
                 cwd=self.place.folder,
-                env=clean_environment(),
+                env=clean_environment() | self.environment,
                 start_new_session=True,
             )
         self.url = wait_until(self._announced, "the line that says where the server listens")

@@ -22,6 +22,8 @@ BINARY = _place("THREADKEEP_BIN") or ROOT / "target" / "debug" / "threadkeep"
 PG_BIN = _place("THREADKEEP_TEST_PG_BIN")
 # Folder of a second PostgreSQL, one without pgvector; unset: the suite has no such variant.
 PG_PLAIN_BIN = _place("THREADKEEP_TEST_PG_PLAIN_BIN")
+# An S3-compatible server (tests/setup/object_store.sh prints it).
+S3_BIN = _place("THREADKEEP_TEST_S3_BIN") or ROOT / "target" / "s3" / "bin" / "moto_server"
 # A running PostgreSQL to make databases on instead of starting one. The fault tests, which crash
 # theirs, always start it.
 DATABASE_URL = os.environ.get("THREADKEEP_TEST_DATABASE_URL")

@@ -1,0 +1,151 @@
+//! Reading packed chunks: ranges of one pack that lie close together are one request, requests run side by side, and
+//! nothing is handed out that does not match its name.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use futures::future::try_join_all;
+
+use super::place::{PackId, Place};
+use super::store::damaged;
+use super::{Objects, packs};
+use crate::content::chunking::CHUNK_BYTES_MAX;
+use crate::content::envelope;
+use crate::content::keys::TenantSecret;
+use crate::content::parts::Name;
+use crate::domain::{Error, Result};
+
+/// A request costs what these many bytes cost, so they are read along.
+const GAP_BYTES_MAX: u32 = 64 << 10;
+/// Longer spans are read side by side.
+const SPAN_BYTES_MAX: u32 = 2 << 20;
+
+/// One request: chunks of a pack in the order of their places.
+#[derive(Debug, PartialEq, Eq)]
+struct Span {
+    pack: PackId,
+    start: u32,
+    end: u32,
+    chunks: Vec<(Place, Name)>,
+}
+
+impl Objects {
+    /// Bodies of packed chunks, verified, in any order.
+    ///
+    /// # Errors
+    /// `Integrity` when one is missing or damaged, `Unavailable` when the store does not answer.
+    pub async fn fetch(
+        &self,
+        secret: &TenantSecret,
+        wanted: impl IntoIterator<Item = (Place, Name)>,
+    ) -> Result<Vec<(Place, Bytes)>> {
+        let mut fetched = Vec::new();
+        let mut open = BTreeMap::new();
+        for (place, name) in wanted {
+            match self.kept.get(&place) {
+                Some(body) => fetched.push((place, body)),
+                None => drop(open.insert(place, name)),
+            }
+        }
+        let spans = spans(open);
+        let read = try_join_all(spans.iter().map(|span| self.read_span(secret, span))).await?;
+        for (place, body) in read.into_iter().flatten() {
+            self.kept.insert(place, body.clone());
+            fetched.push((place, body));
+        }
+        Ok(fetched)
+    }
+
+    async fn read_span(&self, secret: &TenantSecret, span: &Span) -> Result<Vec<(Place, Bytes)>> {
+        let bytes = self.read(&span.pack, span.start, span.end).await?;
+        metrics::counter!("threadkeep_pack_bytes_read_total").increment(bytes.len() as u64);
+        let bodies = span.chunks.iter().map(|(place, name)| {
+            let start = (place.start - span.start) as usize;
+            let body = &bytes[start..start + place.length as usize];
+            verify(secret, *name, body)
+                .map_err(|detail| damaged(&span.pack, &format!("is damaged: {detail}")))?;
+            // Copied, so that one kept body does not keep the whole span.
+            Ok((*place, Bytes::copy_from_slice(body)))
+        });
+        bodies.collect()
+    }
+}
+
+/// A body that opens to what its name says.
+fn verify(secret: &TenantSecret, name: Name, body: &[u8]) -> std::result::Result<(), String> {
+    let chunk = envelope::open_at_most(body, CHUNK_BYTES_MAX).map_err(|error| error.to_string())?;
+    if secret.name(&chunk) == name { Ok(()) } else { Err("a chunk has another name".into()) }
+}
+
+fn spans(chunks: BTreeMap<Place, Name>) -> Vec<Span> {
+    let mut spans: Vec<Span> = Vec::new();
+    for (place, name) in chunks {
+        let joins = |span: &&mut Span| {
+            span.pack == place.pack
+                && place.start <= span.end.saturating_add(GAP_BYTES_MAX)
+                && place.end() - span.start <= SPAN_BYTES_MAX
+        };
+        match spans.last_mut().filter(joins) {
+            Some(span) => {
+                span.end = span.end.max(place.end());
+                span.chunks.push((place, name));
+            }
+            None => spans.push(Span {
+                pack: place.pack,
+                start: place.start,
+                end: place.end(),
+                chunks: vec![(place, name)],
+            }),
+        }
+    }
+    spans
+}
+
+/// What a read says when a row names a pack and this process was given no store.
+pub(super) fn no_store() -> Error {
+    Error::Unavailable {
+        detail: "this content lies in an object store, and none is configured (--object-store-url)"
+            .into(),
+        retry_after: packs::COME_BACK,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_close_together_is_read_at_once_and_packs_are_never_mixed() {
+        let chunk = |pack: u8, start: u32| {
+            (Place { pack: [pack; 16], start, length: 1_000 }, Name::default())
+        };
+        let far = GAP_BYTES_MAX + 5_001;
+        let chunks = [chunk(2, 0), chunk(1, 4_000), chunk(1, 0), chunk(1, far), chunk(1, 3 << 20)];
+        let spans = spans(BTreeMap::from(chunks));
+        let read: Vec<_> = spans.iter().map(|it| (it.pack[0], it.start, it.end)).collect();
+        let expected =
+            [(1, 0, 5_000), (1, far, far + 1_000), (1, 3 << 20, (3 << 20) + 1_000), (2, 0, 1_000)];
+        assert_eq!(read, expected);
+        assert_eq!(spans[0].chunks.len(), 2);
+    }
+
+    #[test]
+    fn a_span_stays_bounded() {
+        let chunk =
+            |at: u32| (Place { pack: [1; 16], start: at * 1_000, length: 1_000 }, Name::default());
+        let spans = spans((0..8_000).map(chunk).collect());
+        assert_eq!(spans.len(), 4);
+        assert!(spans.iter().all(|it| it.end - it.start <= SPAN_BYTES_MAX));
+    }
+
+    #[test]
+    fn only_the_chunk_of_the_name_is_let_through() {
+        let secret = TenantSecret::new([7; 32]);
+        let body = envelope::seal(b"a chunk of some value");
+        let name = secret.name(b"a chunk of some value");
+        assert!(verify(&secret, name, &body).is_ok());
+        assert!(verify(&secret, secret.name(b"another"), &body).is_err());
+        assert!(verify(&secret, name, &body[1..]).is_err());
+        assert!(verify(&TenantSecret::new([8; 32]), name, &body).is_err());
+    }
+}

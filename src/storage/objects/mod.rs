@@ -1,0 +1,138 @@
+//! Object storage: where cold content lies outside the database, in immutable packs of chunks. Off by default.
+//!
+//! The path of a commit knows nothing of it: a commit always writes chunks to the database, and the packer moves them later.
+
+pub mod audit;
+mod fetch;
+pub mod packer;
+pub mod packs;
+pub mod place;
+pub mod shelf;
+mod store;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use moka::sync::Cache;
+use object_store::ObjectStore;
+use object_store::path::Path;
+use tokio::sync::Semaphore;
+
+use self::packs::{PackStorage, Scope};
+use self::place::Place;
+use crate::content::parts::Name;
+use crate::domain::Result;
+use crate::domain::clock::Micros;
+
+/// Reads from the store that run at one time, over all requests.
+const READS_MAX: usize = 32;
+
+/// What is moved, and when.
+#[derive(Debug, Clone)]
+pub struct Packing {
+    /// From the end of one round of the packer to the next.
+    pub every: Duration,
+    /// Content of threads without a commit for so long is cold.
+    pub after: Micros,
+    /// A scope with less than this to move is left as it is.
+    pub pack_bytes_min: usize,
+    /// A pack is closed when it has reached this: with its last chunk it stays far below 16 MiB.
+    pub pack_bytes: usize,
+    /// Memory for content that was read lately: a conversation that is taken up again is read turn after turn.
+    pub kept_bytes_max: u64,
+    /// How long an object stays after the database has let go of it: reads that are on their way still need it, and a
+    /// database restored from a backup of that age.
+    pub keep: Micros,
+}
+
+/// The least that an object stays: longer than any read takes.
+pub const KEEP_MIN: Micros = 3_600 * 1_000_000;
+
+impl Default for Packing {
+    fn default() -> Self {
+        Self {
+            every: Duration::from_mins(5),
+            after: 3_600 * 1_000_000,
+            pack_bytes_min: 1 << 20,
+            pack_bytes: 8 << 20,
+            kept_bytes_max: 64 << 20,
+            keep: KEEP_MIN,
+        }
+    }
+}
+
+/// An object store, and what this process knows of it.
+pub struct Objects {
+    store: Arc<dyn ObjectStore>,
+    /// In front of every key.
+    prefix: Path,
+    reads: Semaphore,
+    kept: Cache<Place, Bytes>,
+    pub packing: Packing,
+}
+
+impl std::fmt::Debug for Objects {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Objects({})", self.store)
+    }
+}
+
+impl Objects {
+    /// Takes a store that is known to work.
+    pub fn new(store: Arc<dyn ObjectStore>, prefix: Path, packing: Packing) -> Self {
+        let weight = |_: &Place, body: &Bytes| u32::try_from(body.len() + 128).unwrap_or(u32::MAX);
+        Self {
+            store,
+            prefix,
+            reads: Semaphore::new(READS_MAX),
+            kept: Cache::builder().max_capacity(packing.kept_bytes_max).weigher(weight).build(),
+            packing,
+        }
+    }
+
+    /// Opens the store that a URL names and shows that it can be written, read and deleted from.
+    ///
+    /// # Errors
+    /// `Invalid`, with advice.
+    pub async fn open(url: &str, packing: Packing, allow_unsafe: bool) -> Result<Self> {
+        let (store, prefix) = store::by_url(url, allow_unsafe)?;
+        let objects = Self::new(store, prefix, packing);
+        objects.try_out().await?;
+        Ok(objects)
+    }
+}
+
+/// Chunks of a copy written together: about 2 MiB.
+const STAGED_TOGETHER: usize = 2_000;
+
+/// Brings the packed chunks of a scope into the database, as chunks of a copy that is being staged. `from` comes with its
+/// places where they are known.
+///
+/// # Errors
+/// `Integrity` and `Unavailable` of the store, `Unavailable` of the database.
+pub async fn stage_packed(
+    objects: Option<&Objects>,
+    storage: &dyn PackStorage,
+    from: (&Scope, Option<Vec<(Place, Name)>>),
+    to: &Scope,
+    thread_key: i64,
+) -> Result<()> {
+    let (from, known) = from;
+    let mut places = match known {
+        Some(places) => places,
+        None => storage.list_places(from).await?,
+    };
+    places.sort_unstable();
+    let secret = storage.tenant_secret(&from.tenant).await?;
+    for batch in places.chunks(STAGED_TOGETHER) {
+        let objects = objects.ok_or_else(fetch::no_store)?;
+        let names: HashMap<Place, Name> = batch.iter().copied().collect();
+        let fetched = objects.fetch(&secret, batch.iter().copied()).await?;
+        let chunks: Vec<(Name, Bytes)> =
+            fetched.into_iter().map(|(place, body)| (names[&place], body)).collect();
+        storage.put_staged(to, thread_key, &chunks).await?;
+    }
+    Ok(())
+}

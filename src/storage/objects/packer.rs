@@ -1,0 +1,179 @@
+//! The packer: moves cold content into packs, rewrites packs that are mostly dead, and deletes objects nobody needs. Any
+//! number of servers may run it: whoever claims a scope or a deletion does it, and what is done twice is harmless.
+//!
+//! **Invariant:** an object without a row in `packs` has one in `uploads` or in `object_deletions`, whenever a server dies.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::Objects;
+use super::packs::{Coldness, Draft, PackStorage, Scope};
+use super::place::PackId;
+use crate::content::parts::Name;
+use crate::domain::clock::Micros;
+use crate::domain::{Error, Result};
+
+const MINUTE: Micros = 60 * 1_000_000;
+const DAY: Micros = 24 * 60 * MINUTE;
+/// How long a server that died keeps a scope or a deletion from the others.
+const CLAIM: Micros = 15 * MINUTE;
+/// An upload that was not finished by then never will be.
+const UPLOAD_MAX: Micros = DAY;
+/// Chunks read from the database at a time: about 2 MiB.
+const READ_CHUNKS: usize = 2_000;
+
+/// One round at one time.
+struct Packer<'a> {
+    objects: &'a Objects,
+    storage: &'a dyn PackStorage,
+    now: Micros,
+}
+
+impl Objects {
+    /// One round of everything the packer does. What fails for one scope is logged and tried again later.
+    ///
+    /// # Errors
+    /// `Unavailable` when the store or the database does not answer: the next round tries again.
+    pub async fn work(&self, storage: &dyn PackStorage, now: Micros) -> Result<()> {
+        let packer = Packer { objects: self, storage, now };
+        packer.expire_uploads().await?;
+        packer.delete_objects().await?;
+        packer.pack_cold().await?;
+        packer.rewrite_sparse().await
+    }
+}
+
+impl Packer<'_> {
+    async fn expire_uploads(&self) -> Result<()> {
+        let expired = self.storage.expire_uploads(self.now - UPLOAD_MAX, self.now).await?;
+        if expired > 0 {
+            tracing::warn!(expired, "uploads that were never finished will be deleted");
+        }
+        Ok(())
+    }
+
+    async fn delete_objects(&self) -> Result<()> {
+        loop {
+            let dropped_before = self.now - self.objects.packing.keep;
+            let (now, until) = (self.now, self.now + CLAIM);
+            let due = self.storage.claim_deletions(dropped_before, now, until).await?;
+            if due.is_empty() {
+                return Ok(());
+            }
+            for (_, pack) in &due {
+                self.objects.delete(pack).await?;
+            }
+            self.storage.finish_deletions(&due).await?;
+            metrics::counter!("threadkeep_objects_deleted_total").increment(due.len() as u64);
+        }
+    }
+
+    /// Goes through all threads in slices.
+    async fn pack_cold(&self) -> Result<()> {
+        let packing = &self.objects.packing;
+        let coldness = Coldness {
+            untouched_since: self.now - packing.after,
+            size_bytes_min: i64::try_from(packing.pack_bytes_min).unwrap_or(i64::MAX),
+        };
+        let mut after = (String::new(), String::new());
+        loop {
+            let slice = self.storage.list_cold((&after.0, &after.1), coldness).await?;
+            for (scope, touched) in slice.cold {
+                let until = self.now + CLAIM;
+                if !self.storage.claim_scope(&scope, Some(touched), self.now, until).await? {
+                    continue;
+                }
+                if settled(&scope, self.pack_scope(&scope).await)? {
+                    self.storage.finish_scope(&scope, Some(touched)).await?;
+                }
+            }
+            match slice.next {
+                Some(next) => after = next,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    async fn pack_scope(&self, scope: &Scope) -> Result<()> {
+        let mut draft = Draft::default();
+        for names in self.storage.list_leaves(scope).await?.chunks(READ_CHUNKS) {
+            let read = self.storage.read_unpacked(scope, names).await?;
+            let mut bodies: HashMap<Name, Vec<u8>> = read.into_iter().collect();
+            for name in names {
+                if let Some(body) = bodies.remove(name) {
+                    draft.add(*name, &body);
+                }
+                if draft.size_bytes() >= self.objects.packing.pack_bytes {
+                    self.store(scope, std::mem::take(&mut draft), Vec::new()).await?;
+                }
+            }
+        }
+        if draft.size_bytes() >= self.objects.packing.pack_bytes_min {
+            self.store(scope, draft, Vec::new()).await?;
+        }
+        Ok(())
+    }
+
+    /// The three steps: intent, upload, rows.
+    async fn store(&self, scope: &Scope, draft: Draft, replaces: Vec<PackId>) -> Result<()> {
+        let (pack, bytes) = draft.close(replaces);
+        self.storage.intend(scope, &pack.id, self.now).await?;
+        self.objects.put(&pack.id, bytes).await?;
+        let live = self.storage.install(scope, &pack, self.now).await?;
+        metrics::counter!("threadkeep_packs_written_total").increment(1);
+        metrics::counter!("threadkeep_packed_bytes_total").increment(live.unsigned_abs());
+        tracing::debug!(bytes = pack.size_bytes, live, "content was moved into a pack");
+        Ok(())
+    }
+
+    async fn rewrite_sparse(&self) -> Result<()> {
+        self.storage.drop_empty(self.now).await?;
+        let mut sparse: BTreeMap<Scope, Vec<PackId>> = BTreeMap::new();
+        for pack in self.storage.list_sparse().await? {
+            sparse.entry(pack.scope).or_default().push(pack.id);
+        }
+        for (scope, packs) in sparse {
+            if !self.storage.claim_scope(&scope, None, self.now, self.now + CLAIM).await? {
+                continue;
+            }
+            if settled(&scope, self.rewrite(&scope, packs).await)? {
+                self.storage.finish_scope(&scope, None).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts what is alive in some packs of a scope together in new ones.
+    async fn rewrite(&self, scope: &Scope, packs: Vec<PackId>) -> Result<()> {
+        let secret = self.storage.tenant_secret(&scope.tenant).await?;
+        let mut places = self.storage.list_places(scope).await?;
+        places.retain(|(place, _)| packs.contains(&place.pack));
+        places.sort_unstable();
+        let mut draft = Draft::default();
+        for batch in places.chunks(READ_CHUNKS) {
+            let fetched = self.objects.fetch(&secret, batch.iter().copied()).await?;
+            let bodies: HashMap<_, _> = fetched.into_iter().collect();
+            for (place, name) in batch {
+                draft.add(*name, &bodies[place]);
+                if draft.size_bytes() >= self.objects.packing.pack_bytes {
+                    self.store(scope, std::mem::take(&mut draft), packs.clone()).await?;
+                }
+            }
+        }
+        if !draft.is_empty() {
+            self.store(scope, draft, packs).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Damage in one scope does not keep the others waiting; it keeps its claim, so that it is not met again at once.
+fn settled(scope: &Scope, result: Result<()>) -> Result<bool> {
+    match result {
+        Ok(()) => Ok(true),
+        Err(error @ Error::Unavailable { .. }) => Err(error),
+        Err(error) => {
+            tracing::error!(%error, scope = scope.id, "the content of a scope cannot be packed");
+            Ok(false)
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The chunks among the rows of an answer, and what of them lies in packs.
+
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+
+use super::PostgresStorage;
+use crate::content::keys::TenantSecret;
+use crate::domain::Result;
+use crate::storage::objects::shelf::Shelf;
+use crate::storage::sealing::Chunks;
+
+impl PostgresStorage {
+    /// The chunks of an answer; what lies in packs is fetched, now that no connection is held.
+    pub(super) async fn content_of(&self, secret: &TenantSecret, rows: &[PgRow]) -> Result<Chunks> {
+        let shelf = Shelf::default();
+        let chunks = chunks_of(rows, &shelf)?;
+        if shelf.is_complete() {
+            return Ok(chunks);
+        }
+        shelf.restock(self.objects.as_deref(), secret).await?;
+        chunks_of(rows, &shelf)
+    }
+}
+
+/// Kind of the row that has the chunks.
+pub(super) const CONTENT: i32 = 10;
+
+/// The chunks of an answer, with what the shelf has.
+pub(super) fn chunks_of(rows: &[PgRow], shelf: &Shelf) -> Result<Chunks> {
+    let mut chunks = Chunks::default();
+    let content = rows.iter().rfind(|row| row.get::<i32, _>("kind") == CONTENT);
+    if let Some(body) = content.and_then(|row| row.get::<Option<&[u8]>, _>("body")) {
+        chunks.add_all(body)?;
+    }
+    shelf.complete(&mut chunks)?;
+    Ok(chunks)
+}
