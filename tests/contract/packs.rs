@@ -202,7 +202,7 @@ pub async fn a_copy_for_another_owner_has_its_own_content(h: Harness) {
     h.storage.move_content(later(2)).await.unwrap();
     let (placed, whole) = (h.count(PLACED).await, h.count(WHOLE).await);
     // What came after the packing is copied too.
-    let put = Put::new("0031").parent("0030").sets("m", "2", &list(31)).sets("n", "2", &list(65));
+    let put = Put::new("0031").parent("0030").sets("m", "2", &list(31)).sets("n", "2", &list(90));
     let prepared = h.storage.prepare(&owner, commit("t", vec![put.op()]), NEVER).await.unwrap();
     h.queue.commit(prepared).await.unwrap();
     let whole_after = h.count(WHOLE).await;

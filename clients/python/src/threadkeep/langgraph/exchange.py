@@ -166,11 +166,14 @@ class Offer:
         with reading_answer():
             for place, entry in _entries(answer):
                 data = entry.get("data")
-                if isinstance(data, Mapping):
+                if isinstance(data, bytes):
+                    # Most are small, and there are thousands of them in a long history.
+                    if len(data) < BYTES_MIN:
+                        continue
+                    name = name_of(data)
+                elif isinstance(data, Mapping):
                     name, data = self._resolve(data)
                     entry["data"] = data
-                elif isinstance(data, bytes) and len(data) >= BYTES_MIN:
-                    name = name_of(data)
                 else:
                     continue
                 self._held[name] = data
