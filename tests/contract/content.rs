@@ -182,8 +182,11 @@ async fn second_server(h: &Harness) -> (Arc<dyn Storage>, GroupCommit) {
     (storage, queue)
 }
 
+/// Looks at the database's locks: some 30 seconds, then the test fails and does not hang.
+const LOOKS_MAX: u32 = 6_000;
+
 async fn wait_for_a_lock(connection: &mut PgConnection, waiting: i64) {
-    loop {
+    for _ in 0..LOOKS_MAX {
         let blocked: i64 = sqlx::query_scalar(
             "select count(*) from pg_stat_activity
              where datname = current_database() and wait_event_type = 'Lock'",
@@ -196,6 +199,7 @@ async fn wait_for_a_lock(connection: &mut PgConnection, waiting: i64) {
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
+    panic!("{waiting} statements never waited for a lock");
 }
 
 /// A prune stands between locking the gate and removing, while a server with a warm memory commits what the prune is
