@@ -1,7 +1,7 @@
 //! The one door through which values and documents are sealed for storage and opened again. The same for every engine.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
@@ -25,15 +25,20 @@ pub struct Sealer<'a> {
     secret: &'a TenantSecret,
     /// Chunks that the scope has, as far as this process knows.
     known: Option<Arc<Mutex<Known>>>,
+    /// The epoch for which the whole commit is planned: what is known of another one, learned in the meantime, does
+    /// not count.
+    planned_epoch: Option<i64>,
     made: HashSet<Name>,
     chunks: Vec<Chunk>,
-    /// Epoch for which a chunk was left out.
+    /// Set when a chunk was left out.
     epoch: Option<i64>,
 }
 
 impl<'a> Sealer<'a> {
     pub fn new(secret: &'a TenantSecret, known: Option<Arc<Mutex<Known>>>) -> Self {
-        Self { secret, known, made: HashSet::new(), chunks: Vec::new(), epoch: None }
+        let planned_epoch = known.as_ref().map(|it| lock(it).epoch);
+        let (made, chunks) = (HashSet::new(), Vec::new());
+        Self { secret, known, planned_epoch, made, chunks, epoch: None }
     }
 
     /// What has to be stored beside the values, and the epoch for which this is enough; None: it always is.
@@ -67,7 +72,8 @@ impl<'a> Sealer<'a> {
         };
         let ends = envelope::seal(&[split.head, split.foot].concat());
         let known = self.known.clone();
-        let known = known.as_ref().map(|it| it.lock().unwrap_or_else(PoisonError::into_inner));
+        let known = known.as_ref().map(lock);
+        let known = known.filter(|it| Some(it.epoch) == self.planned_epoch);
         let names: Vec<Name> = split.chunks.iter().map(|chunk| self.secret.name(chunk)).collect();
         let (list, nodes) = parts::write(self.secret, &names);
         let leaves = names.into_iter().zip(split.chunks);
@@ -83,6 +89,10 @@ impl<'a> Sealer<'a> {
         }
         (ends, Some(list))
     }
+}
+
+fn lock(known: &Arc<Mutex<Known>>) -> MutexGuard<'_, Known> {
+    known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Chunks of an answer, opened.
@@ -138,10 +148,6 @@ impl Chunks {
         let node = Name::try_from(name).ok().and_then(|name| self.opened.get(&name));
         parts::read_node(node.map(|it| &it[..]).unwrap_or_default())
             .map_err(|error| Error::Integrity(error.to_string()))
-    }
-
-    pub fn names(&self) -> impl Iterator<Item = &Name> {
-        self.opened.keys()
     }
 
     /// The chunks that lie in packs, for the shelf.
@@ -315,6 +321,24 @@ mod tests {
         let (more, epoch) = second.finish();
         assert_eq!(epoch, Some(7));
         assert!(!more.is_empty() && more.len() < 8, "{} of {}", more.len(), made.len());
+    }
+
+    #[test]
+    fn one_commit_is_planned_for_one_epoch() {
+        let secret = TenantSecret::new([3; 32]);
+        let mut first = Sealer::new(&secret, None);
+        first.value("data", &value(text(100_000))).unwrap();
+        let (made, _) = first.finish();
+        let names: HashSet<Name> = made.iter().map(|it| it.name).collect();
+        let known = Arc::new(Mutex::new(Known { epoch: 7, names: names.clone() }));
+        let mut sealer = Sealer::new(&secret, Some(Arc::clone(&known)));
+        sealer.value("data", &value(text(100_000))).unwrap();
+        // A removal and a commit of somebody else's come in between.
+        *known.lock().unwrap() = Known { epoch: 8, names };
+        sealer.value("data", &value(text(90_000))).unwrap();
+        let (again, epoch) = sealer.finish();
+        assert_eq!(epoch, Some(7), "what the first value left out was there at this epoch");
+        assert!(!again.is_empty(), "the second value relies on nothing of another epoch");
     }
 
     #[test]
