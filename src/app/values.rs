@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use crate::content::recent::{Recent, Scope};
 use crate::domain::caller::{Caller, Permission};
+use crate::domain::grants::Action;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::ThreadId;
 
@@ -34,8 +35,8 @@ impl Values {
     }
 
     pub fn of(&self, caller: &Caller, thread_id: &ThreadId) -> ThreadValues {
-        let may_read =
-            caller.require(Permission::ThreadsRead).is_ok() && caller.may_read_thread(thread_id);
+        let may_read = caller.require(Permission::Threads(Action::Read)).is_ok()
+            && caller.may_read_thread(thread_id);
         let scope = self.recent.scope(&[&caller.tenant, thread_id.as_str()]);
         ThreadValues { recent: Arc::clone(&self.recent), scope, may_read }
     }

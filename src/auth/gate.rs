@@ -15,7 +15,8 @@ use super::Refusal;
 use super::loopback::{self, Visit};
 use super::secret::Secret;
 use crate::domain::Result;
-use crate::domain::caller::Caller;
+use crate::domain::caller::{Caller, Grants};
+use crate::domain::grants::Scoped;
 use crate::domain::key::Key;
 use crate::domain::storage::Storage;
 
@@ -96,7 +97,15 @@ impl Gate {
         let unknown = Refusal::Unauthorized("the key is not known");
         let hash = Secret::parse(text).ok_or(unknown.clone())?.hash();
         let key = find(&set, &hash).ok_or(unknown)?;
-        Ok(Caller { subject: key.subject.clone(), ..Caller::of_tenant(key.tenant.clone()) })
+        let grants = key.subject.as_deref().map_or(Grants::Tenant, |subject| {
+            Grants::Scoped(Arc::new(Scoped::of_subject(subject)))
+        });
+        Ok(Caller {
+            tenant: key.tenant.clone(),
+            subject: key.subject.clone(),
+            grants,
+            credential: key.key_id.clone(),
+        })
     }
 
     /// Reads the keys again, for as long as the task lives.

@@ -1,71 +1,146 @@
 //! Who asks. Every domain call takes a `&Caller`, built by one extractor; the tenant comes from nowhere else.
 
+use std::sync::Arc;
+
 use super::error::{Error, Result};
+use super::grants::{self, Access, Action, Grant, Reach, Scoped};
 use super::names::ThreadId;
 
 /// An authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     pub tenant: String,
-    /// None for a key of the whole tenant.
+    /// None for a key of the whole tenant, and for tokens without one.
     pub subject: Option<String>,
     pub grants: Grants,
+    /// What was presented: `local`, the id of a key or of a token, or the name of an issuer with its subject. For
+    /// idempotency keys, limits of requests and the audit log; never a secret.
+    pub credential: String,
 }
 
-/// What a caller may touch. Scoped grants join this enum with scoped tokens.
+/// What a caller may touch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Grants {
     /// Everything of the tenant.
     Tenant,
+    Scoped(Arc<Scoped>),
 }
 
 /// What a route needs; declared once per route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permission {
-    ThreadsRead,
-    ThreadsWrite,
-    /// Any valid key.
+    Threads(Action),
+    Namespaces(Action),
+    Sessions(Action),
+    Snapshots(Action),
+    /// Any valid key or token.
     Any,
+    /// The whole tenant: administration.
+    Tenant,
+}
+
+impl Permission {
+    /// As the API document shows it, such as `threads:read`.
+    pub fn name(self) -> String {
+        let (noun, action) = match self {
+            Self::Any => return "any".into(),
+            Self::Tenant => return "tenant".into(),
+            Self::Threads(action) => ("threads", action),
+            Self::Namespaces(action) => ("namespaces", action),
+            Self::Sessions(action) => ("sessions", action),
+            Self::Snapshots(action) => ("snapshots", action),
+        };
+        let action = match action {
+            Action::Read => "read",
+            Action::Append => "append",
+            Action::Write => "write",
+        };
+        format!("{noun}:{action}")
+    }
 }
 
 impl Caller {
     /// A caller with every right in `tenant`.
     pub fn of_tenant(tenant: impl Into<String>) -> Self {
-        Self { tenant: tenant.into(), subject: None, grants: Grants::Tenant }
+        let (grants, credential) = (Grants::Tenant, "local".to_owned());
+        Self { tenant: tenant.into(), subject: None, grants, credential }
     }
 
     /// # Errors
-    /// `NotGranted` when the grants do not cover `permission` at all, whatever the thing.
+    /// `NotGranted` when the grants do not cover `permission` for anything, whatever the thing.
     pub fn require(&self, permission: Permission) -> Result<()> {
-        match (&self.grants, permission) {
-            (
-                Grants::Tenant,
-                Permission::ThreadsRead | Permission::ThreadsWrite | Permission::Any,
-            ) => Ok(()),
+        let Grants::Scoped(scoped) = &self.grants else {
+            return Ok(());
+        };
+        let any = |grants: &[Grant], action| grants.iter().any(|it| it.actions.allows(action));
+        let covered = match permission {
+            Permission::Any => true,
+            Permission::Tenant => false,
+            Permission::Threads(action) => any(&scoped.threads, action),
+            Permission::Sessions(action) => any(&scoped.sessions, action),
+            Permission::Snapshots(action) => any(&scoped.snapshots, action),
+            Permission::Namespaces(action) => {
+                scoped.namespaces.iter().any(|it| it.actions.allows(action))
+            }
+        };
+        if covered { Ok(()) } else { Err(Error::NotGranted("no grant covers this call")) }
+    }
+
+    /// What the token alone says about a thread.
+    pub fn thread_access(&self, thread: &str, action: Action) -> Access<'_> {
+        match &self.grants {
+            Grants::Tenant => Access::Granted,
+            Grants::Scoped(it) => {
+                grants::access(&it.threads, self.subject.as_deref(), thread, action)
+            }
+        }
+    }
+
+    /// Subject that a thread must belong to for this action, if the token alone does not decide. Statements bind it.
+    pub fn thread_owner(&self, thread: &str, action: Action) -> Option<&str> {
+        match self.thread_access(thread, action) {
+            Access::IfOwnedBy(subject) => Some(subject),
+            Access::Granted | Access::Denied => None,
         }
     }
 
     /// # Errors
-    /// `NotGranted` when the grants do not cover writing to this thread.
-    pub fn require_thread_write(&self, _thread: &ThreadId) -> Result<()> {
-        match self.grants {
-            Grants::Tenant => Ok(()),
+    /// `NotGranted` when the grants do not cover this action on this thread, whoever owns it.
+    pub fn require_thread(&self, thread: &ThreadId, action: Action) -> Result<()> {
+        match self.thread_access(thread.as_str(), action) {
+            Access::Denied => Err(Error::NotGranted("no grant covers this thread")),
+            Access::Granted | Access::IfOwnedBy(_) => Ok(()),
+        }
+    }
+
+    /// All threads that this action reaches.
+    pub fn reach_threads(&self, action: Action) -> Reach {
+        match &self.grants {
+            Grants::Tenant => Reach::everything(),
+            Grants::Scoped(it) => grants::reach(&it.threads, self.subject.as_deref(), action),
         }
     }
 
     /// # Errors
     /// `NotGranted` when the grants do not cover all of the tenant.
     pub fn require_whole_tenant(&self) -> Result<()> {
-        match self.grants {
-            Grants::Tenant => Ok(()),
-        }
+        self.require(Permission::Tenant)
     }
 
-    /// Whether reads of this thread see it; where false it looks absent.
-    pub fn may_read_thread(&self, _thread: &ThreadId) -> bool {
-        match self.grants {
-            Grants::Tenant => true,
-        }
+    /// Whether reads of this thread may see it, if the owner is right; where false it looks absent.
+    pub fn may_read_thread(&self, thread: &ThreadId) -> bool {
+        self.thread_access(thread.as_str(), Action::Read) != Access::Denied
+    }
+
+    /// Whether the labels lie in a namespace that this action reaches.
+    pub fn may_touch_namespace<S: AsRef<str>>(&self, labels: &[S], action: Action) -> bool {
+        let Grants::Scoped(scoped) = &self.grants else {
+            return true;
+        };
+        scoped.namespaces.iter().filter(|it| it.actions.allows(action)).any(|it| {
+            it.prefix.len() <= labels.len()
+                && it.prefix.iter().zip(labels).all(|(own, label)| own == label.as_ref())
+        })
     }
 }
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::caller::{Caller, Permission};
+use super::grants::Action;
+
 use super::checkpoint::{Commit, ListQuery, Target, at_most};
 use super::clock::{Clock, Micros};
 use super::error::{Error, Result};
@@ -79,8 +81,8 @@ impl Checkpoints {
         commit: Commit,
         deadline: Micros,
     ) -> Result<Committed> {
-        caller.require(Permission::ThreadsWrite)?;
-        caller.require_thread_write(&commit.thread_id)?;
+        caller.require(Permission::Threads(Action::Append))?;
+        caller.require_thread(&commit.thread_id, Action::Append)?;
         commit.check()?;
         write(&*self.storage, &self.commits, caller, &commit, deadline).await
     }
@@ -96,7 +98,7 @@ impl Checkpoints {
         history_channels: &[String],
         held: Option<&Held>,
     ) -> Result<(Found, Cut)> {
-        caller.require(Permission::ThreadsRead)?;
+        caller.require(Permission::Threads(Action::Read))?;
         check_channels("history_channels", history_channels)?;
         if !caller.may_read_thread(&target.thread_id) {
             return Ok((Found::default(), Cut::default()));
@@ -111,7 +113,7 @@ impl Checkpoints {
     /// # Errors
     /// Limits; a storage that cannot be read.
     pub async fn list(&self, caller: &Caller, query: ListQuery) -> Result<Page> {
-        caller.require(Permission::ThreadsRead)?;
+        caller.require(Permission::Threads(Action::Read))?;
         check_channels("history_channels", query.history_channels.as_deref().unwrap_or_default())?;
         let hidden = query.thread_id.as_ref().is_some_and(|it| !caller.may_read_thread(it));
         if hidden || query.limit == 0 {
@@ -131,7 +133,7 @@ impl Checkpoints {
         channels: &[String],
         held: Option<&Held>,
     ) -> Result<Option<(TargetHistory, Cut)>> {
-        caller.require(Permission::ThreadsRead)?;
+        caller.require(Permission::Threads(Action::Read))?;
         check_channels("channels", channels)?;
         if !caller.may_read_thread(&target.thread_id) {
             return Ok(None);
@@ -151,7 +153,7 @@ impl Checkpoints {
         run_ids: &[String],
         deadline: Micros,
     ) -> Result<()> {
-        caller.require(Permission::ThreadsWrite)?;
+        caller.require(Permission::Threads(Action::Write))?;
         at_most("run_ids", run_ids.len(), LIMITS.ids_per_request_max)?;
         self.clock.require_before(deadline)?;
         self.storage.delete_for_runs(caller, run_ids).await
@@ -167,10 +169,10 @@ impl Checkpoints {
         mut request: PruneRequest,
         deadline: Micros,
     ) -> Result<(PruneRequest, Vec<Pruned>)> {
-        caller.require(Permission::ThreadsWrite)?;
+        caller.require(Permission::Threads(Action::Write))?;
         at_most("thread_ids", request.thread_ids.len(), LIMITS.ids_per_request_max)?;
         for thread_id in &request.thread_ids {
-            caller.require_thread_write(thread_id)?;
+            caller.require_thread(thread_id, Action::Write)?;
         }
         self.clock.require_before(deadline)?;
         let mut seen = std::collections::HashSet::new();

@@ -19,6 +19,8 @@ pub struct Limits {
     pub writer_bytes_max: u64,
     pub lease_holder_bytes_max: u64,
     pub idempotency_key_bytes_max: u64,
+    /// Grants of a kind in one token, and labels in one of them.
+    pub grants_max: u64,
     /// One value, write, skeleton or metadata document.
     pub value_bytes_max: u64,
     /// A request body after decompression.
@@ -66,6 +68,7 @@ pub const LIMITS: Limits = Limits {
     writer_bytes_max: 64,
     lease_holder_bytes_max: 256,
     idempotency_key_bytes_max: 255,
+    grants_max: 64,
     value_bytes_max: 64 << 20,
     body_bytes_max: 72 << 20,
     json_depth_max: 100,

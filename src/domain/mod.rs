@@ -8,6 +8,7 @@ pub mod clock;
 pub mod doctor;
 pub mod error;
 pub mod exact_json;
+pub mod grants;
 pub mod group_commit;
 pub mod history;
 pub mod key;

@@ -7,6 +7,7 @@ use tokio::sync::Notify;
 use super::caller::{Caller, Permission};
 use super::clock::{Clock, Micros};
 use super::error::{Error, Result};
+use super::grants::Action;
 use super::limits::LIMITS;
 use super::names::ThreadId;
 use super::retention::{Policy, Report, ReportCursor, ReportQuery, Rules};
@@ -60,7 +61,7 @@ impl Policies {
         caller: &Caller,
         thread_id: Option<&ThreadId>,
     ) -> Result<Option<Policy>> {
-        caller.require(Permission::ThreadsRead)?;
+        caller.require(Permission::Threads(Action::Read))?;
         match thread_id {
             Some(thread_id) if !caller.may_read_thread(thread_id) => return Ok(None),
             Some(_) => {}
@@ -91,7 +92,7 @@ impl Policies {
         caller: &Caller,
         mut query: ReportQuery,
     ) -> Result<ReportPage> {
-        caller.require(Permission::ThreadsRead)?;
+        caller.require(Permission::Threads(Action::Read))?;
         match &query.thread_id {
             Some(it) if !caller.may_read_thread(it) => return Ok(ReportPage::default()),
             Some(_) => {}
@@ -134,9 +135,9 @@ impl Policies {
 }
 
 fn may_change(caller: &Caller, thread_id: Option<&ThreadId>) -> Result<()> {
-    caller.require(Permission::ThreadsWrite)?;
+    caller.require(Permission::Threads(Action::Write))?;
     match thread_id {
-        Some(thread_id) => caller.require_thread_write(thread_id),
+        Some(thread_id) => caller.require_thread(thread_id, Action::Write),
         None => caller.require_whole_tenant(),
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::caller::{Caller, Permission};
 use super::clock::{Clock, Micros};
 use super::error::{Error, Result};
+use super::grants::Action;
 use super::limits::LIMITS;
 use super::names::ThreadId;
 use super::storage::{CopyThread, DeleteThread, Storage};
@@ -33,7 +34,7 @@ impl Threads {
     /// # Errors
     /// A storage that cannot be read.
     pub async fn get(&self, caller: &Caller, thread_id: &ThreadId) -> Result<Option<Thread>> {
-        caller.require(Permission::ThreadsRead)?;
+        caller.require(Permission::Threads(Action::Read))?;
         if !caller.may_read_thread(thread_id) {
             return Ok(None);
         }
@@ -47,7 +48,7 @@ impl Threads {
         caller: &Caller,
         thread_id: &ThreadId,
     ) -> Result<Option<StorageUse>> {
-        caller.require(Permission::ThreadsRead)?;
+        caller.require(Permission::Threads(Action::Read))?;
         if !caller.may_read_thread(thread_id) {
             return Ok(None);
         }
@@ -57,7 +58,7 @@ impl Threads {
     /// # Errors
     /// A storage that cannot be read.
     pub async fn list(&self, caller: &Caller, mut query: ThreadQuery) -> Result<ThreadPage> {
-        caller.require(Permission::ThreadsRead)?;
+        caller.require(Permission::Threads(Action::Read))?;
         let rows_max = usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX);
         let limit = query.limit.min(rows_max);
         if limit == 0 {
@@ -80,8 +81,8 @@ impl Threads {
         request: &DeleteThread,
         deadline: Micros,
     ) -> Result<()> {
-        caller.require(Permission::ThreadsWrite)?;
-        caller.require_thread_write(&request.thread_id)?;
+        caller.require(Permission::Threads(Action::Write))?;
+        caller.require_thread(&request.thread_id, Action::Write)?;
         self.clock.require_before(deadline)?;
         self.storage.delete_thread(caller, request).await
     }
@@ -96,8 +97,8 @@ impl Threads {
         request: &CopyThread,
         deadline: Micros,
     ) -> Result<u64> {
-        caller.require(Permission::ThreadsWrite)?;
-        caller.require_thread_write(&request.target)?;
+        caller.require(Permission::Threads(Action::Append))?;
+        caller.require_thread(&request.target, Action::Append)?;
         if !caller.may_read_thread(&request.source) {
             return Err(Error::NotFound("thread"));
         }
@@ -142,8 +143,8 @@ impl Threads {
     }
 
     fn may_lease(&self, caller: &Caller, request: &LeaseRequest, deadline: Micros) -> Result<()> {
-        caller.require(Permission::ThreadsWrite)?;
-        caller.require_thread_write(&request.thread_id)?;
+        caller.require(Permission::Threads(Action::Append))?;
+        caller.require_thread(&request.thread_id, Action::Append)?;
         self.clock.require_before(deadline)
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn declare(paths: &mut Paths, permission: Permission) {
         let all: [&mut Option<Operation>; 5] =
             [&mut item.get, &mut item.post, &mut item.put, &mut item.delete, &mut item.patch];
         for operation in all.into_iter().flatten() {
-            let extension = ExtensionsBuilder::new().add(PERMISSION, format!("{permission:?}"));
+            let extension = ExtensionsBuilder::new().add(PERMISSION, permission.name());
             operation.extensions.get_or_insert_default().merge(extension.build());
         }
     }

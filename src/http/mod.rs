@@ -40,32 +40,33 @@ use utoipa_axum::routes;
 use self::call::Needs;
 use self::problem::{Code, Problem};
 use crate::app::App;
-use crate::domain::caller::Permission::{self, Any, ThreadsRead, ThreadsWrite};
+use crate::domain::caller::Permission::{self, Any, Threads};
+use crate::domain::grants::Action::{Append, Read, Write};
 
 pub use self::edge::SECONDS as REQUEST_SECONDS;
 
 /// Every route. `needs` declares the permission; a route without it is for everybody who reaches the server.
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default()
-        .routes(needs(ThreadsWrite, routes!(commit::commit)))
-        .routes(needs(ThreadsRead, routes!(checkpoints::get)))
-        .routes(needs(ThreadsRead, routes!(checkpoints::list)))
-        .routes(needs(ThreadsRead, routes!(checkpoints::history)))
-        .routes(needs(ThreadsWrite, routes!(runs::delete_for_runs)))
-        .routes(needs(ThreadsWrite, routes!(pruning::prune)))
-        .routes(needs(ThreadsRead, routes!(threads::list)))
-        .routes(needs(ThreadsRead, routes!(threads::get)))
-        .routes(needs(ThreadsRead, routes!(storage_use::get)))
-        .routes(needs(ThreadsWrite, routes!(threads::delete)))
-        .routes(needs(ThreadsWrite, routes!(threads::copy)))
-        .routes(needs(ThreadsWrite, routes!(leases::acquire)))
-        .routes(needs(ThreadsWrite, routes!(leases::renew)))
-        .routes(needs(ThreadsWrite, routes!(leases::release)))
-        .routes(needs(ThreadsWrite, routes!(retention::put)))
-        .routes(needs(ThreadsRead, routes!(retention::get)))
-        .routes(needs(ThreadsWrite, routes!(retention::delete)))
-        .routes(needs(ThreadsRead, routes!(retention::reports)))
-        .routes(needs(ThreadsWrite, routes!(retention::run)))
+        .routes(needs(Threads(Append), routes!(commit::commit)))
+        .routes(needs(Threads(Read), routes!(checkpoints::get)))
+        .routes(needs(Threads(Read), routes!(checkpoints::list)))
+        .routes(needs(Threads(Read), routes!(checkpoints::history)))
+        .routes(needs(Threads(Write), routes!(runs::delete_for_runs)))
+        .routes(needs(Threads(Write), routes!(pruning::prune)))
+        .routes(needs(Threads(Read), routes!(threads::list)))
+        .routes(needs(Threads(Read), routes!(threads::get)))
+        .routes(needs(Threads(Read), routes!(storage_use::get)))
+        .routes(needs(Threads(Write), routes!(threads::delete)))
+        .routes(needs(Threads(Append), routes!(threads::copy)))
+        .routes(needs(Threads(Append), routes!(leases::acquire)))
+        .routes(needs(Threads(Append), routes!(leases::renew)))
+        .routes(needs(Threads(Append), routes!(leases::release)))
+        .routes(needs(Threads(Write), routes!(retention::put)))
+        .routes(needs(Threads(Read), routes!(retention::get)))
+        .routes(needs(Threads(Write), routes!(retention::delete)))
+        .routes(needs(Threads(Read), routes!(retention::reports)))
+        .routes(needs(Threads(Write), routes!(retention::run)))
         .routes(needs(Any, routes!(service::limits)))
         .routes(needs(Any, routes!(service::whoami)))
         .routes(routes!(health::alive))
