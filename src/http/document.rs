@@ -85,7 +85,8 @@ fn complete(api: OpenApi) -> Value {
 fn complete_operation(operation: &mut Value) {
     let permission = operation[PERMISSION].as_str().map(str::to_owned);
     let has_body = operation.get("requestBody").is_some();
-    let writes = permission.as_deref() == Some("ThreadsWrite");
+    let changes = |it: &str| it.ends_with(":write") || it.ends_with(":append");
+    let writes = permission.as_deref().is_some_and(changes);
     let mut codes = vec![Code::ForbiddenHost, Code::ForbiddenOrigin, Code::ForbiddenForwarding];
     codes.push(Code::Internal);
     if permission.is_some() {
