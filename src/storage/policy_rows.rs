@@ -112,14 +112,17 @@ update retention_policies set claimed_until = $5, last_thread_id = $6, examined 
     removed_stored_bytes = removed_stored_bytes + $16, last_error = coalesce($17, last_error)
 where tenant = $1 and kind = $2 and thread_id = $3 and claimed_by = $4";
 
-/// The end of a round, in one transaction. $1 to $4 the claim, $5 now, $6 report id.
+/// The end of a round, in one transaction. A thread's report is its owner's, also when the round has just deleted the
+/// thread. $1 to $4 the claim, $5 now, $6 report id.
 pub const REPORT: &str = "
 insert into retention_reports (tenant, report_id, kind, thread_id, started_at, finished_at, dry_run, has_removed,
     examined, expired, pruned, skipped, errors, last_error, removed_checkpoints, removed_writes, removed_values,
-    removed_size_bytes, removed_stored_bytes)
+    removed_size_bytes, removed_stored_bytes, owner)
 select tenant, $6, kind, thread_id, round_started_at, $5, dry_run,
     case when dry_run then false else expired + pruned > 0 end, examined, expired, pruned, skipped, errors,
-    last_error, removed_checkpoints, removed_writes, removed_values, removed_size_bytes, removed_stored_bytes
+    last_error, removed_checkpoints, removed_writes, removed_values, removed_size_bytes, removed_stored_bytes,
+    coalesce((select o.owner from threads o where o.tenant = $1 and o.thread_id = $3),
+        (select d.owner from thread_tombstones d where d.tenant = $1 and d.thread_id = $3))
 from retention_policies where tenant = $1 and kind = $2 and thread_id = $3 and claimed_by = $4";
 
 /// After [`REPORT`]: a report of nothing replaces the one before. $1 to $3 the policy, $4 the new report.
@@ -141,8 +144,8 @@ pub const FORGET_EXPIRED: &str = "
 delete from retention_policies where tenant = $1 and kind = $2 and thread_id = $3 and claimed_by = $4
     and kind = 'thread' and expired > 0 and not dry_run";
 
-/// $1 tenant, $2 thread or null, $3 and $4 the last one of the page before or null, $5 limit, $6 whose the thread has to be,
-/// or null: then only of its present life, since another may have had the id before.
+/// $1 tenant, $2 thread or null, $3 and $4 the last one of the page before or null, $5 limit, $6 whose the thread has to be
+/// and have been, or null: another may have had the id before.
 pub const LIST_REPORTS: &str = "
 select report_id, thread_id, started_at, finished_at, dry_run, examined, expired, pruned, skipped, errors, last_error,
     removed_checkpoints, removed_writes, removed_values, removed_size_bytes, removed_stored_bytes
@@ -150,7 +153,7 @@ from retention_reports r
 where r.tenant = $1 and (cast($2 as text) is null or (r.kind = 'thread' and r.thread_id = $2))
   and (cast($3 as bigint) is null or (r.finished_at, r.report_id) < ($3, $4))
   and (cast($6 as text) is null or exists (select 1 from threads o
-      where o.tenant = $1 and o.thread_id = $2 and o.owner = $6 and o.created_at <= r.started_at))
+      where o.tenant = $1 and o.thread_id = $2 and o.owner = $6 and o.owner = r.owner))
 order by finished_at desc, report_id desc limit $5";
 
 pub const EXPIRE_REPORTS: &str =

@@ -63,13 +63,17 @@ select tenant, $3, $4, next_no from scopes where tenant = $1 and scope_id = $2
 /// whose what is left of a deleted target has to be, or null. A target that exists has no checkpoints and no writes: a lease
 /// made it, and it keeps its fence and its owner.
 const COPY_THREAD: &str = r"
+with grave as (
+    delete from thread_tombstones where tenant = $1 and thread_id = $3
+    returning generation, fence, owner
+)
 insert into threads as x (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
     last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id)
 select o.tenant, $3, $4, $5, coalesce(d.generation, $6), coalesce(d.fence, 0), now.now, now.now, o.last_step,
     o.checkpoint_count, o.size_bytes, $7, o.graph_id, o.assistant_id, o.user_id
 from threads o
 cross join (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now) now
-left join thread_tombstones d on d.tenant = $1 and d.thread_id = $3 and ($8::text is null or d.owner = $8)
+left join grave d on $8::text is null or d.owner = $8
 where o.tenant = $1 and o.thread_id = $2
 on conflict (tenant, thread_id) do update set thread_key = excluded.thread_key,
     scope_id = excluded.scope_id, updated_at = excluded.updated_at, last_step = excluded.last_step,
