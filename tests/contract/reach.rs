@@ -52,6 +52,8 @@ pub async fn every_kind_of_grant_lists_what_it_reaches(h: Harness) {
         (&bob, "acme/3"),
         (&bob, "acme-corp:1"),
         (&bob, "acme"),
+        (&bob, "acme;"),
+        (&bob, "acme0"),
         (&tenant(), "acme:4/x"),
         (&tenant(), "c"),
     ] {
@@ -60,7 +62,21 @@ pub async fn every_kind_of_grant_lists_what_it_reaches(h: Harness) {
     let of_ann = |threads| Caller { subject: Some("ann".into()), ..with("token", threads) };
     let all = Actions::ALL;
     let cases: [(Caller, &[&str]); 9] = [
-        (tenant(), &["acme", "acme-corp:1", "acme/3", "acme:1", "acme:2", "acme:4/x", "b", "c"]),
+        (
+            tenant(),
+            &[
+                "acme",
+                "acme-corp:1",
+                "acme/3",
+                "acme0",
+                "acme:1",
+                "acme:2",
+                "acme:4/x",
+                "acme;",
+                "b",
+                "c",
+            ],
+        ),
         (ann.clone(), &["acme:1", "b"]),
         (of_ann(vec![owned(Actions::READ)]), &["acme:1", "b"]),
         (with("t", vec![prefix("acme:", all)]), &["acme:1", "acme:2", "acme:4/x"]),
