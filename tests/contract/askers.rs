@@ -62,6 +62,13 @@ impl Desk {
         Ok(found.view.map(|it| it.id))
     }
 
+    /// The same of a thread that may be without checkpoints.
+    pub async fn latest_id(&self, caller: &Caller, thread: &str) -> Option<String> {
+        let target = target(thread, "", None);
+        let (found, _) = self.checkpoints.get(caller, &target, &[], None).await.unwrap();
+        found.view.map(|it| it.id)
+    }
+
     pub async fn thread(&self, caller: &Caller, thread: &str) -> Option<Thread> {
         self.threads.get(caller, &thread_id(thread)).await.unwrap()
     }

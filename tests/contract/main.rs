@@ -31,6 +31,7 @@ mod pack_faults;
 mod packs;
 mod packs_examined;
 mod planner;
+mod plans;
 mod poison;
 mod policies;
 mod pruning;
