@@ -81,9 +81,9 @@ pub async fn delete(State(app): State<Arc<App>>, call: Call<DeleteThread>) -> An
     let is_gone = app.threads.delete(&caller, &input, deadline).await?;
     let values = app.values.of(&caller, &input.thread_id);
     if is_gone {
-        values.forget()
+        values.forget();
     } else {
-        values.forget_if_granted()
+        values.forget_if_granted();
     }
     reply.done()
 }

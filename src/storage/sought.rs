@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn the_range_of_a_prefix_holds_what_begins_with_it() {
-        let ends = ["a:", "a/", "a\u{d7ff}", "a\u{10ffff}", "\u{10ffff}"].map(|it| end(it));
+        let ends = ["a:", "a/", "a\u{d7ff}", "a\u{10ffff}", "\u{10ffff}"].map(end);
         assert_eq!(ends, ["a;", "a0", "a\u{e000}", "b", ""]);
         for (name, is_in) in [
             ("a:", true),

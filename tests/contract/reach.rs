@@ -8,7 +8,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use threadkeep::domain::caller::{Caller, Grants};
 use threadkeep::domain::checkpoint::ListQuery;
-use threadkeep::domain::grants::{Access, Action, Actions, Grant, Selector};
+use threadkeep::domain::grants::{Access, Action, Actions, Grant, Reach, Selector};
 use threadkeep::domain::thread::{ThreadQuery, ThreadSort};
 
 use crate::askers::{Desk, assert_not_granted, exact, owned, prefix, put, subject, tenant, with};
@@ -224,7 +224,7 @@ pub async fn odd_ids_are_compared_by_bytes(h: Harness) {
         if may_list {
             assert_eq!(listed(&desk, &caller, 7).await, expected, "{threads:?}");
         }
-        if caller.reach_threads(Action::Read) == Default::default() {
+        if caller.reach_threads(Action::Read) == Reach::default() {
             continue;
         }
         for (at, id) in tenants[0].1.iter().chain(&tenants[1].1).enumerate() {

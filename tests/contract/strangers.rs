@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::grants::{Access, Action, Actions};
-use threadkeep::domain::retention::Rule;
+use threadkeep::domain::grants::{Access, Action, Actions, Reach};
+use threadkeep::domain::retention::{Pruned, Rule};
 use threadkeep::domain::thread::{ThreadQuery, ThreadSort};
 use threadkeep::domain::{Conflict, Error, Result};
 
@@ -143,7 +143,7 @@ impl World<'_> {
                     found.checkpoints = last.into_iter().collect();
                     assert_eq!(pruned.unwrap()[0].removed.checkpoints, gone);
                 } else if !refused {
-                    assert_eq!(pruned.unwrap()[0], Default::default());
+                    assert_eq!(pruned.unwrap()[0], Pruned::default());
                 }
             }
             Step::Delete => {
@@ -265,7 +265,7 @@ pub async fn nobody_sees_what_is_anothers(h: Harness) {
     }
     for caller in &world.callers {
         // A token with nothing to read is refused as a whole.
-        if caller.reach_threads(Action::Read) != Default::default() {
+        if caller.reach_threads(Action::Read) != Reach::default() {
             world.look(caller).await;
         }
     }

@@ -52,7 +52,7 @@ impl Shared {
                 revoked_at: None,
             };
             storage.create_key(&key).await.unwrap();
-            keys[at] = secret.text().to_owned();
+            secret.text().clone_into(&mut keys[at]);
         }
         let (clock, listen) = (Arc::new(Clock::System), HOST.parse().unwrap());
         let app = App::start(storage, clock, listen, MEMORY, None, NEVER).await.unwrap();
