@@ -96,11 +96,14 @@ impl Caller {
         }
     }
 
-    /// Subject that a thread must belong to for this action, if the token alone does not decide. Statements bind it.
+    /// Subject that a thread must belong to for this action; none: anybody's, and nobody's. Statements bind it. What is
+    /// denied must belong to the empty subject, which nobody is: should a denied call ever get to a statement, it finds
+    /// nothing.
     pub fn thread_owner(&self, thread: &str, action: Action) -> Option<&str> {
         match self.thread_access(thread, action) {
+            Access::Granted => None,
             Access::IfOwnedBy(subject) => Some(subject),
-            Access::Granted | Access::Denied => None,
+            Access::Denied => Some(""),
         }
     }
 
@@ -119,6 +122,19 @@ impl Caller {
             Grants::Tenant => Reach::everything(),
             Grants::Scoped(it) => grants::reach(&it.threads, self.subject.as_deref(), action),
         }
+    }
+
+    /// Who may ask for a list of threads: who has all of the tenant, what a subject owns, or what begins with a prefix. A
+    /// few threads that are granted by name are no list.
+    ///
+    /// # Errors
+    /// `NotGranted` when the grants cover only threads that they name, or none.
+    pub fn require_listing(&self, action: Action) -> Result<()> {
+        let reach = self.reach_threads(action);
+        if reach.everything || reach.owner.is_some() || !reach.prefixes.is_empty() {
+            return Ok(());
+        }
+        Err(Error::NotGranted("no grant covers a list of threads"))
     }
 
     /// # Errors

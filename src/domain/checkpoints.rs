@@ -71,6 +71,14 @@ impl Checkpoints {
         Self { storage, commits, clock }
     }
 
+    /// What the token alone decides, for who does more than the call of [`Self::commit`].
+    ///
+    /// # Errors
+    /// `NotGranted`.
+    pub fn require_commit(&self, caller: &Caller, commit: &Commit) -> Result<()> {
+        caller.require_thread(&commit.thread_id, Action::Append)
+    }
+
     /// Durable when it returns. No round trip but the batch's own; one more after a removal of content.
     ///
     /// # Errors
@@ -81,8 +89,7 @@ impl Checkpoints {
         commit: Commit,
         deadline: Micros,
     ) -> Result<Committed> {
-        caller.require(Permission::Threads(Action::Append))?;
-        caller.require_thread(&commit.thread_id, Action::Append)?;
+        self.require_commit(caller, &commit)?;
         commit.check()?;
         write(&*self.storage, &self.commits, caller, &commit, deadline).await
     }
@@ -113,7 +120,10 @@ impl Checkpoints {
     /// # Errors
     /// Limits; a storage that cannot be read.
     pub async fn list(&self, caller: &Caller, query: ListQuery) -> Result<Page> {
-        caller.require(Permission::Threads(Action::Read))?;
+        match &query.thread_id {
+            Some(_) => caller.require(Permission::Threads(Action::Read))?,
+            None => caller.require_listing(Action::Read)?,
+        }
         check_channels("history_channels", query.history_channels.as_deref().unwrap_or_default())?;
         let hidden = query.thread_id.as_ref().is_some_and(|it| !caller.may_read_thread(it));
         if hidden || query.limit == 0 {
@@ -145,6 +155,8 @@ impl Checkpoints {
         }))
     }
 
+    /// In all threads that the caller may write to, those that are granted by name too.
+    ///
     /// # Errors
     /// `DeadlineExceeded` when it was not begun in time; a storage that cannot be written.
     pub async fn delete_for_runs(

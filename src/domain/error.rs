@@ -49,6 +49,10 @@ pub enum Conflict {
     FenceStale { current: i64 },
     #[error("the thread exists and is not empty")]
     ThreadExists,
+    /// Only for callers that reach nothing but what their subject owns: the one answer that tells them that another's
+    /// thread is there.
+    #[error("the thread belongs to somebody else; choose another id")]
+    ThreadTaken,
     /// A value came as a difference that cannot be resolved here: its base is not known, or it does not fit.
     #[error("{field}: the difference cannot be resolved here; send the value whole")]
     ResendWhole { field: String },

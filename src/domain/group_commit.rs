@@ -254,6 +254,7 @@ fn answer(job: Job, outcome: &Outcome) -> Option<Job> {
         Outcome::ThreadRestored { current } => {
             Err(Error::Conflict(Conflict::ThreadRestored { current: current.clone() }))
         }
+        Outcome::ThreadTaken => Err(Error::Conflict(Conflict::ThreadTaken)),
         Outcome::LeaseHeld => Err(Error::Conflict(Conflict::LeaseHeld)),
         Outcome::FenceStale { current } => {
             Err(Error::Conflict(Conflict::FenceStale { current: *current }))

@@ -69,6 +69,7 @@ impl Group<'_> {
         let same = self.commands.first().is_none_or(|first| {
             first.condition.generation == command.condition.generation
                 && first.condition.fence == command.condition.fence
+                && first.condition.owner == command.condition.owner
                 && first.owner == command.owner
         });
         let epoch = command.condition.epoch;

@@ -48,6 +48,8 @@ pub struct Prepared {
 /// What must hold for the thread when the commit is applied.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Condition {
+    /// Subject that the thread must belong to if it is there.
+    pub owner: Option<String>,
     pub generation: Option<String>,
     pub fence: Option<i64>,
     /// Epoch of the scope for which the content was planned; None when nothing was left out.

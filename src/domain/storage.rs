@@ -1,5 +1,8 @@
 //! What the domain asks of a storage engine. Each engine implements all of it, with the same results; the
 //! contract suite holds them to it. Every call says who asks.
+//!
+//! **Invariant:** where the caller's grants ask for an owner, the statement that touches the thread asks for it too: a thread
+//! of another owner, or of none, is absent.
 
 use std::time::Duration;
 
@@ -45,6 +48,8 @@ pub enum Outcome {
     FenceStale {
         current: i64,
     },
+    /// The thread belongs to another than the condition asks for.
+    ThreadTaken,
     /// The content was planned for another epoch of the scope: plan again with everything in it.
     EpochStale {
         current: i64,
@@ -99,18 +104,19 @@ pub trait CheckpointStorage: Send + Sync {
         channels: &[String],
     ) -> Result<Option<TargetHistory>>;
 
-    /// Removes the thread with everything in it; leaves its fence and generation for 7 days.
-    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<()>;
+    /// Removes the thread with everything in it; leaves its fence and generation for 7 days. Whether there was one.
+    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<bool>;
 
-    /// Removes the checkpoints of these runs with their writes in all threads of the tenant; checkpoints that
-    /// stay get a delta base first.
+    /// Removes the checkpoints of these runs with their writes in all threads that the caller may write to; checkpoints
+    /// that stay get a delta base first.
     async fn delete_for_runs(&self, caller: &Caller, run_ids: &[String]) -> Result<()>;
 
     /// Removes all but what the rule keeps, or with `dry_run` only says what would go: one answer per thread, the
     /// same both times. Per thread one transaction, several where much goes; unknown threads are no error.
     async fn prune_threads(&self, caller: &Caller, request: &PruneRequest) -> Result<Vec<Pruned>>;
 
-    /// Copies all checkpoints, values, writes and bases into a new thread. Answers the number of checkpoints.
+    /// Copies all checkpoints, values, writes and bases into a new thread. Answers the number of checkpoints: 0 for a
+    /// source that is absent or not the caller's to read.
     async fn copy_thread(&self, caller: &Caller, request: &CopyThread) -> Result<u64>;
 }
 
@@ -182,7 +188,8 @@ pub trait ThreadStorage: Send + Sync {
 /// Policies, their reports, and the rounds of the sweeper. A policy is the tenant's own (no thread) or a thread's.
 #[async_trait]
 pub trait RetentionStorage: Send + Sync {
-    /// Creates or replaces; a round in progress ends without a report. It is due at once.
+    /// Creates or replaces; a round in progress ends without a report. It is due at once. `NotFound` for a thread that the
+    /// caller may write to only if it owns it, and does not.
     async fn put_policy(
         &self,
         caller: &Caller,

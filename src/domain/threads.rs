@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::caller::{Caller, Permission};
 use super::clock::{Clock, Micros};
-use super::error::{Error, Result};
+use super::error::Result;
 use super::grants::Action;
 use super::limits::LIMITS;
 use super::names::ThreadId;
@@ -58,7 +58,7 @@ impl Threads {
     /// # Errors
     /// A storage that cannot be read.
     pub async fn list(&self, caller: &Caller, mut query: ThreadQuery) -> Result<ThreadPage> {
-        caller.require(Permission::Threads(Action::Read))?;
+        caller.require_listing(Action::Read)?;
         let rows_max = usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX);
         let limit = query.limit.min(rows_max);
         if limit == 0 {
@@ -73,6 +73,8 @@ impl Threads {
         Ok(ThreadPage { threads, next })
     }
 
+    /// Whether there was one.
+    ///
     /// # Errors
     /// A conflict with the thread's generation or lease; `DeadlineExceeded`; a storage that cannot be written.
     pub async fn delete(
@@ -80,28 +82,23 @@ impl Threads {
         caller: &Caller,
         request: &DeleteThread,
         deadline: Micros,
-    ) -> Result<()> {
-        caller.require(Permission::Threads(Action::Write))?;
+    ) -> Result<bool> {
         caller.require_thread(&request.thread_id, Action::Write)?;
         self.clock.require_before(deadline)?;
         self.storage.delete_thread(caller, request).await
     }
 
-    /// Answers the number of checkpoints copied.
+    /// Answers the number of checkpoints copied: 0 when there is no source that the caller may read.
     ///
     /// # Errors
-    /// `NotFound` when the caller may not read the source; `ThreadExists`; `IdempotencyMismatch`.
+    /// `ThreadExists`; `ThreadTaken`; `IdempotencyMismatch`.
     pub async fn copy(
         &self,
         caller: &Caller,
         request: &CopyThread,
         deadline: Micros,
     ) -> Result<u64> {
-        caller.require(Permission::Threads(Action::Append))?;
         caller.require_thread(&request.target, Action::Append)?;
-        if !caller.may_read_thread(&request.source) {
-            return Err(Error::NotFound("thread"));
-        }
         self.clock.require_before(deadline)?;
         self.storage.copy_thread(caller, request).await
     }
@@ -143,7 +140,6 @@ impl Threads {
     }
 
     fn may_lease(&self, caller: &Caller, request: &LeaseRequest, deadline: Micros) -> Result<()> {
-        caller.require(Permission::Threads(Action::Append))?;
         caller.require_thread(&request.thread_id, Action::Append)?;
         self.clock.require_before(deadline)
     }

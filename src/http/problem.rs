@@ -56,6 +56,7 @@ codes! {
     LeaseHeld = 409 "lease_held" "The lease is held by another";
     FenceStale = 409 "fence_stale" "The fence is not the current one";
     ThreadExists = 409 "thread_exists" "The thread exists";
+    ThreadTaken = 409 "thread_taken" "The thread belongs to somebody else";
     ResendWhole = 409 "resend_whole" "Send the value whole";
     TooLarge = 413 "too_large" "Larger than a limit";
     UnsupportedMediaType = 415 "unsupported_media_type" "The media type is not supported";
@@ -196,6 +197,7 @@ fn code_of(conflict: &Conflict) -> Code {
         Conflict::LeaseHeld => Code::LeaseHeld,
         Conflict::FenceStale { .. } => Code::FenceStale,
         Conflict::ThreadExists => Code::ThreadExists,
+        Conflict::ThreadTaken => Code::ThreadTaken,
         Conflict::ResendWhole { .. } => Code::ResendWhole,
     }
 }

@@ -13,6 +13,7 @@ pub mod postgres;
 pub mod prepare;
 pub mod retention;
 pub mod sealing;
+pub mod sought;
 pub mod sqlite;
 pub mod storage_use;
 pub mod walk;

@@ -7,6 +7,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod askers;
 mod commands;
 mod faulty_store;
 mod harness;
@@ -25,18 +26,23 @@ mod exactness;
 mod keys;
 mod leases;
 mod listing;
+mod ownership;
 mod pack_faults;
 mod packs;
 mod packs_examined;
 mod planner;
+mod plans;
 mod poison;
 mod policies;
 mod pruning;
+mod reach;
 mod removal;
 mod retention;
 mod retention_model;
 mod storage_use;
+mod strangers;
 mod sweeping;
+mod taken;
 mod threads;
 mod upheaval;
 mod values;
@@ -127,6 +133,27 @@ contract! {
         a_commit_describes_its_thread
         listings_sort_filter_and_page
         tenants_never_meet;
+    ownership:
+        a_foreign_thread_answers_like_an_absent_one
+        what_is_denied_finds_nothing_in_the_engine_either
+        who_only_owns_is_told_that_a_thread_is_taken_and_nothing_more
+        a_granted_name_is_written_whoever_owns_it
+        what_is_the_tenants_is_for_the_whole_tenant
+        a_policy_and_its_reports_are_its_owners
+        answers_are_kept_for_the_credential;
+    taken:
+        a_thread_that_two_make_at_once_goes_to_one
+        commits_with_other_conditions_are_batches_of_their_own
+        what_another_left_was_never_there
+        a_fence_goes_on_for_the_owner_and_for_who_is_granted_the_name
+        a_copy_shares_content_only_with_its_own_owner;
+    reach:
+        every_kind_of_grant_lists_what_it_reaches
+        threads_granted_by_name_alone_are_no_list
+        runs_are_deleted_where_the_caller_may_write
+        odd_ids_are_compared_by_bytes;
+    strangers:
+        nobody_sees_what_is_anothers;
     removal:
         a_deleted_thread_is_gone_with_everything
         deletion_obeys_lease_and_generation

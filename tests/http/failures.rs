@@ -27,9 +27,9 @@ async fn every_error_of_the_domain_has_its_answer() {
     type Case = (fn() -> Error, u16, &'static str);
     let cases: [Case; 7] = [
         (|| Error::Conflict(Conflict::ThreadExists), 409, "thread_exists"),
+        (|| Error::Conflict(Conflict::ThreadTaken), 409, "thread_taken"),
         (|| Error::Conflict(Conflict::LeaseHeld), 409, "lease_held"),
         (|| Error::NotGranted("threads"), 403, "not_granted"),
-        (|| Error::NotFound("thread"), 404, "not_found"),
         (|| Error::IdempotencyMismatch, 422, "idempotency_mismatch"),
         (|| Error::DeadlineExceeded, 503, "deadline_exceeded"),
         (|| Error::TooLarge { field: "body".into(), limit: 7 }, 413, "too_large"),
@@ -39,12 +39,17 @@ async fn every_error_of_the_domain_has_its_answer() {
         server.storage.fail(make);
         copy(&server).await.assert_problem(status, code);
     }
+    let server = Server::keyless().await;
+    server.storage.fail(|| Error::NotFound("thread"));
+    let policy = json!({"thread_id": "t", "keep_last": 1});
+    server.post("/v1/retention/policies/put", &policy).await.assert_problem(404, "not_found");
 }
 
 #[tokio::test]
 async fn the_end_of_a_batch_has_its_answer() {
     let cases = [
         (Outcome::ThreadRestored { current: "g2".into() }, 409, "thread_restored"),
+        (Outcome::ThreadTaken, 409, "thread_taken"),
         (Outcome::LeaseHeld, 409, "lease_held"),
         (Outcome::FenceStale { current: 4 }, 409, "fence_stale"),
     ];

@@ -14,6 +14,7 @@ mod keyless;
 mod memory;
 mod memory_retention;
 mod metrics;
+mod ownership;
 mod retention;
 mod server;
 mod shortened;

@@ -202,11 +202,10 @@ impl CheckpointStorage for Memory {
         }))
     }
 
-    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<()> {
+    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<bool> {
         self.called(format!("delete {:?} {:?}", request.generation, request.fence))?;
         let key = (caller.tenant.clone(), request.thread_id.to_string());
-        self.commits.lock().unwrap().remove(&key);
-        Ok(())
+        Ok(self.commits.lock().unwrap().remove(&key).is_some())
     }
 
     async fn delete_for_runs(&self, _: &Caller, run_ids: &[String]) -> Result<()> {

@@ -49,10 +49,10 @@ pub(super) async fn bury(connection: &mut PgConnection, tenant: &str, gate: &Gat
     sqlx::query(
         "with clock as (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now),
          grave as (
-            insert into thread_tombstones (tenant, thread_id, generation, fence, deleted_at)
-            select $1, $2, $5, $6, now from clock
+            insert into thread_tombstones (tenant, thread_id, generation, fence, deleted_at, owner)
+            select $1, $2, $5, $6, now, $7 from clock
             on conflict (tenant, thread_id) do update set generation = excluded.generation,
-                fence = excluded.fence, deleted_at = excluded.deleted_at
+                fence = excluded.fence, deleted_at = excluded.deleted_at, owner = excluded.owner
          ), trash as (
             insert into garbage (tenant, thread_key, scope_id, created_at)
             select $1, $3, $4, now from clock
@@ -70,6 +70,7 @@ pub(super) async fn bury(connection: &mut PgConnection, tenant: &str, gate: &Gat
     .bind(gate.scope_id)
     .bind(&gate.generation)
     .bind(gate.fence)
+    .bind(&gate.owner)
     .execute(connection)
     .await
     .map_err(|error| failure::of_call(&error))?;

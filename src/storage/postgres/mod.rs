@@ -246,7 +246,7 @@ impl CheckpointStorage for PostgresStorage {
         self.read_history(caller, target, channels).await
     }
 
-    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<()> {
+    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<bool> {
         self.noting_loss(self.remove_thread(caller, request).await)
     }
 

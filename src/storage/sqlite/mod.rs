@@ -46,6 +46,7 @@ use crate::domain::caller::Caller;
 use crate::domain::checkpoint::{Commit, ListQuery, Target};
 use crate::domain::clock::Micros;
 use crate::domain::doctor::{Examine, Report};
+use crate::domain::grants::Action;
 use crate::domain::key::Key;
 use crate::domain::names::ThreadId;
 use crate::domain::planner::Batch;
@@ -61,6 +62,7 @@ use crate::domain::{Error, Result};
 use crate::storage::chunk_memory::ChunkMemory;
 use crate::storage::objects::Objects;
 use crate::storage::objects::audit::{audit, check_start};
+use crate::storage::sought::Sought;
 use crate::storage::storage_use::storage_use;
 
 /// One database file.
@@ -143,7 +145,7 @@ impl CheckpointStorage for SqliteStorage {
         self.read_history(caller, target, channels).await
     }
 
-    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<()> {
+    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<bool> {
         self.remove_thread(caller, request).await
     }
 
@@ -176,7 +178,8 @@ impl ThreadStorage for SqliteStorage {
         thread_id: &ThreadId,
     ) -> Result<Option<StorageUse>> {
         let secret = self.secret(&caller.tenant).await?;
-        storage_use(self, &caller.tenant, &secret, thread_id.as_str()).await
+        let thread = Sought::by(caller, thread_id.as_str(), Action::Read);
+        storage_use(self, thread, &secret).await
     }
 
     async fn acquire_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<Lease> {

@@ -95,6 +95,12 @@ class ThreadExistsError(ConflictError):
     code = "thread_exists"
 
 
+class ThreadTakenError(ConflictError):
+    """The thread belongs to another subject than that of the key: choose another thread id."""
+
+    code = "thread_taken"
+
+
 class ResendWholeError(ConflictError):
     """The server cannot resolve a difference. The saver then sends the value whole by itself."""
 
@@ -159,6 +165,7 @@ _BY_CODE: dict[str, type[ThreadkeepError]] = {
     "not_found": NotFoundError,
     "thread_restored": ThreadRestoredError,
     "thread_exists": ThreadExistsError,
+    "thread_taken": ThreadTakenError,
     "resend_whole": ResendWholeError,
     "lease_held": LeaseHeldError,
     "fence_stale": FenceStaleError,

@@ -1,0 +1,12 @@
+-- Ownership: who a deleted thread and the thread of a report belonged to, and the threads of an owner.
+
+-- A caller with nothing but its own sees of a deleted thread only what was its own; null: nobody's.
+alter table thread_tombstones add column owner text collate "C";
+
+-- Whose the thread of a report was: somebody else may have its id by now.
+alter table retention_reports add column owner text collate "C";
+
+-- Listings of what a subject owns, newest first. The owner is written once, so commits stay heap-only; a thread without one
+-- costs nothing here. With thread_id, so that pages need no sort even while the planner takes a subject's threads for few;
+-- no statement that looks for one thread says whose it is in a way that leads here.
+create index threads_owner on threads (tenant, owner, created_at, thread_id) where owner is not null;
