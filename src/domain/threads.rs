@@ -8,6 +8,7 @@ use super::error::{Error, Result};
 use super::grants::Action;
 use super::limits::LIMITS;
 use super::names::ThreadId;
+use super::quotas::Quotas;
 use super::storage::{CopyThread, DeleteThread, Storage};
 use super::storage_use::StorageUse;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadCursor, ThreadQuery, ThreadSort};
@@ -16,6 +17,7 @@ use super::thread::{Lease, LeaseRequest, Thread, ThreadCursor, ThreadQuery, Thre
 pub struct Threads {
     storage: Arc<dyn Storage>,
     clock: Arc<Clock>,
+    quotas: Arc<Quotas>,
 }
 
 /// A page of a listing.
@@ -27,8 +29,8 @@ pub struct ThreadPage {
 }
 
 impl Threads {
-    pub fn new(storage: Arc<dyn Storage>, clock: Arc<Clock>) -> Self {
-        Self { storage, clock }
+    pub fn new(storage: Arc<dyn Storage>, clock: Arc<Clock>, quotas: Arc<Quotas>) -> Self {
+        Self { storage, clock, quotas }
     }
 
     /// # Errors
@@ -90,7 +92,7 @@ impl Threads {
     /// Answers the number of checkpoints copied.
     ///
     /// # Errors
-    /// `NotFound` when the caller may not read the source; `ThreadExists`; `IdempotencyMismatch`.
+    /// `NotFound` when the caller may not read the source; `ThreadExists`; `IdempotencyMismatch`; `QuotaExceeded`.
     pub async fn copy(
         &self,
         caller: &Caller,
@@ -103,11 +105,12 @@ impl Threads {
             return Err(Error::NotFound("thread"));
         }
         self.clock.require_before(deadline)?;
-        self.storage.copy_thread(caller, request).await
+        let full = self.quotas.bytes_full(caller).or_else(|| self.quotas.threads_full(caller));
+        self.storage.copy_thread(caller, &CopyThread { full, ..request.clone() }).await
     }
 
     /// # Errors
-    /// `LeaseHeld` while another holder has it.
+    /// `LeaseHeld` while another holder has it; `QuotaExceeded` when it would make a thread.
     pub async fn acquire_lease(
         &self,
         caller: &Caller,
@@ -115,7 +118,8 @@ impl Threads {
         deadline: Micros,
     ) -> Result<Lease> {
         self.may_lease(caller, request, deadline)?;
-        self.storage.acquire_lease(caller, request).await
+        let full = self.quotas.threads_full(caller);
+        self.storage.acquire_lease(caller, &LeaseRequest { full, ..request.clone() }).await
     }
 
     /// # Errors

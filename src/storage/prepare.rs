@@ -51,6 +51,7 @@ pub fn prepare(
         condition: Condition { generation: commit.generation, fence: commit.fence, epoch },
         writer: commit.writer.into_string(),
         deadline,
+        full: commit.full,
         size_bytes: ops.iter().map(size_of_op).sum::<usize>()
             + chunks.iter().map(|it| it.body.len() + 128).sum::<usize>(),
         ops,

@@ -129,6 +129,7 @@ async fn take(h: &Harness, model: &mut Model, count: &mut u32, step: &Step) {
                 source: thread_id(&name(*from)),
                 target: thread_id(&name(*to)),
                 idempotency: None,
+                full: None,
             };
             let copied = h.storage.copy_thread(&h.caller, &request).await;
             match model.get(from).cloned() {

@@ -157,7 +157,7 @@ async fn copy_once(
         if !shares && lacks_packed(connection, tenant, source.scope_id, fresh.scope_id).await? {
             return Ok(Copied::LacksContentOf(source.scope_id));
         }
-        make_way(connection, tenant, request.target.as_str()).await?;
+        make_way(connection, tenant, request).await?;
         let thread_key = fresh.thread_key;
         let scope_id = if shares {
             source.scope_id
@@ -239,8 +239,14 @@ async fn find(
 
 /// Refuses a target that is leased or has anything in it. One that is empty gives way: what is left of it becomes
 /// garbage, its fence and generation stay.
-async fn make_way(connection: &mut PgConnection, tenant: &str, thread_id: &str) -> Result<()> {
-    let Some(gate) = lock(connection, tenant, thread_id).await? else { return Ok(()) };
+async fn make_way(
+    connection: &mut PgConnection,
+    tenant: &str,
+    request: &CopyThread,
+) -> Result<()> {
+    let Some(gate) = lock(connection, tenant, request.target.as_str()).await? else {
+        return request.check_room(false);
+    };
     let row = sqlx::query(
         "select exists (select from checkpoints where tenant = $1 and thread_key = $2)
             or exists (select from writes where tenant = $1 and thread_key = $2) as occupied",
@@ -254,6 +260,7 @@ async fn make_way(connection: &mut PgConnection, tenant: &str, thread_id: &str) 
         return Err(Error::Conflict(Conflict::ThreadExists));
     }
     check(&gate, None, None)?;
+    request.check_room(true)?;
     sqlx::query(
         "with holder as (
             delete from scope_holders where tenant = $1 and scope_id = $2 and kind = 'thread'

@@ -1,7 +1,7 @@
 //! Leases: one statement each, time by the database's clock.
 
 use sqlx::Row;
-use sqlx::postgres::PgRow;
+use sqlx::postgres::{PgConnection, PgRow};
 
 use super::{PostgresStorage, failure};
 use crate::domain::caller::Caller;
@@ -9,7 +9,8 @@ use crate::domain::clock::{random_hex, random_id};
 use crate::domain::thread::{Lease, LeaseRequest};
 use crate::domain::{Conflict, Error, Result};
 
-/// $1 tenant, $2 thread, $3 holder, $4 time to live in microseconds; $5 to $8 identity and owner of a new thread. The fence
+/// $1 tenant, $2 thread, $3 holder, $4 time to live in microseconds; $5 to $8 identity and owner of a new thread, $9 whether
+/// one may be made. The fence
 /// of a thread that comes back goes on from its tombstone.
 const ACQUIRE: &str = r"
 with clock as materialized (
@@ -22,6 +23,7 @@ with clock as materialized (
     select $1, $2, $5, $6, coalesce((select generation from grave), $7),
         coalesce((select fence from grave), 0) + 1, $3, now + $4, now, now, 0, 0, $8
     from clock
+    where $9 or exists (select from threads where tenant = $1 and thread_id = $2)
     on conflict (tenant, thread_id) do update set
         fence = case when x.lease_holder = $3
                 and x.lease_expires_at > (extract(epoch from clock_timestamp()) * 1000000)::bigint
@@ -59,11 +61,18 @@ impl PostgresStorage {
             .bind(random_id())
             .bind(random_hex())
             .bind(&caller.subject)
+            .bind(request.full.is_none())
             .fetch_optional(&mut *connection)
             .await
             .map_err(|error| failure::of_call(&error))?;
+        let refused = match (&row, request.full) {
+            (None, Some(full)) if !exists(&mut connection, caller, request).await? => {
+                Error::QuotaExceeded(full)
+            }
+            _ => Error::Conflict(Conflict::LeaseHeld),
+        };
         connection.release();
-        row.as_ref().map(read_lease).ok_or(Error::Conflict(Conflict::LeaseHeld))
+        row.as_ref().map(read_lease).ok_or(refused)
     }
 
     pub(super) async fn extend_lease(
@@ -119,6 +128,20 @@ impl PostgresStorage {
         connection.release();
         Ok(())
     }
+}
+
+async fn exists(
+    connection: &mut PgConnection,
+    caller: &Caller,
+    request: &LeaseRequest,
+) -> Result<bool> {
+    let row = sqlx::query("select 1 from threads where tenant = $1 and thread_id = $2")
+        .bind(&caller.tenant)
+        .bind(request.thread_id.as_str())
+        .fetch_optional(connection)
+        .await
+        .map_err(|error| failure::of_call(&error))?;
+    Ok(row.is_some())
 }
 
 fn read_lease(row: &PgRow) -> Lease {

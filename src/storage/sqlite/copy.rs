@@ -288,7 +288,7 @@ async fn refuse_target(
     request: &CopyThread,
 ) -> Result<()> {
     let target = read_thread_row(connection, tenant, request.target.as_str()).await?;
-    let Some(target) = target else { return Ok(()) };
+    let Some(target) = target else { return request.check_room(false) };
     let row = sqlx::query(
         "select exists (select 1 from checkpoints where tenant = $1 and thread_key = $2)
              or exists (select 1 from writes where tenant = $1 and thread_key = $2)",
@@ -301,7 +301,8 @@ async fn refuse_target(
     if row.try_get(0).map_err(storage_error)? {
         return Err(Error::Conflict(Conflict::ThreadExists));
     }
-    target.check(None, None)
+    target.check(None, None)?;
+    request.check_room(true)
 }
 
 /// A sweep that takes the staged rows for those of a crash ends the copy, never half of it.

@@ -41,6 +41,10 @@ impl SqliteStorage {
                 return Err(Error::Conflict(Conflict::LeaseHeld));
             }
             Some(row) => row.fence + 1,
+            None if let Some(full) = request.full => {
+                write.rollback().await?;
+                return Err(Error::QuotaExceeded(full));
+            }
             None => {
                 let identity = take_identity(&mut write, tenant, thread_id).await?;
                 let fence = identity.fence + 1;

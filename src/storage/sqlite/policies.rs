@@ -6,8 +6,10 @@ use sqlx::sqlite::{SqliteArguments, SqliteConnection};
 use sqlx::{AssertSqlSafe, Row, Sqlite};
 
 use super::SqliteStorage;
+use super::audit::record as record_act;
 use super::errors::storage_error as fail;
 use crate::domain::Result;
+use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::at_most;
 use crate::domain::clock::{Micros, random_hex};
@@ -32,7 +34,7 @@ impl RetentionStorage for SqliteStorage {
         caller: &Caller,
         thread_id: Option<&ThreadId>,
         rules: &Rules,
-        now: Micros,
+        act: &Act,
     ) -> Result<Policy> {
         let (kind, thread) = key(thread_id);
         let mut connection = self.connections.begin_write().await?;
@@ -56,10 +58,11 @@ impl RetentionStorage for SqliteStorage {
             .bind(rules.older_than_seconds)
             .bind(rules.keep_interrupted)
             .bind(rules.dry_run)
-            .bind(now)
+            .bind(act.at)
             .fetch_one(&mut *connection)
             .await
             .map_err(fail)?;
+        record_act(&mut connection, act).await?;
         connection.commit().await?;
         rows::read_policy(&row).map_err(fail)
     }
@@ -82,11 +85,19 @@ impl RetentionStorage for SqliteStorage {
         row.as_ref().map(rows::read_policy).transpose().map_err(fail)
     }
 
-    async fn delete_policy(&self, caller: &Caller, thread_id: Option<&ThreadId>) -> Result<()> {
+    async fn delete_policy(
+        &self,
+        caller: &Caller,
+        thread_id: Option<&ThreadId>,
+        act: &Act,
+    ) -> Result<()> {
         let (kind, thread) = key(thread_id);
         let mut transaction = self.connections.begin_write().await?;
         let delete = sqlx::query(rows::DELETE).bind(&caller.tenant).bind(kind).bind(thread);
-        delete.execute(&mut *transaction).await.map_err(fail)?;
+        let deleted = delete.execute(&mut *transaction).await.map_err(fail)?;
+        if deleted.rows_affected() > 0 {
+            record_act(&mut transaction, act).await?;
+        }
         let again = sqlx::query(rows::LOOK_AGAIN).bind(&caller.tenant);
         again.execute(&mut *transaction).await.map_err(fail)?;
         transaction.commit().await?;
