@@ -170,6 +170,7 @@ fn commit(thread: &str, step: u64) -> Result<Commit, Failure> {
             metadata: Bytes::from(format!(r#"{{"source":"loop","step":{step},"parents":{{}}}}"#)),
             values: vec![value("messages", 500)?, value("branch:to:model", 10)?],
             carried: Vec::new(),
+            full: None,
         })],
     })
 }

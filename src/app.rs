@@ -118,11 +118,7 @@ impl App {
                 Arc::clone(&clock),
                 Arc::clone(&quotas),
             ),
-            threads: Threads::new(
-                Arc::clone(&storage),
-                Arc::clone(&clock),
-                Arc::clone(&quotas),
-            ),
+            threads: Threads::new(Arc::clone(&storage), Arc::clone(&clock), Arc::clone(&quotas)),
             audit: Audit::new(Arc::clone(&storage)),
             quotas,
             refusals,

@@ -14,9 +14,8 @@ pub(super) async fn run(command: Audit) -> Result<()> {
     if !command.unknown {
         check_tenant(tenant)?;
     }
-    let time = |field: &str, text: Option<&String>| {
-        text.map(|it| parse_rfc3339(field, it)).transpose()
-    };
+    let time =
+        |field: &str, text: Option<&String>| text.map(|it| parse_rfc3339(field, it)).transpose();
     let query = EventQuery {
         since: time("since", command.since.as_ref())?,
         until: time("until", command.until.as_ref())?,

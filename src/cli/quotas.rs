@@ -27,10 +27,8 @@ pub(super) async fn run(command: Quotas) -> Result<()> {
 }
 
 async fn put(storage: &dyn Storage, set: &SetQuota) -> Result<String> {
-    let rates = Rates {
-        per_tenant: set.requests_per_second,
-        per_token: set.requests_per_second_per_token,
-    };
+    let rates =
+        Rates { per_tenant: set.requests_per_second, per_token: set.requests_per_second_per_token };
     let quota = Quota {
         bytes_max: set.bytes_max,
         threads_max: set.threads_max,

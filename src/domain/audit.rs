@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use serde::Serialize;
 
 use super::caller::Caller;
 use super::clock::Micros;
 use super::error::{Error, Result};
 use super::limits::LIMITS;
+use super::refusals::Counted;
 use super::storage::Storage;
 
 /// Actor of acts that come from the command line.
@@ -97,12 +99,7 @@ impl Act {
     }
 
     /// From the command line.
-    pub fn of_operator(
-        tenant: &str,
-        kind: ActKind,
-        object: impl Into<String>,
-        at: Micros,
-    ) -> Self {
+    pub fn of_operator(tenant: &str, kind: ActKind, object: impl Into<String>, at: Micros) -> Self {
         Self {
             tenant: tenant.to_owned(),
             at,
@@ -160,6 +157,21 @@ pub struct EventPage {
     pub next: Option<EventCursor>,
 }
 
+#[async_trait]
+pub trait AuditStorage: Send + Sync {
+    /// For acts that write nothing else; the others are written with what they do.
+    async fn record_act(&self, act: &Act) -> Result<()>;
+
+    /// Adds to the rows of these refusals, in the order given.
+    async fn add_refusals(&self, refusals: &[Counted]) -> Result<()>;
+
+    /// Newest first.
+    async fn list_events(&self, tenant: &str, query: &EventQuery) -> Result<Vec<Event>>;
+
+    /// Removes events of all tenants that happened before.
+    async fn expire_events(&self, before: Micros) -> Result<()>;
+}
+
 /// Reading of the log.
 pub struct Audit {
     storage: Arc<dyn Storage>,
@@ -184,11 +196,7 @@ impl Audit {
 ///
 /// # Errors
 /// A storage that cannot be read.
-pub async fn list(
-    storage: &dyn Storage,
-    tenant: &str,
-    mut query: EventQuery,
-) -> Result<EventPage> {
+pub async fn list(storage: &dyn Storage, tenant: &str, mut query: EventQuery) -> Result<EventPage> {
     let rows_max = usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX);
     let limit = query.limit.min(rows_max);
     if limit == 0 {

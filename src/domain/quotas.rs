@@ -6,8 +6,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use serde::Serialize;
 
+use super::audit::Act;
 use super::caller::Caller;
 use super::clock::{Clock, Micros};
 use super::error::{Error, Result};
@@ -57,6 +59,18 @@ pub struct Full {
     pub resource: &'static str,
     pub limit: u64,
     pub used: u64,
+}
+
+#[async_trait]
+pub trait QuotaStorage: Send + Sync {
+    /// Creates or replaces a tenant's quota; one without any limit removes it.
+    async fn put_quota(&self, tenant: &str, quota: &Quota, act: &Act) -> Result<()>;
+
+    /// Of all tenants: servers poll this.
+    async fn list_quotas(&self) -> Result<Vec<(String, Quota)>>;
+
+    /// Adds up what a tenant has, from its threads.
+    async fn measure_usage(&self, tenant: &str) -> Result<Usage>;
 }
 
 /// The quotas of all tenants, as this server knows them.

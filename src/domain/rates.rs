@@ -60,16 +60,22 @@ impl Buckets {
         let mut known = self.known.lock().expect("no code panics while it holds the buckets");
         let own = rates.per_token.map(|rate| (credential, rate, "the key or token"));
         let all = rates.per_tenant.map(|rate| ("", rate, "the tenant"));
-        let mut next = Vec::with_capacity(2);
+        let (mut next, mut refused) = (Vec::with_capacity(2), None);
         for (name, rate, whose) in own.into_iter().chain(all) {
             let key = (tenant.to_owned(), name.to_owned());
             let bucket = known.buckets.get(&key).copied().unwrap_or(Bucket::full(rate, now));
-            let bucket = bucket.at_rate(rate, now);
-            next.push((key, bucket.less_one().map_err(|wait| refuse(whose, rate, wait))?));
+            let before = bucket.at_rate(rate, now);
+            let after = before.less_one().unwrap_or_else(|wait| {
+                refused = refused.take().or(Some(refuse(whose, rate, wait)));
+                before
+            });
+            next.push((key, before, after));
         }
-        known.buckets.extend(next);
+        for (key, before, after) in next {
+            known.buckets.insert(key, if refused.is_some() { before } else { after });
+        }
         known.sweep(now);
-        Ok(())
+        refused.map_or(Ok(()), Err)
     }
 
     /// How many are remembered.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::audit::{Act, Event, EventQuery};
+use super::audit::{Act, AuditStorage};
 use super::caller::Caller;
 use super::checkpoint::{Commit, ListQuery, Target, View};
 use super::clock::Micros;
@@ -16,8 +16,7 @@ use super::key::Key;
 use super::names::ThreadId;
 use super::planner::Batch;
 use super::prepared::Prepared;
-use super::quotas::{Full, Quota, THREADS, Usage};
-use super::refusals::Counted;
+use super::quotas::{Full, QuotaStorage, THREADS};
 use super::retention::{
     Claim, Policy, Progress, PruneRequest, Pruned, Report as RetentionReport, ReportQuery,
     Retained, Rules,
@@ -186,7 +185,9 @@ impl CopyThread {
     pub fn check_room(&self, target_exists: bool) -> Result<()> {
         let only_threads = |full: &Full| full.resource == THREADS;
         match self.full {
-            Some(full) if !(target_exists && only_threads(&full)) => Err(Error::QuotaExceeded(full)),
+            Some(full) if !(target_exists && only_threads(&full)) => {
+                Err(Error::QuotaExceeded(full))
+            }
             _ => Ok(()),
         }
     }
@@ -274,33 +275,6 @@ pub trait RetentionStorage: Send + Sync {
 
     /// Removes reports that were finished before.
     async fn expire_reports(&self, before: Micros) -> Result<()>;
-}
-
-#[async_trait]
-pub trait QuotaStorage: Send + Sync {
-    /// Creates or replaces a tenant's quota; one without any limit removes it.
-    async fn put_quota(&self, tenant: &str, quota: &Quota, act: &Act) -> Result<()>;
-
-    /// Of all tenants: servers poll this.
-    async fn list_quotas(&self) -> Result<Vec<(String, Quota)>>;
-
-    /// Adds up what a tenant has, from its threads.
-    async fn measure_usage(&self, tenant: &str) -> Result<Usage>;
-}
-
-#[async_trait]
-pub trait AuditStorage: Send + Sync {
-    /// For acts that write nothing else; the others are written with what they do.
-    async fn record_act(&self, act: &Act) -> Result<()>;
-
-    /// Adds to the rows of these refusals, in the order given.
-    async fn add_refusals(&self, refusals: &[Counted]) -> Result<()>;
-
-    /// Newest first.
-    async fn list_events(&self, tenant: &str, query: &EventQuery) -> Result<Vec<Event>>;
-
-    /// Removes events of all tenants that happened before.
-    async fn expire_events(&self, before: Micros) -> Result<()>;
 }
 
 #[async_trait]

@@ -106,9 +106,8 @@ impl EventOut {
 
 fn query(uri: &Uri) -> Result<EventQuery, Problem> {
     let params: AuditParams = query_of(uri)?;
-    let time = |field: &str, text: Option<String>| {
-        text.map(|it| parse_rfc3339(field, &it)).transpose()
-    };
+    let time =
+        |field: &str, text: Option<String>| text.map(|it| parse_rfc3339(field, &it)).transpose();
     let after = params.cursor.map(|it| cursor::decode::<(i64, String)>(CURSOR, &it)).transpose()?;
     if let Some((_, event_id)) = &after {
         names::check("cursor", event_id, EVENT_ID_BYTES_MAX, false)?;

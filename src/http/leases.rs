@@ -134,7 +134,13 @@ impl Input for Renew {
         let ttl_seconds = ttl(wire.ttl_seconds)?;
         let (thread_id, holder) =
             (ThreadId::new(wire.thread_id.0)?, LeaseHolder::new(wire.holder.0)?);
-        Ok(Self(LeaseRequest { thread_id, holder, fence: Some(wire.fence), ttl_seconds, full: None }))
+        Ok(Self(LeaseRequest {
+            thread_id,
+            holder,
+            fence: Some(wire.fence),
+            ttl_seconds,
+            full: None,
+        }))
     }
 }
 
@@ -144,7 +150,13 @@ impl Input for Release {
     fn from_wire(wire: ReleaseBody, _: &Received) -> Result<Self> {
         let (thread_id, holder) =
             (ThreadId::new(wire.thread_id.0)?, LeaseHolder::new(wire.holder.0)?);
-        Ok(Self(LeaseRequest { thread_id, holder, fence: Some(wire.fence), ttl_seconds: 0, full: None }))
+        Ok(Self(LeaseRequest {
+            thread_id,
+            holder,
+            fence: Some(wire.fence),
+            ttl_seconds: 0,
+            full: None,
+        }))
     }
 }
 

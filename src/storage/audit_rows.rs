@@ -6,10 +6,9 @@ use sha2::{Digest, Sha256};
 
 use super::access::{Access, Accessible, Cell, Record};
 use crate::domain::Result;
-use crate::domain::audit::{Act, ActKind, Event, EventQuery};
+use crate::domain::audit::{Act, ActKind, AuditStorage, Event, EventQuery};
 use crate::domain::clock::{Micros, random_hex};
 use crate::domain::refusals::{Counted, Refusal};
-use crate::domain::storage::AuditStorage;
 
 /// Rows of one transaction that removes old ones.
 const SLICE_ROWS: i64 = 1_000;

@@ -5,9 +5,8 @@ use async_trait::async_trait;
 use super::access::{Accessible, Cell, Record};
 use super::audit_rows::record;
 use crate::domain::audit::Act;
-use crate::domain::quotas::{Quota, Usage};
+use crate::domain::quotas::{Quota, QuotaStorage, Usage};
 use crate::domain::rates::Rates;
-use crate::domain::storage::QuotaStorage;
 use crate::domain::{Error, Result};
 
 /// $1 tenant, $2 to $6 limits, $7 now.
@@ -85,7 +84,6 @@ fn quota(row: &Record) -> Result<(String, Quota)> {
         _ => row.integer(at).map(|it| u64::try_from(it).ok()),
     };
     let rates = Rates { per_tenant: limit(4)?, per_token: limit(5)? };
-    let quota =
-        Quota { bytes_max: limit(1)?, threads_max: limit(2)?, items_max: limit(3)?, rates };
+    let quota = Quota { bytes_max: limit(1)?, threads_max: limit(2)?, items_max: limit(3)?, rates };
     Ok((row.text(0)?.to_owned(), quota))
 }

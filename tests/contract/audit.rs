@@ -12,7 +12,8 @@ use crate::harness::{Harness, caller_of, thread_id};
 use crate::sweeping::{DAY, KEEP_TWO, SECOND};
 
 const MINUTE: i64 = 60 * SECOND;
-const ALL: EventQuery = EventQuery { since: None, until: None, act: None, limit: 1_000, after: None };
+const ALL: EventQuery =
+    EventQuery { since: None, until: None, act: None, limit: 1_000, after: None };
 
 async fn events(h: &Harness, tenant: &str, query: &EventQuery) -> Vec<Event> {
     h.storage.list_events(tenant, query).await.unwrap()
@@ -43,7 +44,10 @@ pub async fn an_act_is_there_with_what_it_did_and_never_without(h: Harness) {
     // The same key again fails, and leaves no act.
     storage.create_key(&key("key_1"), &created).await.unwrap_err();
     for at in [2, 3] {
-        storage.revoke_key("tenant-a", "key_1", &act(ActKind::KeyRevoked, "key_1", at)).await.unwrap();
+        storage
+            .revoke_key("tenant-a", "key_1", &act(ActKind::KeyRevoked, "key_1", at))
+            .await
+            .unwrap();
     }
     let put = act(ActKind::PolicyPut, "t", 4).with(&KEEP_TWO);
     storage.put_policy(&h.caller, Some(&t), &KEEP_TWO, &put).await.unwrap();

@@ -232,7 +232,13 @@ pub async fn bytes_are_overshot_by_one_poll_at_most_and_deleting_makes_room(h: H
     assert!(usage.bytes > 100, "{usage:?}");
     assert_eq!(full(server.commit(&h, "t", "6").await), ("bytes", 100, usage.bytes));
     assert_eq!(full(server.commit(&h, "u", "1").await), ("bytes", 100, usage.bytes));
-    assert!(server.checkpoints.get(&h.caller, &crate::harness::target("t", "", None), &[], None).await.is_ok());
+    assert!(
+        server
+            .checkpoints
+            .get(&h.caller, &crate::harness::target("t", "", None), &[], None)
+            .await
+            .is_ok()
+    );
     let delete = DeleteThread { thread_id: thread_id("t"), generation: None, fence: None };
     server.threads.delete(&h.caller, &delete, NEVER).await.unwrap();
     server.poll().await;
@@ -259,6 +265,16 @@ pub async fn two_servers_follow_one_quota(h: Harness) {
     assert_eq!(full(one.commit(&h, "three", "1").await), ("threads", 1, 2));
 }
 
+/// Usage equals the sum over listed threads.
+pub async fn check_usage(h: &Harness) -> Usage {
+    let query = ThreadQuery { limit: 1_000, ..ThreadQuery::default() };
+    let threads = h.storage.list_threads(&h.caller, &query).await.unwrap();
+    let bytes = threads.iter().map(|it| it.size_bytes.unsigned_abs()).sum();
+    let usage = h.storage.measure_usage(&h.caller.tenant).await.unwrap();
+    assert_eq!(usage, Usage { bytes, threads: threads.len() as u64, items: 0 });
+    usage
+}
+
 pub async fn usage_is_the_sum_over_listed_threads(h: Harness) {
     for (thread, length) in [("a", 2), ("b", 5), ("c", 1), ("gone", 4)] {
         chain(&h, thread, length, &[]).await;
@@ -272,12 +288,8 @@ pub async fn usage_is_the_sum_over_listed_threads(h: Harness) {
     h.storage.copy_thread(&h.caller, &copy).await.unwrap();
     let delete = DeleteThread { thread_id: thread_id("gone"), generation: None, fence: None };
     h.storage.delete_thread(&h.caller, &delete).await.unwrap();
-    let query = ThreadQuery { limit: 1_000, ..ThreadQuery::default() };
-    let threads = h.storage.list_threads(&h.caller, &query).await.unwrap();
-    let bytes = threads.iter().map(|it| it.size_bytes.unsigned_abs()).sum();
-    assert_eq!(threads.len(), 4);
-    let usage = h.storage.measure_usage("tenant-a").await.unwrap();
-    assert_eq!(usage, Usage { bytes, threads: 4, items: 0 });
+    let usage = check_usage(&h).await;
+    assert_eq!(usage.threads, 4);
     assert_eq!(h.storage.measure_usage("tenant-b").await.unwrap(), Usage::default());
     // Asked for without a quota: looked up once in ten seconds.
     let server = Server::on(&h).await;

@@ -16,6 +16,7 @@ use crate::content::{check_empty, list};
 use crate::doctor::examine;
 use crate::harness::{Harness, commit, pruning, text, thread_id, values};
 use crate::packs::{check_all_gone, later, with_store};
+use crate::quotas::check_usage;
 
 /// Sequences tried, and steps in each.
 fn sizes() -> (u32, usize) {
@@ -231,6 +232,7 @@ async fn run(h: &Harness, step: BoxedStrategy<Step>) {
             }
         }
         compare(h, &model, &sequence).await;
+        check_usage(h).await;
         check_examination(h, &sequence).await;
         compare(h, &model, &sequence).await;
         for thread in 0..3 {

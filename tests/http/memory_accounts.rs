@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use threadkeep::domain::audit::{Act, Event, EventQuery};
+use threadkeep::domain::audit::{Act, AuditStorage, Event, EventQuery};
 use threadkeep::domain::clock::Micros;
-use threadkeep::domain::quotas::{Quota, Usage};
+use threadkeep::domain::quotas::{Quota, QuotaStorage, Usage};
 use threadkeep::domain::refusals::{Counted, Refusal};
-use threadkeep::domain::storage::{AuditStorage, QuotaStorage};
 use threadkeep::domain::{Error, Result};
 
 use crate::memory::Memory;

@@ -28,8 +28,13 @@ impl RetentionStorage for Memory {
     ) -> Result<Policy> {
         self.called(format!("put_policy {rules:?}"))?;
         let thread = thread_id.map(ToString::to_string);
-        let policy =
-            Policy { thread_id: thread, rules: *rules, created_at: 1, updated_at: 1, due_at: act.at };
+        let policy = Policy {
+            thread_id: thread,
+            rules: *rules,
+            created_at: 1,
+            updated_at: 1,
+            due_at: act.at,
+        };
         self.policies.lock().unwrap().insert(key(caller, thread_id), policy.clone());
         Ok(policy)
     }

@@ -70,10 +70,18 @@ impl Server {
     }
 
     pub async fn with_memory(listen: &str, storage: Memory, memory: DifferenceMemory) -> Self {
-        let storage = Arc::new(storage);
-        let clock = Arc::new(Clock::System);
-        let listen: SocketAddr = listen.parse().unwrap();
         let settings = Settings { memory, ..SETTINGS };
+        Self::with_settings(listen, storage, settings, Clock::System).await
+    }
+
+    pub async fn with_settings(
+        listen: &str,
+        storage: Memory,
+        settings: Settings,
+        clock: Clock,
+    ) -> Self {
+        let (storage, clock) = (Arc::new(storage), Arc::new(clock));
+        let listen: SocketAddr = listen.parse().unwrap();
         let app = App::start(storage.clone(), clock, listen, settings, None).await.unwrap();
         let app = Arc::new(app);
         Self { router: http::router(&app), app, storage }

@@ -239,11 +239,7 @@ async fn find(
 
 /// Refuses a target that is leased or has anything in it. One that is empty gives way: what is left of it becomes
 /// garbage, its fence and generation stay.
-async fn make_way(
-    connection: &mut PgConnection,
-    tenant: &str,
-    request: &CopyThread,
-) -> Result<()> {
+async fn make_way(connection: &mut PgConnection, tenant: &str, request: &CopyThread) -> Result<()> {
     let Some(gate) = lock(connection, tenant, request.target.as_str()).await? else {
         return request.check_room(false);
     };

@@ -1,8 +1,8 @@
 //! Keys of tenants.
 
 use async_trait::async_trait;
-use sqlx::{Connection, Row};
 use sqlx::postgres::PgRow;
+use sqlx::{Connection, Row};
 
 use super::audit::record;
 use super::{PostgresStorage, failure};
