@@ -162,6 +162,7 @@ fn commit(thread: &str, step: u64) -> Result<Commit, Failure> {
         generation: None,
         fence: None,
         writer: Writer::new("load")?,
+        full: None,
         ops: vec![Op::Checkpoint(CheckpointPut {
             ns: CheckpointNs::new("")?,
             id: CheckpointId::new(id)?,
@@ -170,7 +171,6 @@ fn commit(thread: &str, step: u64) -> Result<Commit, Failure> {
             metadata: Bytes::from(format!(r#"{{"source":"loop","step":{step},"parents":{{}}}}"#)),
             values: vec![value("messages", 500)?, value("branch:to:model", 10)?],
             carried: Vec::new(),
-            full: None,
         })],
     })
 }
