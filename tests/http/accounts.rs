@@ -1,12 +1,13 @@
 //! Quotas and the audit log at the front door: who is turned away, with what, and what is left of it.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use threadkeep::app::Settings;
 use threadkeep::domain::audit::Event;
 use threadkeep::domain::clock::{Clock, Micros};
-use threadkeep::domain::quotas::{Quota, Usage};
+use threadkeep::domain::quotas::{POLL_EVERY, Quota, Usage};
 use threadkeep::domain::rates::Rates;
 
 use crate::memory::Memory;
@@ -163,6 +164,27 @@ async fn a_tenant_without_room_for_bytes_reads_and_removes() {
         ("/v1/threads/lease/acquire", json!({"thread_id": "t", "holder": "w", "ttl_seconds": 9})),
     ] {
         office.post("one", path, body).await.ok();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_commit_asks_the_storage_for_nothing_but_itself() {
+    let limits = Quota {
+        bytes_max: Some(1 << 40),
+        threads_max: Some(100),
+        ..requests(Some(900), Some(900))
+    };
+    for (quota, reads) in [(Quota::default(), 1), (limits, 2)] {
+        let office = Office::open(quota, Usage::default()).await;
+        let read = || std::mem::take(&mut *office.server.storage.accounts.reads.lock().unwrap());
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        read();
+        for _ in 0..10 {
+            office.commit("t").await.ok();
+        }
+        assert_eq!((office.server.storage.calls(), read()), (vec!["prepare".to_owned(); 10], 0));
+        tokio::time::sleep(POLL_EVERY).await;
+        assert_eq!(read(), reads, "the list, and the usage of who has a limit");
     }
 }
 

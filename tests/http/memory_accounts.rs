@@ -16,6 +16,8 @@ use crate::memory::Memory;
 pub struct Accounts {
     pub quotas: Mutex<BTreeMap<String, Quota>>,
     pub usage: Mutex<BTreeMap<String, Usage>>,
+    /// How often quotas or usage were read.
+    pub reads: Mutex<u64>,
     pub refusals: Mutex<BTreeMap<Refusal, i64>>,
     /// How often refusals were written.
     pub refusals_written: Mutex<u64>,
@@ -32,11 +34,13 @@ impl QuotaStorage for Memory {
     }
 
     async fn list_quotas(&self) -> Result<Vec<(String, Quota)>> {
+        *self.accounts.reads.lock().unwrap() += 1;
         let quotas = self.accounts.quotas.lock().unwrap();
         Ok(quotas.iter().map(|(tenant, quota)| (tenant.clone(), *quota)).collect())
     }
 
     async fn measure_usage(&self, tenant: &str) -> Result<Usage> {
+        *self.accounts.reads.lock().unwrap() += 1;
         let usage = self.accounts.usage.lock().unwrap();
         Ok(usage.get(tenant).copied().unwrap_or_default())
     }

@@ -48,7 +48,8 @@ def test_a_page_without_events_is_an_error() -> None:
 
 
 def test_times_travel_with_their_zone() -> None:
-    sent = parse_qs(urlsplit(audit_request(NOON, "2026-02-01T00:00:00Z", "refused", 5, "c").path).query)
+    request = audit_request(NOON, "2026-02-01T00:00:00Z", "refused", 5, "c")
+    sent = parse_qs(urlsplit(request.path).query)
     assert sent == {
         "since": ["2026-01-31T12:00:00+00:00"],
         "until": ["2026-02-01T00:00:00Z"],
