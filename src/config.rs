@@ -22,6 +22,11 @@ pub enum Command {
     /// Make, list and revoke the keys that open a tenant.
     #[command(subcommand)]
     Keys(Keys),
+    /// Say how much a tenant may keep and how often it may ask.
+    #[command(subcommand)]
+    Quotas(Quotas),
+    /// List a tenant's administrative acts and refusals, newest first.
+    Audit(Audit),
     /// Read everything that is stored, hold it against its digests, and say what is damaged, missing or left over.
     ///
     /// Runs beside a server, in pages. Exit code 0: sound, orphans are only a note; 1: something is damaged, missing
@@ -59,6 +64,18 @@ pub struct Serve {
     #[arg(long, env = "THREADKEEP_RETENTION_INTERVAL", default_value_t = 60,
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub retention_interval: u64,
+    /// Requests per second of each tenant whose quota does not say, on this server. Unlimited without it.
+    #[arg(long, env = "THREADKEEP_REQUESTS_PER_SECOND",
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub requests_per_second: Option<u64>,
+    /// The same for each key and each token.
+    #[arg(long, env = "THREADKEEP_REQUESTS_PER_SECOND_PER_TOKEN",
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub requests_per_second_per_token: Option<u64>,
+    /// Days that the audit log is kept.
+    #[arg(long, env = "THREADKEEP_AUDIT_KEEP_DAYS", default_value_t = 90,
+          value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    pub audit_keep_days: u32,
     /// Form of the log on standard error.
     #[arg(long, env = "THREADKEEP_LOG_FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,
@@ -138,6 +155,64 @@ pub enum Keys {
         #[command(flatten)]
         database: Database,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Quotas {
+    /// Replace a tenant's quota. What is left out is unlimited. Running servers follow within ten seconds.
+    Set(SetQuota),
+    /// Show a tenant's quota and what it has: one `name value` per line, and the limit where there is one.
+    Show {
+        #[arg(long)]
+        tenant: String,
+        #[command(flatten)]
+        database: Database,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct SetQuota {
+    #[arg(long)]
+    pub tenant: String,
+    /// Bytes of values, writes, skeletons and metadata, before compression and sharing: as listings of threads count.
+    #[arg(long)]
+    pub bytes_max: Option<u64>,
+    #[arg(long)]
+    pub threads_max: Option<u64>,
+    #[arg(long)]
+    pub items_max: Option<u64>,
+    /// On each server. As many may come at once after a pause.
+    #[arg(long)]
+    pub requests_per_second: Option<u64>,
+    /// The same for each key and each token.
+    #[arg(long)]
+    pub requests_per_second_per_token: Option<u64>,
+    #[command(flatten)]
+    pub database: Database,
+}
+
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("whose").required(true)))]
+pub struct Audit {
+    #[arg(long, group = "whose")]
+    pub tenant: Option<String>,
+    /// Refusals of which nobody knows whose they were: requests without a key, or with one that opens nothing.
+    #[arg(long, group = "whose")]
+    pub unknown: bool,
+    /// Not before this RFC 3339 time.
+    #[arg(long)]
+    pub since: Option<String>,
+    /// Before this RFC 3339 time.
+    #[arg(long)]
+    pub until: Option<String>,
+    /// Only this kind: `key_created`, `refused`, …
+    #[arg(long)]
+    pub act: Option<String>,
+    /// Events at most.
+    #[arg(long, default_value_t = 100)]
+    pub limit: usize,
+    #[command(flatten)]
+    pub database: Database,
 }
 
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 
 use crate::auth::secret::Secret;
 use crate::config::Keys;
+use crate::domain::audit::{Act, ActKind};
 use crate::domain::caller::check_tenant;
 use crate::domain::clock::{Clock, random_hex};
 use crate::domain::key::Key;
@@ -40,7 +41,8 @@ async fn create(storage: &dyn Storage, tenant: &str, subject: Option<&str>) -> R
         created_at: Clock::System.now(),
         revoked_at: None,
     };
-    storage.create_key(&key).await?;
+    let act = Act::of_operator(tenant, ActKind::KeyCreated, &key.key_id, key.created_at);
+    storage.create_key(&key, &act).await?;
     Ok(format!("{}\n", secret.text()))
 }
 
@@ -55,7 +57,8 @@ async fn list(storage: &dyn Storage, tenant: &str) -> Result<String> {
 }
 
 async fn revoke(storage: &dyn Storage, tenant: &str, key_id: &str) -> Result<String> {
-    if storage.revoke_key(tenant, key_id).await? {
+    let act = Act::of_operator(tenant, ActKind::KeyRevoked, key_id, Clock::System.now());
+    if storage.revoke_key(tenant, key_id, &act).await? {
         return Ok(format!("revoked {key_id}\n"));
     }
     Err(Error::NotFound("an active key of this tenant with this id was"))

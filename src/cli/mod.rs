@@ -1,8 +1,10 @@
 //! The commands, one file each. Turns settings into calls; decides nothing about requests or data.
 
+mod audit;
 mod doctor;
 mod keys;
 mod logging;
+mod quotas;
 mod serve;
 
 use std::io::Write as _;
@@ -37,6 +39,8 @@ pub fn run(config: Config) -> Result<ExitCode> {
             Command::Serve(serve) => serve::run(serve).await?,
             Command::Migrate(database) => migrate(&database).await?,
             Command::Keys(command) => keys::run(command).await?,
+            Command::Quotas(command) => quotas::run(command).await?,
+            Command::Audit(command) => audit::run(command).await?,
             Command::Doctor(command) => return Ok(doctor::run(command).await),
             Command::Openapi => {}
         }

@@ -9,9 +9,10 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{io, print, storage_config};
-use crate::app::{App, DifferenceMemory};
+use crate::app::{App, DifferenceMemory, Settings};
 use crate::config::{ObjectStore, Serve};
 use crate::domain::clock::Clock;
+use crate::domain::rates::Rates;
 use crate::domain::storage::Storage;
 use crate::domain::{Error, Result};
 use crate::http::{self, listener};
@@ -60,13 +61,21 @@ async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHan
         .await
         .map_err(|error| io(&format!("cannot listen on {address}"), &error))?;
     let local = listener.local_addr().map_err(|error| io("the listening address", &error))?;
-    let interval = Duration::from_secs(serve.retention_interval);
     let memory = DifferenceMemory {
         recent_bytes_max: serve.recent_bytes_max,
         expanded_bytes_max: serve.expanded_bytes_max,
     };
+    let settings = Settings {
+        memory,
+        retention_interval: Duration::from_secs(serve.retention_interval),
+        audit_keep_days: serve.audit_keep_days,
+        rates: Rates {
+            per_tenant: serve.requests_per_second,
+            per_token: serve.requests_per_second_per_token,
+        },
+    };
     let clock = Arc::new(Clock::System);
-    let app = App::start(storage, clock, local, memory, Some(metrics), interval).await?;
+    let app = App::start(storage, clock, local, settings, Some(metrics)).await?;
     if app.gate.is_unprotected() {
         return Err(unprotected(local));
     }

@@ -13,6 +13,7 @@ use super::error::{Error, Result};
 use super::group_commit::{Committed, Ended, GroupCommit};
 use super::limits::LIMITS;
 use super::names::{Channel, CheckpointId};
+use super::quotas::Quotas;
 use super::retention::{PruneRequest, Pruned};
 use super::storage::{Found, Page, Storage, TargetHistory};
 
@@ -24,6 +25,7 @@ pub struct Checkpoints {
     storage: Arc<dyn Storage>,
     commits: Arc<GroupCommit>,
     clock: Arc<Clock>,
+    quotas: Arc<Quotas>,
 }
 
 /// A walk that a client holds already.
@@ -67,8 +69,13 @@ pub async fn write(
 }
 
 impl Checkpoints {
-    pub fn new(storage: Arc<dyn Storage>, commits: Arc<GroupCommit>, clock: Arc<Clock>) -> Self {
-        Self { storage, commits, clock }
+    pub fn new(
+        storage: Arc<dyn Storage>,
+        commits: Arc<GroupCommit>,
+        clock: Arc<Clock>,
+        quotas: Arc<Quotas>,
+    ) -> Self {
+        Self { storage, commits, clock, quotas }
     }
 
     /// What the token alone decides, for who does more than the call of [`Self::commit`].
@@ -82,15 +89,17 @@ impl Checkpoints {
     /// Durable when it returns. No round trip but the batch's own; one more after a removal of content.
     ///
     /// # Errors
-    /// Limits and shapes; conflicts with the thread's generation or lease; see `GroupCommit::commit`.
+    /// Limits and shapes; `QuotaExceeded`; conflicts with the thread's generation or lease; see `GroupCommit::commit`.
     pub async fn commit(
         &self,
         caller: &Caller,
-        commit: Commit,
+        mut commit: Commit,
         deadline: Micros,
     ) -> Result<Committed> {
         self.require_commit(caller, &commit)?;
         commit.check()?;
+        self.quotas.require_bytes(caller)?;
+        commit.full = self.quotas.threads_full(caller);
         write(&*self.storage, &self.commits, caller, &commit, deadline).await
     }
 

@@ -1,5 +1,6 @@
 //! Meaning: types, rules and the storage traits, one file per noun. Imports no other room.
 
+pub mod audit;
 pub mod batch;
 pub mod caller;
 pub mod checkpoint;
@@ -17,6 +18,9 @@ pub mod limits;
 pub mod names;
 pub mod planner;
 pub mod prepared;
+pub mod quotas;
+pub mod rates;
+pub mod refusals;
 pub mod retention;
 pub mod retention_policies;
 pub mod storage;

@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use super::clock::Micros;
 use super::names::{CheckpointId, CheckpointNs, TaskId, TaskPath, ThreadId};
+use super::quotas::Full;
 
 /// Stored form of a value: the envelope's bytes and what is known of the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +40,8 @@ pub struct Prepared {
     pub writer: String,
     /// The write must have begun by then.
     pub deadline: Micros,
+    /// Set when it may not make its thread.
+    pub full: Option<Full>,
     pub ops: Vec<PreparedOp>,
     /// What the values need, but for what the scope has at the condition's epoch.
     pub chunks: Vec<Chunk>,

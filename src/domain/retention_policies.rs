@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
+use super::audit::{Act, ActKind};
 use super::caller::{Caller, Permission};
 use super::clock::{Clock, Micros};
 use super::error::{Error, Result};
@@ -52,7 +53,8 @@ impl Policies {
             ));
         }
         self.clock.require_before(deadline)?;
-        self.storage.put_policy(caller, thread_id, rules, self.clock.now()).await
+        let act = self.act(caller, ActKind::PolicyPut, thread_id).with(rules);
+        self.storage.put_policy(caller, thread_id, rules, &act).await
     }
 
     /// # Errors
@@ -81,7 +83,8 @@ impl Policies {
     ) -> Result<()> {
         may_change(caller, thread_id)?;
         self.clock.require_before(deadline)?;
-        self.storage.delete_policy(caller, thread_id).await
+        let act = self.act(caller, ActKind::PolicyDeleted, thread_id);
+        self.storage.delete_policy(caller, thread_id, &act).await
     }
 
     /// Newest first. Reports name threads: they are for those who have the whole tenant, or of one thread.
@@ -132,6 +135,10 @@ impl Policies {
         let count = self.storage.request_round(caller, thread_id, self.clock.now()).await?;
         self.wake.notify_one();
         Ok(count)
+    }
+
+    fn act(&self, caller: &Caller, kind: ActKind, thread_id: Option<&ThreadId>) -> Act {
+        Act::of(caller, kind, thread_id.map_or("", ThreadId::as_str), self.clock.now())
     }
 }
 

@@ -8,16 +8,18 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::audit::{Act, AuditStorage};
 use super::caller::Caller;
 use super::checkpoint::{Commit, ListQuery, Target, View};
 use super::clock::Micros;
 use super::doctor::{Examine, Report};
-use super::error::Result;
+use super::error::{Error, Result};
 use super::history::{Base, Chain};
 use super::key::Key;
 use super::names::ThreadId;
 use super::planner::Batch;
 use super::prepared::Prepared;
+use super::quotas::{Full, QuotaStorage, THREADS};
 use super::retention::{
     Claim, Policy, Progress, PruneRequest, Pruned, Report as RetentionReport, ReportQuery,
     Retained, Rules,
@@ -27,10 +29,25 @@ use super::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 
 /// All of a storage engine.
 pub trait Storage:
-    CheckpointStorage + ThreadStorage + RetentionStorage + KeyStorage + Engine
+    CheckpointStorage
+    + ThreadStorage
+    + RetentionStorage
+    + QuotaStorage
+    + AuditStorage
+    + KeyStorage
+    + Engine
 {
 }
-impl<T: CheckpointStorage + ThreadStorage + RetentionStorage + KeyStorage + Engine> Storage for T {}
+impl<T> Storage for T where
+    T: CheckpointStorage
+        + ThreadStorage
+        + RetentionStorage
+        + QuotaStorage
+        + AuditStorage
+        + KeyStorage
+        + Engine
+{
+}
 
 /// How a batch ended for one of its threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +71,8 @@ pub enum Outcome {
     EpochStale {
         current: i64,
     },
+    /// The thread is not there, and none may be made.
+    QuotaExceeded,
     /// Another server created the thread at the same moment: send the same batch again.
     Raced,
 }
@@ -160,6 +179,24 @@ pub struct CopyThread {
     pub target: ThreadId,
     /// Key and digest of the request: the same pair is answered again without a second copy.
     pub idempotency: Option<(String, [u8; 32])>,
+    /// Set when no thread may be made.
+    pub full: Option<Full>,
+}
+
+impl CopyThread {
+    /// Asked by the engine, after it has looked whether the same request was answered before.
+    ///
+    /// # Errors
+    /// `QuotaExceeded` without room for more bytes, or for another thread where the target is not there.
+    pub fn check_room(&self, target_exists: bool) -> Result<()> {
+        let only_threads = |full: &Full| full.resource == THREADS;
+        match self.full {
+            Some(full) if !(target_exists && only_threads(&full)) => {
+                Err(Error::QuotaExceeded(full))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 #[async_trait]
@@ -188,14 +225,14 @@ pub trait ThreadStorage: Send + Sync {
 /// Policies, their reports, and the rounds of the sweeper. A policy is the tenant's own (no thread) or a thread's.
 #[async_trait]
 pub trait RetentionStorage: Send + Sync {
-    /// Creates or replaces; a round in progress ends without a report. It is due at once. `NotFound` for a thread that the
+    /// Creates or replaces; a round in progress ends without a report. It is due at the time of the act. `NotFound` for a thread that the
     /// caller may write to only if it owns it, and does not.
     async fn put_policy(
         &self,
         caller: &Caller,
         thread_id: Option<&ThreadId>,
         rules: &Rules,
-        now: Micros,
+        act: &Act,
     ) -> Result<Policy>;
 
     async fn get_policy(
@@ -204,8 +241,13 @@ pub trait RetentionStorage: Send + Sync {
         thread_id: Option<&ThreadId>,
     ) -> Result<Option<Policy>>;
 
-    /// No error when there is none. Its reports stay.
-    async fn delete_policy(&self, caller: &Caller, thread_id: Option<&ThreadId>) -> Result<()>;
+    /// No error when there is none; then there was no act either. Its reports stay.
+    async fn delete_policy(
+        &self,
+        caller: &Caller,
+        thread_id: Option<&ThreadId>,
+        act: &Act,
+    ) -> Result<()>;
 
     /// Newest first.
     async fn list_reports(
@@ -244,12 +286,12 @@ pub trait RetentionStorage: Send + Sync {
 
 #[async_trait]
 pub trait KeyStorage: Send + Sync {
-    async fn create_key(&self, key: &Key) -> Result<()>;
+    async fn create_key(&self, key: &Key, act: &Act) -> Result<()>;
 
     async fn list_keys(&self, tenant: &str) -> Result<Vec<Key>>;
 
     /// Whether there was such a key that was not revoked.
-    async fn revoke_key(&self, tenant: &str, key_id: &str) -> Result<bool>;
+    async fn revoke_key(&self, tenant: &str, key_id: &str, act: &Act) -> Result<bool>;
 
     /// Every key that is not revoked: the authenticator polls this.
     async fn list_active_keys(&self) -> Result<Vec<Key>>;

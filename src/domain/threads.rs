@@ -8,6 +8,7 @@ use super::error::Result;
 use super::grants::Action;
 use super::limits::LIMITS;
 use super::names::ThreadId;
+use super::quotas::Quotas;
 use super::storage::{CopyThread, DeleteThread, Storage};
 use super::storage_use::StorageUse;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadCursor, ThreadQuery, ThreadSort};
@@ -16,6 +17,7 @@ use super::thread::{Lease, LeaseRequest, Thread, ThreadCursor, ThreadQuery, Thre
 pub struct Threads {
     storage: Arc<dyn Storage>,
     clock: Arc<Clock>,
+    quotas: Arc<Quotas>,
 }
 
 /// A page of a listing.
@@ -27,8 +29,8 @@ pub struct ThreadPage {
 }
 
 impl Threads {
-    pub fn new(storage: Arc<dyn Storage>, clock: Arc<Clock>) -> Self {
-        Self { storage, clock }
+    pub fn new(storage: Arc<dyn Storage>, clock: Arc<Clock>, quotas: Arc<Quotas>) -> Self {
+        Self { storage, clock, quotas }
     }
 
     /// # Errors
@@ -91,7 +93,7 @@ impl Threads {
     /// Answers the number of checkpoints copied: 0 when there is no source that the caller may read.
     ///
     /// # Errors
-    /// `ThreadExists`; `ThreadTaken`; `IdempotencyMismatch`.
+    /// `ThreadExists`; `ThreadTaken`; `IdempotencyMismatch`; `QuotaExceeded`.
     pub async fn copy(
         &self,
         caller: &Caller,
@@ -100,11 +102,12 @@ impl Threads {
     ) -> Result<u64> {
         caller.require_thread(&request.target, Action::Append)?;
         self.clock.require_before(deadline)?;
-        self.storage.copy_thread(caller, request).await
+        let full = self.quotas.bytes_full(caller).or_else(|| self.quotas.threads_full(caller));
+        self.storage.copy_thread(caller, &CopyThread { full, ..request.clone() }).await
     }
 
     /// # Errors
-    /// `LeaseHeld` while another holder has it.
+    /// `LeaseHeld` while another holder has it; `QuotaExceeded` when it would make a thread.
     pub async fn acquire_lease(
         &self,
         caller: &Caller,
@@ -112,7 +115,8 @@ impl Threads {
         deadline: Micros,
     ) -> Result<Lease> {
         self.may_lease(caller, request, deadline)?;
-        self.storage.acquire_lease(caller, request).await
+        let full = self.quotas.threads_full(caller);
+        self.storage.acquire_lease(caller, &LeaseRequest { full, ..request.clone() }).await
     }
 
     /// # Errors

@@ -13,6 +13,7 @@ use super::body::{self, Held};
 use super::decode::{self, Input, Received};
 use super::media::Format;
 use super::problem::Problem;
+use super::refusals::Seen;
 use crate::app::App;
 use crate::domain::Error;
 use crate::domain::caller::{Caller, Permission};
@@ -109,9 +110,13 @@ async fn decode_input<T: Input>(received: Received) -> Result<T, Problem> {
     decoded.await.map_err(|error| Problem::internal(error.to_string()))?
 }
 
-/// Who asks, if the route's permission is covered.
+/// Who asks, if not too often, and the route's permission is covered.
 fn caller(parts: &Parts, app: &App) -> Result<Caller, Problem> {
     let caller = app.gate.caller(presented_key(&parts.headers))?;
+    if let Some(seen) = parts.extensions.get::<Seen>() {
+        seen.is(&caller);
+    }
+    app.quotas.admit(&caller)?;
     let Needs(permission) = parts
         .extensions
         .get()

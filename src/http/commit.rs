@@ -40,6 +40,7 @@ use crate::domain::{Error, Result};
     })),
     responses(
         (status = 200, description = "Durable", body = Committed, example = json!({"generation": "9f2b7c"})),
+        (status = 413, description = "`quota_exceeded`"),
         (status = 409, description = "`thread_restored`, `thread_taken`, `lease_held`, `fence_stale` or `resend_whole`"),
     ),
 )]
@@ -166,6 +167,7 @@ impl Input for Draft {
             generation: wire.generation.map(generation).transpose()?,
             fence: wire.fence,
             writer: Writer::new(or_empty(wire.writer))?,
+            full: None,
         };
         Ok(Self { commit, open: reader.open })
     }

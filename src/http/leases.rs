@@ -26,6 +26,7 @@ use crate::domain::{Error, Result};
     responses(
         (status = 200, description = "Held", body = LeaseOut,
             example = json!({"fence": 1, "expires_at": "2026-01-31T12:01:00.000000Z"})),
+        (status = 413, description = "`quota_exceeded`"),
         (status = 409, description = "`lease_held` or `thread_taken`"),
     ),
 )]
@@ -125,7 +126,7 @@ impl Input for Acquire {
         let ttl_seconds = ttl(wire.ttl_seconds)?;
         let (thread_id, holder) =
             (ThreadId::new(wire.thread_id.0)?, LeaseHolder::new(wire.holder.0)?);
-        Ok(Self(LeaseRequest { thread_id, holder, fence: None, ttl_seconds }))
+        Ok(Self(LeaseRequest { thread_id, holder, fence: None, ttl_seconds, full: None }))
     }
 }
 
@@ -136,7 +137,13 @@ impl Input for Renew {
         let ttl_seconds = ttl(wire.ttl_seconds)?;
         let (thread_id, holder) =
             (ThreadId::new(wire.thread_id.0)?, LeaseHolder::new(wire.holder.0)?);
-        Ok(Self(LeaseRequest { thread_id, holder, fence: Some(wire.fence), ttl_seconds }))
+        Ok(Self(LeaseRequest {
+            thread_id,
+            holder,
+            fence: Some(wire.fence),
+            ttl_seconds,
+            full: None,
+        }))
     }
 }
 
@@ -146,7 +153,13 @@ impl Input for Release {
     fn from_wire(wire: ReleaseBody, _: &Received) -> Result<Self> {
         let (thread_id, holder) =
             (ThreadId::new(wire.thread_id.0)?, LeaseHolder::new(wire.holder.0)?);
-        Ok(Self(LeaseRequest { thread_id, holder, fence: Some(wire.fence), ttl_seconds: 0 }))
+        Ok(Self(LeaseRequest {
+            thread_id,
+            holder,
+            fence: Some(wire.fence),
+            ttl_seconds: 0,
+            full: None,
+        }))
     }
 }
 

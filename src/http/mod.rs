@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** a handler gets its caller only through `call`, which asks for the permission declared here.
 
+mod audit;
 mod body;
 mod call;
 mod checkpoints;
@@ -19,12 +20,14 @@ pub mod listener;
 mod media;
 pub mod problem;
 mod pruning;
+mod refusals;
 mod retention;
 mod runs;
 mod service;
 mod shorten;
 mod storage_use;
 mod threads;
+mod usage;
 mod views;
 
 use std::sync::Arc;
@@ -40,7 +43,7 @@ use utoipa_axum::routes;
 use self::call::Needs;
 use self::problem::{Code, Problem};
 use crate::app::App;
-use crate::domain::caller::Permission::{self, Any, Threads};
+use crate::domain::caller::Permission::{self, Any, Tenant, Threads};
 use crate::domain::grants::Action::{Append, Read, Write};
 
 pub use self::edge::SECONDS as REQUEST_SECONDS;
@@ -67,6 +70,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Threads(Write), routes!(retention::delete)))
         .routes(needs(Threads(Read), routes!(retention::reports)))
         .routes(needs(Threads(Write), routes!(retention::run)))
+        .routes(needs(Tenant, routes!(usage::get)))
+        .routes(needs(Tenant, routes!(audit::list)))
         .routes(needs(Any, routes!(service::limits)))
         .routes(needs(Any, routes!(service::whoami)))
         .routes(routes!(health::alive))

@@ -59,6 +59,7 @@ codes! {
     ThreadTaken = 409 "thread_taken" "The thread belongs to somebody else";
     ResendWhole = 409 "resend_whole" "Send the value whole";
     TooLarge = 413 "too_large" "Larger than a limit";
+    QuotaExceeded = 413 "quota_exceeded" "A quota of the tenant is used up";
     UnsupportedMediaType = 415 "unsupported_media_type" "The media type is not supported";
     Invalid = 422 "invalid" "The request is not valid";
     IdempotencyMismatch = 422 "idempotency_mismatch" "The Idempotency-Key was used before";
@@ -174,6 +175,13 @@ impl From<Error> for Problem {
                     _ => problem,
                 }
             }
+            Error::QuotaExceeded(full) => {
+                Self::new(Code::QuotaExceeded, text).at(full.resource).limited(full.limit)
+            }
+            Error::TooManyRequests { limit, retry_after, .. } => Self {
+                retry_after: Some(retry_after),
+                ..Self::new(Code::TooManyRequests, text).limited(limit)
+            },
             Error::NotGranted(_) => Self::new(Code::NotGranted, text),
             Error::NotFound(_) => Self::new(Code::NotFound, text),
             Error::IdempotencyMismatch => {

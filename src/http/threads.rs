@@ -98,6 +98,7 @@ pub async fn delete(State(app): State<Arc<App>>, call: Call<DeleteThread>) -> An
     request_body(content = CopyThreadBody, example = json!({"source_thread_id": "t-1", "target_thread_id": "t-2"})),
     responses(
         (status = 200, description = "Copied", body = Copied, example = json!({"checkpoints": 6})),
+        (status = 413, description = "`quota_exceeded`"),
         (status = 409, description = "`thread_exists`, `thread_taken`, `lease_held`"),
         (status = 422, description = "`invalid`, `idempotency_mismatch`"),
     ),
@@ -263,6 +264,7 @@ impl Input for CopyThread {
             source: thread_id("source_thread_id", wire.source_thread_id.0)?,
             target: thread_id("target_thread_id", wire.target_thread_id.0)?,
             idempotency: received.idempotency(COPY),
+            full: None,
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Back door. The only room that knows SQL, Redis or object storage. One folder per engine, one file per noun.
 
 pub mod access;
+pub mod audit_rows;
 pub mod base_document;
 pub mod channel_map;
 pub mod chunk_memory;
@@ -11,6 +12,7 @@ pub mod objects;
 pub mod policy_rows;
 pub mod postgres;
 pub mod prepare;
+pub mod quota_rows;
 pub mod retention;
 pub mod sealing;
 pub mod sought;

@@ -59,6 +59,7 @@ pub fn prepare(
         thread_id: commit.thread_id,
         writer: commit.writer.into_string(),
         deadline,
+        full: commit.full,
         size_bytes: ops.iter().map(size_of_op).sum::<usize>()
             + chunks.iter().map(|it| it.body.len() + 128).sum::<usize>(),
         ops,

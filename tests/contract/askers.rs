@@ -9,6 +9,8 @@ use threadkeep::domain::clock::Clock;
 use threadkeep::domain::grants::{Actions, Grant, Scoped, Selector};
 use threadkeep::domain::group_commit::GroupCommit;
 use threadkeep::domain::names::LeaseHolder;
+use threadkeep::domain::quotas::Quotas;
+use threadkeep::domain::rates::Rates;
 use threadkeep::domain::retention::{PruneRequest, Pruned};
 use threadkeep::domain::retention_policies::Policies;
 use threadkeep::domain::storage::{CopyThread, DeleteThread, Storage};
@@ -28,13 +30,20 @@ pub struct Desk {
 }
 
 impl Desk {
-    pub fn on(storage: &Arc<dyn Storage>) -> Self {
+    pub async fn on(storage: &Arc<dyn Storage>) -> Self {
         let clock = Arc::new(Clock::System);
         let commits = Arc::new(GroupCommit::start(Arc::clone(storage), Arc::clone(&clock)));
         let (storage, wake) = (|| Arc::clone(storage), Arc::new(Notify::new()));
+        let quotas = Quotas::load(storage(), Arc::clone(&clock), Rates::default()).await.unwrap();
+        let quotas = Arc::new(quotas);
         Self {
-            checkpoints: Checkpoints::new(storage(), commits, Arc::clone(&clock)),
-            threads: Threads::new(storage(), Arc::clone(&clock)),
+            checkpoints: Checkpoints::new(
+                storage(),
+                commits,
+                Arc::clone(&clock),
+                Arc::clone(&quotas),
+            ),
+            threads: Threads::new(storage(), Arc::clone(&clock), quotas),
             policies: Policies::new(storage(), clock, wake),
         }
     }
@@ -42,7 +51,7 @@ impl Desk {
     /// Of another server on the same data.
     pub async fn beside(h: &Harness) -> Self {
         let config = threadkeep::storage::StorageConfig { exclusive: false, ..config(h.url()) };
-        Self::on(&threadkeep::storage::open(&config).await.unwrap())
+        Self::on(&threadkeep::storage::open(&config).await.unwrap()).await
     }
 
     pub async fn commit(&self, caller: &Caller, commit: Commit) -> Result<String> {
@@ -138,7 +147,12 @@ pub fn put(caller: &Caller, thread: &str, id: &str) -> Commit {
 }
 
 pub fn copying(source: &str, target: &str) -> CopyThread {
-    CopyThread { source: thread_id(source), target: thread_id(target), idempotency: None }
+    CopyThread {
+        source: thread_id(source),
+        target: thread_id(target),
+        idempotency: None,
+        full: None,
+    }
 }
 
 pub fn leasing(thread: &str, fence: Option<i64>) -> LeaseRequest {
@@ -147,6 +161,7 @@ pub fn leasing(thread: &str, fence: Option<i64>) -> LeaseRequest {
         holder: LeaseHolder::new("holder").unwrap(),
         fence,
         ttl_seconds: 60,
+        full: None,
     }
 }
 

@@ -20,6 +20,7 @@ pub fn request(holder: &str, fence: Option<i64>) -> LeaseRequest {
         holder: LeaseHolder::new(holder).unwrap(),
         fence,
         ttl_seconds: 60,
+        full: None,
     }
 }
 

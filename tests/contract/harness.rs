@@ -212,6 +212,7 @@ pub fn commit(thread: &str, ops: Vec<Op>) -> Commit {
         fence: None,
         writer: Writer::new("w1").unwrap(),
         ops,
+        full: None,
     }
 }
 

@@ -13,6 +13,7 @@ mod faulty_store;
 mod harness;
 
 mod atomicity;
+mod audit;
 mod conditions;
 mod content;
 mod copying;
@@ -35,6 +36,7 @@ mod plans;
 mod poison;
 mod policies;
 mod pruning;
+mod quotas;
 mod reach;
 mod removal;
 mod retention;
@@ -229,6 +231,21 @@ contract! {
         only_its_own_tenant_sees_a_thread;
     keys:
         keys_are_made_listed_and_revoked;
+    quotas:
+        a_quota_is_set_replaced_and_removed
+        a_full_tenant_commits_to_its_threads_and_makes_none
+        a_refused_thread_takes_nobody_down
+        conditions_come_before_the_quota
+        leases_and_copies_make_no_thread_either
+        bytes_are_overshot_by_one_poll_at_most_and_deleting_makes_room
+        two_servers_follow_one_quota
+        usage_is_the_sum_over_listed_threads;
+    audit:
+        an_act_is_there_with_what_it_did_and_never_without
+        events_are_listed_in_pages_and_by_time_and_act
+        refusals_of_a_minute_are_one_row_on_any_number_of_servers
+        refusals_that_cannot_be_written_are_counted_on
+        events_go_when_they_were_kept_for_long_enough;
     atomicity:
         many_tasks_on_many_threads_lose_nothing
         commits_of_one_thread_keep_their_order

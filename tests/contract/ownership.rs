@@ -75,7 +75,7 @@ async fn all_of_it(h: &Harness, desk: &Desk) -> String {
 }
 
 pub async fn a_foreign_thread_answers_like_an_absent_one(h: Harness) {
-    let (desk, server) = (Desk::on(&h.storage), Server::on(&h.storage));
+    let (desk, server) = (Desk::on(&h.storage).await, Server::on(&h.storage));
     let (ann, bob) = (subject("ann"), subject("bob"));
     furnish(&desk, &server, &bob, "bob's").await;
     furnish(&desk, &server, &tenant(), "nobody's").await;
@@ -119,7 +119,7 @@ pub async fn a_foreign_thread_answers_like_an_absent_one(h: Harness) {
 
 /// The engine asks for itself: a call that the domain should have refused finds nothing.
 pub async fn what_is_denied_finds_nothing_in_the_engine_either(h: Harness) {
-    let desk = Desk::on(&h.storage);
+    let desk = Desk::on(&h.storage).await;
     desk.put(&tenant(), "t", "1").await.unwrap();
     let denied = with("nothing", Vec::new());
     let place = target("t", "", None);
@@ -145,7 +145,7 @@ fn assert_taken<T: Debug>(result: Result<T>) {
 }
 
 pub async fn who_only_owns_is_told_that_a_thread_is_taken_and_nothing_more(h: Harness) {
-    let (desk, server) = (Desk::on(&h.storage), Server::on(&h.storage));
+    let (desk, server) = (Desk::on(&h.storage).await, Server::on(&h.storage));
     let ann = subject("ann");
     furnish(&desk, &server, &subject("bob"), "bob's").await;
     furnish(&desk, &server, &tenant(), "nobody's").await;
@@ -186,7 +186,7 @@ pub async fn who_only_owns_is_told_that_a_thread_is_taken_and_nothing_more(h: Ha
 }
 
 pub async fn a_granted_name_is_written_whoever_owns_it(h: Harness) {
-    let desk = Desk::on(&h.storage);
+    let desk = Desk::on(&h.storage).await;
     let named = with("named", vec![exact("a:1", Actions::ALL)]);
     let below = with("below", vec![prefix("a:", Actions::ALL)]);
     let appends = with("appends", vec![prefix("a:", Actions::APPEND)]);
@@ -217,7 +217,7 @@ pub async fn a_granted_name_is_written_whoever_owns_it(h: Harness) {
 
 /// The tenant's own policy, its reports and its rounds are for who has the whole tenant.
 pub async fn what_is_the_tenants_is_for_the_whole_tenant(h: Harness) {
-    let desk = Desk::on(&h.storage);
+    let desk = Desk::on(&h.storage).await;
     let below = with("below", vec![prefix("a:", Actions::ALL)]);
     for caller in [&subject("ann"), &below] {
         assert_not_granted(desk.policies.get(caller, None).await);
@@ -231,7 +231,7 @@ pub async fn what_is_the_tenants_is_for_the_whole_tenant(h: Harness) {
 }
 
 pub async fn a_policy_and_its_reports_are_its_owners(h: Harness) {
-    let (desk, server) = (Desk::on(&h.storage), Server::on(&h.storage));
+    let (desk, server) = (Desk::on(&h.storage).await, Server::on(&h.storage));
     let (ann, bob) = (subject("ann"), subject("bob"));
     let id = thread_id("t");
     let reports = ReportQuery { thread_id: Some(id.clone()), limit: 9, after: None };
@@ -281,7 +281,7 @@ pub async fn a_policy_and_its_reports_are_its_owners(h: Harness) {
 
 /// Repeated requests are known by who sends them.
 pub async fn answers_are_kept_for_the_credential(h: Harness) {
-    let desk = Desk::on(&h.storage);
+    let desk = Desk::on(&h.storage).await;
     desk.put(&tenant(), "a:source", "1").await.unwrap();
     let callers = ["one", "two"].map(|it| with(it, vec![prefix("a:", Actions::ALL)]));
     for (at, caller) in callers.iter().enumerate() {

@@ -25,7 +25,7 @@ async fn added(h: &Harness, number: String, work: impl AsyncFnOnce(Desk)) -> i64
     let before = settled(h, &number).await;
     let config = StorageConfig { exclusive: false, ..config(h.url()) };
     let storage = storage::open(&config).await.unwrap();
-    work(Desk::on(&storage)).await;
+    work(Desk::on(&storage).await).await;
     storage.close().await;
     settled(h, &number).await - before
 }

@@ -43,7 +43,7 @@ async fn listed(desk: &Desk, caller: &Caller, limit: usize) -> BTreeSet<String> 
 }
 
 pub async fn every_kind_of_grant_lists_what_it_reaches(h: Harness) {
-    let desk = Desk::on(&h.storage);
+    let desk = Desk::on(&h.storage).await;
     let (ann, bob) = (subject("ann"), subject("bob"));
     for (maker, thread) in [
         (&ann, "acme:1"),
@@ -114,7 +114,7 @@ pub async fn every_kind_of_grant_lists_what_it_reaches(h: Harness) {
 
 /// A token for one sandbox.
 pub async fn threads_granted_by_name_alone_are_no_list(h: Harness) {
-    let desk = Desk::on(&h.storage);
+    let desk = Desk::on(&h.storage).await;
     desk.put(&subject("ann"), "t", "1").await.unwrap();
     let writes =
         vec![exact("t", Actions::ALL), prefix("a:", Actions::WRITE), owned(Actions::APPEND)];
@@ -131,7 +131,7 @@ pub async fn threads_granted_by_name_alone_are_no_list(h: Harness) {
 
 /// What was deleted, by threads.
 pub async fn runs_are_deleted_where_the_caller_may_write(h: Harness) {
-    let desk = Desk::on(&h.storage);
+    let desk = Desk::on(&h.storage).await;
     let run = |id: &str| Put::new(id).metadata(r#"{"run_id":"run"}"#);
     let callers = [
         with("by name", vec![exact("b", Actions::WRITE), exact("a:1", Actions::READ)]),
@@ -184,7 +184,7 @@ fn grants(ids: Vec<String>) -> impl Strategy<Value = Vec<Grant>> {
 
 /// Two tenants with the same kind of ids; each caller sees what its own grants say of its own tenant.
 pub async fn odd_ids_are_compared_by_bytes(h: Harness) {
-    let desk = Desk::on(&h.storage);
+    let desk = Desk::on(&h.storage).await;
     let seed = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut runner = TestRunner::new_with_rng(Config::default(), seed);
     let mut draw_ids = |count: usize| -> BTreeSet<String> {

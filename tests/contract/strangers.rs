@@ -255,7 +255,7 @@ pub async fn nobody_sees_what_is_anothers(h: Harness) {
     let sequence = prop::collection::vec(step(), steps).new_tree(&mut runner).unwrap().current();
     let mut world = World {
         h: &h,
-        desk: Desk::on(&h.storage),
+        desk: Desk::on(&h.storage).await,
         callers: callers(),
         model: Model::new(),
         count: 0,

@@ -10,7 +10,7 @@ use crate::harness::{Harness, NEVER, conflict};
 
 /// On two servers, by commits, leases and copies.
 pub async fn a_thread_that_two_make_at_once_goes_to_one(h: Harness) {
-    let desks = [Desk::on(&h.storage), Desk::beside(&h).await];
+    let desks = [Desk::on(&h.storage).await, Desk::beside(&h).await];
     let callers = [subject("ann"), subject("bob")];
     for (caller, desk) in callers.iter().zip(&desks) {
         desk.put(caller, &format!("{} source", caller.credential), "1").await.unwrap();
@@ -61,7 +61,7 @@ pub async fn commits_with_other_conditions_are_batches_of_their_own(h: Harness) 
     let mut done = futures::future::join_all(done).await;
     assert_eq!(conflict(done.remove(2)), Conflict::ThreadTaken);
     assert!(done.iter().all(Result::is_ok), "{done:?}");
-    assert_eq!(Desk::on(&h.storage).thread(&ann, "t").await.unwrap().checkpoint_count, 4);
+    assert_eq!(Desk::on(&h.storage).await.thread(&ann, "t").await.unwrap().checkpoint_count, 4);
 }
 
 /// Leaves nothing of a thread but what a deletion leaves: its generation and its fence, 3.
@@ -95,7 +95,7 @@ async fn look(desk: &Desk, caller: &threadkeep::domain::caller::Caller) -> Vec<S
 }
 
 pub async fn what_another_left_was_never_there(h: Harness) {
-    let desk = Desk::on(&h.storage);
+    let desk = Desk::on(&h.storage).await;
     let (ann, bob) = (subject("ann"), subject("bob"));
     let absent = look(&desk, &ann).await;
     assert_eq!(absent[4], "1");
@@ -126,7 +126,7 @@ pub async fn what_another_left_was_never_there(h: Harness) {
 
 /// Its own goes on, and so does anybody's for who is granted the name.
 pub async fn a_fence_goes_on_for_the_owner_and_for_who_is_granted_the_name(h: Harness) {
-    let desk = Desk::on(&h.storage);
+    let desk = Desk::on(&h.storage).await;
     let (ann, named) = (subject("ann"), with("named", vec![exact("t", Actions::ALL)]));
     for (maker, again) in [(&ann, &ann), (&ann, &named), (&ann, &tenant()), (&tenant(), &named)] {
         let left = leave(&h, &desk, maker).await;
@@ -147,7 +147,7 @@ pub async fn a_fence_goes_on_for_the_owner_and_for_who_is_granted_the_name(h: Ha
 
 /// Content is shared within one owner: the one that the target has in the end.
 pub async fn a_copy_shares_content_only_with_its_own_owner(h: Harness) {
-    let desk = Desk::on(&h.storage);
+    let desk = Desk::on(&h.storage).await;
     let (ann, bob) = (subject("ann"), subject("bob"));
     let below = with("below", vec![prefix("a:", Actions::ALL)]);
     desk.put(&ann, "a:ann", "1").await.unwrap();

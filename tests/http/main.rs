@@ -1,6 +1,7 @@
 //! The routes, through the router: every one, with good input and hostile, with keys and without. The storage is
 //! a small double in memory, so that each failure of a storage can be had on demand.
 
+mod accounts;
 mod arguments;
 mod bodies;
 mod checkpoints;
@@ -12,6 +13,7 @@ mod hostile;
 mod identity;
 mod keyless;
 mod memory;
+mod memory_accounts;
 mod memory_retention;
 mod metrics;
 mod ownership;

@@ -7,13 +7,14 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use threadkeep::app::App;
 use threadkeep::auth::secret::Secret;
+use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::key::Key;
 use threadkeep::http;
 use threadkeep::storage::{self, StorageConfig};
 
 use crate::memory::Memory;
-use crate::server::{Answer, HOST, JSON, MEMORY, MSGPACK, NEVER, Server};
+use crate::server::{Answer, HOST, JSON, MSGPACK, SETTINGS, Server};
 use crate::wire::{COMMIT, base64, commit, list_of, name, put, writes};
 
 /// A server on SQLite. `ann` and `bob` have subjects, `all` has the tenant.
@@ -51,11 +52,12 @@ impl Shared {
                 created_at: 0,
                 revoked_at: None,
             };
-            storage.create_key(&key).await.unwrap();
+            let act = Act::of_operator("acme", ActKind::KeyCreated, &key.key_id, 0);
+            storage.create_key(&key, &act).await.unwrap();
             secret.text().clone_into(&mut keys[at]);
         }
         let (clock, listen) = (Arc::new(Clock::System), HOST.parse().unwrap());
-        let app = App::start(storage, clock, listen, MEMORY, None, NEVER).await.unwrap();
+        let app = App::start(storage, clock, listen, SETTINGS, None).await.unwrap();
         let app = Arc::new(app);
         let router: Router = http::router(&app);
         let server = Server { app, storage: Arc::new(Memory::default()), router };

@@ -76,7 +76,8 @@ fn bind_threads<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
         .bind(text(|it| it.condition.generation.as_deref()))
         .bind(number(|it| it.condition.fence))
         .bind(number(|it| it.condition.epoch))
-        .bind(number(|it| Some(it.fresh.thread_key)))
+        // Without a key nothing is made.
+        .bind(number(|it| it.may_create.then_some(it.fresh.thread_key)))
         .bind(number(|it| Some(it.fresh.scope_id)))
         .bind(text(|it| Some(&it.fresh.generation)))
         .bind(number(|it| it.last_step))
@@ -253,6 +254,7 @@ fn outcome(row: &PgRow) -> Outcome {
         "taken" => Outcome::ThreadTaken,
         "held" => Outcome::LeaseHeld,
         "fence" => Outcome::FenceStale { current: row.get("fence") },
+        "quota" => Outcome::QuotaExceeded,
         "epoch" => Outcome::EpochStale { current: row.get("epoch") },
         _ => Outcome::Raced,
     }

@@ -22,6 +22,7 @@ const CREATE: &str = r"
       and (d.generation is null or t.want_generation is null or t.want_generation = d.generation)
       and (t.want_fence is null or t.want_fence = coalesce(d.fence, 0))
       and t.want_epoch is null
+      and t.fresh_key is not null
     order by t.ord
     on conflict do nothing
     returning tenant, thread_id, thread_key, scope_id, generation, thread_key as epoch
@@ -288,6 +289,7 @@ select t.ord,
     case when b.generation is not null then 'ok' when gate.state is not null then gate.state
          when t.want_generation <> d.generation then 'generation'
          when t.want_fence <> coalesce(d.fence, 0) then 'fence'
+         when t.fresh_key is null and gate.ord is null then 'quota'
          when t.want_epoch is not null then 'epoch' else 'missing' end as state,
     coalesce(b.generation, gate.generation, d.generation, '') as generation,
     coalesce(gate.fence, d.fence, 0) as fence, coalesce(b.epoch, gate.epoch, 0) as epoch

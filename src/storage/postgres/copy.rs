@@ -162,7 +162,7 @@ async fn copy_once(
     let mut copied = 0;
     if let Some(source) = source {
         let target = Sought::by(caller, request.target.as_str(), Action::Append);
-        let owner = make_way(connection, target).await?.unwrap_or(caller.subject.clone());
+        let owner = make_way(connection, target, request).await?.unwrap_or(caller.subject.clone());
         let shares = source.owner == owner;
         if !shares && lacks_packed(connection, tenant, source.scope_id, fresh.scope_id).await? {
             return Ok(Copied::LacksContentOf(source.scope_id));
@@ -250,10 +250,13 @@ async fn find(connection: &mut PgConnection, thread: Sought<'_>) -> Result<Optio
 async fn make_way(
     connection: &mut PgConnection,
     target: Sought<'_>,
+    request: &CopyThread,
 ) -> Result<Option<Option<String>>> {
     let tenant = target.tenant;
     let any = Sought { owner: None, ..target };
-    let Some(gate) = lock(connection, any).await? else { return Ok(None) };
+    let Some(gate) = lock(connection, any).await? else {
+        return request.check_room(false).map(|()| None);
+    };
     if target.is_taken(gate.owner.as_deref()) {
         return Err(Error::Conflict(Conflict::ThreadTaken));
     }
@@ -270,6 +273,7 @@ async fn make_way(
         return Err(Error::Conflict(Conflict::ThreadExists));
     }
     check(&gate, None, None)?;
+    request.check_room(true)?;
     sqlx::query(
         "with holder as (
             delete from scope_holders where tenant = $1 and scope_id = $2 and kind = 'thread'

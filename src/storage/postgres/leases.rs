@@ -12,8 +12,8 @@ use crate::domain::{Conflict, Error, Result};
 use crate::storage::sought::Sought;
 
 /// $1 tenant, $2 thread, $3 holder, $4 time to live in microseconds; $5 to $8 identity and owner of a new thread, $9 whose
-/// it has to be if it is there, or null. The fence of a thread that comes back goes on from its tombstone, if that is not
-/// another's. No row: the thread came in between.
+/// it has to be if it is there, or null, $10 whether one may be made. The fence of a thread that comes back goes on from its
+/// tombstone, if that is not another's. No row: the thread came in between, or none may be made.
 const ACQUIRE: &str = r"
 with clock as materialized (
     select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now
@@ -26,6 +26,7 @@ with clock as materialized (
     select $1, $2, $5, $6, coalesce((select generation from grave), $7),
         coalesce((select fence from grave), 0) + 1, $3, now + $4, now, now, 0, 0, $8
     from clock
+    where $10 or exists (select from threads where tenant = $1 and thread_id = $2)
     on conflict (tenant, thread_id) do update set
         fence = case when x.lease_holder = $3
                 and x.lease_expires_at > (extract(epoch from clock_timestamp()) * 1000000)::bigint
@@ -82,10 +83,15 @@ impl PostgresStorage {
                 .bind(random_hex())
                 .bind(&caller.subject)
                 .bind(thread.owner)
+                .bind(request.full.is_none())
                 .fetch_optional(&mut *connection)
                 .await
                 .map_err(|error| failure::of_call(&error))?;
-            let Some(row) = row else { continue };
+            let Some(row) = row else {
+                let Some(full) = request.full else { continue };
+                connection.release();
+                return Err(Error::QuotaExceeded(full));
+            };
             connection.release();
             if row.get("is_held") {
                 return Ok(read_lease(&row));

@@ -1,6 +1,7 @@
 //! PostgreSQL 14 and later: production. Arrays and UNNEST, one statement per operation, nothing that needs an
 //! extension.
 
+mod audit;
 mod batch;
 mod batch_sql;
 mod checkpoints;

@@ -5,7 +5,9 @@ use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Connection, Postgres, Row};
 
+use super::audit::record as record_act;
 use super::{PostgresStorage, failure};
+use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::at_most;
 use crate::domain::clock::{Micros, random_hex};
@@ -32,7 +34,7 @@ impl RetentionStorage for PostgresStorage {
         caller: &Caller,
         thread_id: Option<&ThreadId>,
         rules: &Rules,
-        now: Micros,
+        act: &Act,
     ) -> Result<Policy> {
         let (kind, thread) = key(thread_id);
         let owner = owner(caller, thread_id, Action::Write);
@@ -53,6 +55,7 @@ impl RetentionStorage for PostgresStorage {
                 return Err(error);
             }
         }
+        let mut transaction = connection.begin().await.map_err(fail)?;
         let row = sqlx::query(rows::PUT)
             .bind(&caller.tenant)
             .bind(kind)
@@ -62,11 +65,15 @@ impl RetentionStorage for PostgresStorage {
             .bind(rules.older_than_seconds)
             .bind(rules.keep_interrupted)
             .bind(rules.dry_run)
-            .bind(now)
+            .bind(act.at)
             .bind(owner)
-            .fetch_optional(&mut *connection)
+            .fetch_optional(&mut *transaction)
             .await
             .map_err(fail)?;
+        if row.is_some() {
+            record_act(&mut transaction, act).await?;
+        }
+        transaction.commit().await.map_err(fail)?;
         connection.release();
         rows::read_policy(&row.ok_or(Error::NotFound("thread"))?).map_err(fail)
     }
@@ -90,7 +97,12 @@ impl RetentionStorage for PostgresStorage {
         row.as_ref().map(rows::read_policy).transpose().map_err(fail)
     }
 
-    async fn delete_policy(&self, caller: &Caller, thread_id: Option<&ThreadId>) -> Result<()> {
+    async fn delete_policy(
+        &self,
+        caller: &Caller,
+        thread_id: Option<&ThreadId>,
+        act: &Act,
+    ) -> Result<()> {
         let (kind, thread) = key(thread_id);
         let mut connection = self.pool.get().await?;
         let mut transaction = connection.begin().await.map_err(fail)?;
@@ -98,6 +110,7 @@ impl RetentionStorage for PostgresStorage {
         let delete = delete.bind(owner(caller, thread_id, Action::Write));
         let deleted = delete.execute(&mut *transaction).await.map_err(fail)?;
         if deleted.rows_affected() > 0 {
+            record_act(&mut transaction, act).await?;
             let again = sqlx::query(rows::LOOK_AGAIN).bind(&caller.tenant);
             again.execute(&mut *transaction).await.map_err(fail)?;
         }

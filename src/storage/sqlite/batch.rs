@@ -149,6 +149,7 @@ fn gate(thread: &ThreadRow, row: &SqliteRow) -> Result<Gate, sqlx::Error> {
         _ => match (condition.fence, condition.epoch) {
             (None, _) if held => Some(Outcome::LeaseHeld),
             (Some(wanted), _) if wanted != fence => Some(Outcome::FenceStale { current: fence }),
+            _ if thread_key.is_none() && !thread.may_create => Some(Outcome::QuotaExceeded),
             (_, Some(wanted)) if wanted != epoch => Some(Outcome::EpochStale { current: epoch }),
             _ => None,
         },

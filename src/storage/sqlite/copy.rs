@@ -56,7 +56,7 @@ impl SqliteStorage {
             return Ok(Ok(0));
         };
         let target = Sought::by(caller, request.target.as_str(), Action::Append);
-        let target = find_target(&mut read, target).await?;
+        let target = find_target(&mut read, target, request).await?;
         let owner = target.map_or_else(|| caller.subject.clone(), |row| row.owner);
         let shares = source.owner == owner;
         let epoch = read_epoch(&mut read, tenant, source.scope_id).await?;
@@ -165,7 +165,7 @@ impl SqliteStorage {
         let refused = match stored_answer(&mut write, caller, request).await {
             // The same request ran beside this one and was first.
             Ok(Some(answer)) => Some(Ok(answer)),
-            Ok(None) => match find_target(&mut write, thread).await {
+            Ok(None) => match find_target(&mut write, thread, request).await {
                 Ok(found) => {
                     old = found;
                     None
@@ -312,9 +312,10 @@ async fn read_epoch(
 async fn find_target(
     connection: &mut SqliteConnection,
     thread: Sought<'_>,
+    request: &CopyThread,
 ) -> Result<Option<ThreadRow>> {
     let found = read_unless_taken(connection, thread).await?;
-    let Some(target) = found else { return Ok(None) };
+    let Some(target) = found else { return request.check_room(false).map(|()| None) };
     let row = sqlx::query(
         "select exists (select 1 from checkpoints where tenant = $1 and thread_key = $2)
              or exists (select 1 from writes where tenant = $1 and thread_key = $2)",
@@ -328,7 +329,7 @@ async fn find_target(
         return Err(Error::Conflict(Conflict::ThreadExists));
     }
     target.check(None, None)?;
-    Ok(Some(target))
+    request.check_room(true).map(|()| Some(target))
 }
 
 /// A sweep that takes the staged rows for those of a crash ends the copy, never half of it.

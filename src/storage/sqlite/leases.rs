@@ -47,6 +47,10 @@ impl SqliteStorage {
                 return Err(Error::Conflict(Conflict::LeaseHeld));
             }
             Ok(Some(row)) => row.fence + 1,
+            Ok(None) if let Some(full) = request.full => {
+                write.rollback().await?;
+                return Err(Error::QuotaExceeded(full));
+            }
             Ok(None) => {
                 let identity = take_identity(&mut write, thread).await?;
                 let fence = identity.fence + 1;

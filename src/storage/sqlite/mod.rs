@@ -1,6 +1,7 @@
 //! The embedded engine: SQLite in the process, one file. Same results as PostgreSQL, other SQL: sets travel as
 //! JSON (`rows`), conditions are decided in Rust inside the one write transaction that runs at a time.
 
+mod audit;
 mod bases;
 mod batch;
 mod batch_stored;
@@ -42,6 +43,7 @@ use async_trait::async_trait;
 
 use self::connection::Connections;
 use crate::content::keys::TenantSecret;
+use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::{Commit, ListQuery, Target};
 use crate::domain::clock::Micros;
@@ -197,16 +199,16 @@ impl ThreadStorage for SqliteStorage {
 
 #[async_trait]
 impl KeyStorage for SqliteStorage {
-    async fn create_key(&self, key: &Key) -> Result<()> {
-        self.insert_key(key).await
+    async fn create_key(&self, key: &Key, act: &Act) -> Result<()> {
+        self.insert_key(key, act).await
     }
 
     async fn list_keys(&self, tenant: &str) -> Result<Vec<Key>> {
         self.select_keys(Some(tenant)).await
     }
 
-    async fn revoke_key(&self, tenant: &str, key_id: &str) -> Result<bool> {
-        self.mark_key_revoked(tenant, key_id).await
+    async fn revoke_key(&self, tenant: &str, key_id: &str, act: &Act) -> Result<bool> {
+        self.mark_key_revoked(tenant, key_id, act).await
     }
 
     async fn list_active_keys(&self) -> Result<Vec<Key>> {

@@ -6,7 +6,9 @@ use sqlx::sqlite::{SqliteArguments, SqliteConnection};
 use sqlx::{AssertSqlSafe, Row, Sqlite};
 
 use super::SqliteStorage;
+use super::audit::record as record_act;
 use super::errors::storage_error as fail;
+use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::at_most;
 use crate::domain::clock::{Micros, random_hex};
@@ -33,7 +35,7 @@ impl RetentionStorage for SqliteStorage {
         caller: &Caller,
         thread_id: Option<&ThreadId>,
         rules: &Rules,
-        now: Micros,
+        act: &Act,
     ) -> Result<Policy> {
         let (kind, thread) = key(thread_id);
         let owner = owner(caller, thread_id, Action::Write);
@@ -63,11 +65,14 @@ impl RetentionStorage for SqliteStorage {
             .bind(rules.older_than_seconds)
             .bind(rules.keep_interrupted)
             .bind(rules.dry_run)
-            .bind(now)
+            .bind(act.at)
             .bind(owner)
             .fetch_optional(&mut *connection)
             .await
             .map_err(fail)?;
+        if row.is_some() {
+            record_act(&mut connection, act).await?;
+        }
         connection.commit().await?;
         rows::read_policy(&row.ok_or(Error::NotFound("thread"))?).map_err(fail)
     }
@@ -91,13 +96,19 @@ impl RetentionStorage for SqliteStorage {
         row.as_ref().map(rows::read_policy).transpose().map_err(fail)
     }
 
-    async fn delete_policy(&self, caller: &Caller, thread_id: Option<&ThreadId>) -> Result<()> {
+    async fn delete_policy(
+        &self,
+        caller: &Caller,
+        thread_id: Option<&ThreadId>,
+        act: &Act,
+    ) -> Result<()> {
         let (kind, thread) = key(thread_id);
         let mut transaction = self.connections.begin_write().await?;
         let delete = sqlx::query(rows::DELETE).bind(&caller.tenant).bind(kind).bind(thread);
         let delete = delete.bind(owner(caller, thread_id, Action::Write));
         let deleted = delete.execute(&mut *transaction).await.map_err(fail)?;
         if deleted.rows_affected() > 0 {
+            record_act(&mut transaction, act).await?;
             let again = sqlx::query(rows::LOOK_AGAIN).bind(&caller.tenant);
             again.execute(&mut *transaction).await.map_err(fail)?;
         }

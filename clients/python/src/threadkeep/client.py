@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from threadkeep import calls
+from threadkeep.account_calls import AccountCalls, AsyncAccountCalls
 from threadkeep.calls import Identity, Lease, Order, Sort, Thread, ThreadPage, ThreadStorage
 from threadkeep.http.connection import Connection
 from threadkeep.http.settings import TransportName, settings_of
@@ -45,7 +46,7 @@ class _Base:
         return self._connection.transport_name
 
 
-class Client(_Base, RetentionCalls):
+class Client(_Base, RetentionCalls, AccountCalls):
     """For threads (of the operating system). See `AsyncClient` for coroutines."""
 
     def get_thread(self, thread_id: str) -> Thread | None:
@@ -119,7 +120,7 @@ class Client(_Base, RetentionCalls):
         return self._connection.call(calls.post(path, body), is_write=True)
 
 
-class AsyncClient(_Base, AsyncRetentionCalls):
+class AsyncClient(_Base, AsyncRetentionCalls, AsyncAccountCalls):
     """For coroutines, on any number of event loops. The methods are those of `Client`."""
 
     async def get_thread(self, thread_id: str) -> Thread | None:

@@ -119,6 +119,12 @@ class FenceStaleError(ConflictError):
     code = "fence_stale"
 
 
+class QuotaExceededError(ThreadkeepError):
+    """The tenant has used up a quota, which `field` and `limit` name. Deleting makes room."""
+
+    code = "quota_exceeded"
+
+
 class UnavailableError(ThreadkeepError):
     """The server could not do it now, and all attempts are used up. May be tried again later."""
 
@@ -157,6 +163,7 @@ _BY_CODE: dict[str, type[ThreadkeepError]] = {
     "invalid": InvalidError,
     "idempotency_mismatch": InvalidError,
     "too_large": TooLargeError,
+    "quota_exceeded": QuotaExceededError,
     "unauthorized": UnauthorizedError,
     "not_granted": NotGrantedError,
     "forbidden_host": NotGrantedError,
