@@ -13,13 +13,15 @@ use tokio::time::MissedTickBehavior;
 
 use self::values::Values;
 use crate::auth::gate::Gate;
+use crate::auth::issuers::Issuers;
+use crate::auth::tokens::Tokens;
 use crate::domain::Result;
 use crate::domain::checkpoints::Checkpoints;
 use crate::domain::clock::Clock;
 use crate::domain::group_commit::GroupCommit;
 use crate::domain::limits::LIMITS;
 use crate::domain::retention_policies::Policies;
-use crate::domain::storage::Storage;
+use crate::domain::storage::{CredentialStorage, Storage};
 use crate::domain::sweeper::Sweeper;
 use crate::domain::threads::Threads;
 
@@ -32,6 +34,7 @@ pub struct App {
     pub checkpoints: Checkpoints,
     pub threads: Threads,
     pub policies: Policies,
+    pub tokens: Tokens,
     pub storage: Arc<dyn Storage>,
     pub gate: Arc<Gate>,
     pub clock: Arc<Clock>,
@@ -67,8 +70,11 @@ impl App {
         memory: DifferenceMemory,
         metrics: Option<PrometheusHandle>,
         retention_interval: Duration,
+        issuers: Issuers,
     ) -> Result<Self> {
-        let gate = Arc::new(Gate::load(storage.as_ref(), listen).await?);
+        let credentials: Arc<dyn CredentialStorage> = Arc::<dyn Storage>::clone(&storage);
+        let gate = Gate::load(Arc::clone(&credentials), Arc::clone(&clock), listen, issuers);
+        let gate = Arc::new(gate.await?);
         let commits = Arc::new(GroupCommit::start(Arc::clone(&storage), Arc::clone(&clock)));
         let wake = Arc::new(Notify::new());
         let sweeper = Sweeper::new(
@@ -79,7 +85,7 @@ impl App {
         );
         let mut background = vec![
             tokio::spawn(sweeper.run()),
-            tokio::spawn(Arc::clone(&gate).poll(Arc::clone(&storage))),
+            tokio::spawn(Arc::clone(&gate).poll()),
             tokio::spawn(sweep(Arc::clone(&storage), Arc::clone(&clock))),
             tokio::spawn(fold_metrics(metrics.clone())),
         ];
@@ -96,6 +102,7 @@ impl App {
             ),
             threads: Threads::new(Arc::clone(&storage), Arc::clone(&clock)),
             policies: Policies::new(Arc::clone(&storage), Arc::clone(&clock), wake),
+            tokens: Tokens::new(credentials, Arc::clone(&gate), Arc::clone(&clock)),
             storage,
             gate,
             clock,

@@ -4,6 +4,7 @@ mod doctor;
 mod keys;
 mod logging;
 mod serve;
+mod token;
 
 use std::io::Write as _;
 use std::path::Path;
@@ -37,6 +38,7 @@ pub fn run(config: Config) -> Result<ExitCode> {
             Command::Serve(serve) => serve::run(serve).await?,
             Command::Migrate(database) => migrate(&database).await?,
             Command::Keys(command) => keys::run(command).await?,
+            Command::Token(command) => token::run(command).await?,
             Command::Doctor(command) => return Ok(doctor::run(command).await),
             Command::Openapi => {}
         }

@@ -5,6 +5,7 @@ pub mod caller;
 pub mod checkpoint;
 pub mod checkpoints;
 pub mod clock;
+pub mod credential;
 pub mod doctor;
 pub mod error;
 pub mod exact_json;
@@ -25,5 +26,6 @@ pub mod sweeper;
 pub mod thread;
 pub mod threads;
 pub mod time;
+pub mod token;
 
 pub use error::{Conflict, Error, Result};

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use super::caller::Caller;
 use super::checkpoint::{Commit, ListQuery, Target, View};
 use super::clock::Micros;
+use super::credential::{Credentials, Revocation, SigningSecret};
 use super::doctor::{Examine, Report};
 use super::error::Result;
 use super::history::{Base, Chain};
@@ -24,10 +25,18 @@ use super::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 
 /// All of a storage engine.
 pub trait Storage:
-    CheckpointStorage + ThreadStorage + RetentionStorage + KeyStorage + Engine
+    CheckpointStorage + ThreadStorage + RetentionStorage + KeyStorage + CredentialStorage + Engine
 {
 }
-impl<T: CheckpointStorage + ThreadStorage + RetentionStorage + KeyStorage + Engine> Storage for T {}
+impl<T> Storage for T where
+    T: CheckpointStorage
+        + ThreadStorage
+        + RetentionStorage
+        + KeyStorage
+        + CredentialStorage
+        + Engine
+{
+}
 
 /// How a batch ended for one of its threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -243,9 +252,28 @@ pub trait KeyStorage: Send + Sync {
 
     /// Whether there was such a key that was not revoked.
     async fn revoke_key(&self, tenant: &str, key_id: &str) -> Result<bool>;
+}
 
-    /// Every key that is not revoked: the authenticator polls this.
-    async fn list_active_keys(&self) -> Result<Vec<Key>>;
+/// What the authenticator holds in memory, and what tokens need of the database. The one place that asks across tenants: a
+/// key does not say whose it is.
+#[async_trait]
+pub trait CredentialStorage: Send + Sync {
+    /// Everything that lets callers in or keeps them out, in one state of the database. Servers poll this.
+    async fn load_credentials(&self) -> Result<Credentials>;
+
+    /// A secret of the tenant that was made after `made_after`, the newest: `fresh` where there is none. Servers that
+    /// meet here at the same moment may each make one, and all of them are valid.
+    async fn put_signing_secret(
+        &self,
+        fresh: &SigningSecret,
+        made_after: Micros,
+    ) -> Result<SigningSecret>;
+
+    /// Removes all secrets of a tenant, and with them its tokens. Answers how many there were.
+    async fn delete_signing_secrets(&self, tenant: &str) -> Result<u64>;
+
+    /// Remembers a revocation, unless the tenant has `rows_max` others. False: it has.
+    async fn revoke_token(&self, revocation: &Revocation, rows_max: u64) -> Result<bool>;
 }
 
 #[async_trait]

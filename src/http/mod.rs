@@ -13,6 +13,7 @@ pub mod document;
 mod edge;
 mod exact;
 mod expand;
+pub mod grants;
 mod health;
 mod leases;
 pub mod listener;
@@ -25,6 +26,7 @@ mod service;
 mod shorten;
 mod storage_use;
 mod threads;
+pub mod tokens;
 mod views;
 
 use std::sync::Arc;
@@ -69,6 +71,9 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Threads(Write), routes!(retention::run)))
         .routes(needs(Any, routes!(service::limits)))
         .routes(needs(Any, routes!(service::whoami)))
+        .routes(needs(Any, routes!(tokens::mint)))
+        .routes(needs(Any, routes!(tokens::narrow)))
+        .routes(needs(Any, routes!(tokens::revoke)))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
         .routes(routes!(health::metrics))

@@ -4,6 +4,7 @@ pub mod access;
 pub mod base_document;
 pub mod channel_map;
 pub mod chunk_memory;
+mod credentials;
 pub mod doctor;
 pub mod freed;
 pub mod marks;

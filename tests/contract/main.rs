@@ -38,6 +38,7 @@ mod retention_model;
 mod storage_use;
 mod sweeping;
 mod threads;
+mod tokens;
 mod upheaval;
 mod values;
 mod writes;
@@ -202,6 +203,12 @@ contract! {
         only_its_own_tenant_sees_a_thread;
     keys:
         keys_are_made_listed_and_revoked;
+    tokens:
+        a_secret_is_made_once_and_again_when_it_is_old
+        servers_that_meet_at_a_new_tenant_make_secrets_that_both_know
+        secrets_of_a_tenant_are_removed_and_no_others
+        revocations_are_kept_by_tenant_up_to_a_limit
+        a_sweep_removes_what_no_living_token_needs;
     atomicity:
         many_tasks_on_many_threads_lose_nothing
         commits_of_one_thread_keep_their_order
