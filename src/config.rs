@@ -179,8 +179,8 @@ pub struct MintToken {
     /// Subject the token speaks for. Needed without --grants.
     #[arg(long)]
     pub subject: Option<String>,
-    /// What the token may do, as the API has it: {"threads":[{"prefix":"acme:","actions":["read"]}]}. Default: what the
-    /// subject has.
+    /// What the token may do, as the API has it: `{"threads":[{"prefix":"acme:","actions":["read"]}]}`. Default: what
+    /// the subject has.
     #[arg(long, value_name = "JSON")]
     pub grants: Option<String>,
     /// Seconds until it expires, up to 86400. Default: 3600.

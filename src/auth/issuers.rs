@@ -26,8 +26,8 @@ pub struct Issuers(Vec<Issuer>);
 struct Issuer {
     name: String,
     tenant: String,
-    issuer: String,
-    audience: String,
+    iss: String,
+    aud: String,
     algorithm: Algorithm,
     keys: Keys,
     subject_claim: String,
@@ -88,7 +88,7 @@ impl Issuers {
             if all.iter().any(|it| it.name == entry.name) {
                 return Err(invalid(&field("name"), "another issuer has it"));
             }
-            let twin = |it: &Issuer| (&it.issuer, &it.audience) == (&entry.issuer, &entry.audience);
+            let twin = |it: &Issuer| (&it.iss, &it.aud) == (&entry.issuer, &entry.audience);
             if all.iter().any(twin) {
                 let detail = "another issuer has the same `issuer` and `audience`";
                 return Err(invalid(&field("audience"), detail));
@@ -118,8 +118,7 @@ impl Issuers {
         }
         let jwt = Jwt::parse(text).ok_or(UNKNOWN)?;
         let made_by = jwt.text("iss").ok_or(UNKNOWN)?;
-        let mut fitting =
-            self.0.iter().filter(|it| it.issuer == made_by && jwt.is_for(&it.audience));
+        let mut fitting = self.0.iter().filter(|it| it.iss == made_by && jwt.is_for(&it.aud));
         // One that is for two of us could be taken for either.
         let (Some(issuer), None) = (fitting.next(), fitting.next()) else {
             return Err(UNKNOWN);
@@ -142,11 +141,11 @@ impl Issuer {
     /// The claims of a token whose signature is right.
     fn read(&self, jwt: &Jwt<'_>, now: Micros) -> Result<External, Refusal> {
         let without_end = Refusal::Unauthorized("the token does not say in `exp` when it expires");
-        let expires_at = jwt.time("exp").flatten().ok_or(without_end)?;
+        let expires_at = jwt.time("exp")?.ok_or(without_end)?;
         if now >= expires_at {
             return Err(Refusal::TokenExpired { at: expires_at });
         }
-        let begins = jwt.time("nbf").map(|it| it.unwrap_or(Micros::MAX));
+        let begins = jwt.time("nbf")?;
         if begins.is_some_and(|at| at > now.saturating_add(NOT_BEFORE_LEEWAY)) {
             return Err(Refusal::Unauthorized("the token is not valid yet"));
         }
@@ -181,7 +180,8 @@ impl Entry {
         }
         let keys = self.keys(field, variable)?;
         let Self { name, tenant, issuer, audience, algorithm, .. } = self;
-        Ok(Issuer { name, tenant, issuer, audience, algorithm, keys, subject_claim })
+        let (iss, aud) = (issuer, audience);
+        Ok(Issuer { name, tenant, iss, aud, algorithm, keys, subject_claim })
     }
 
     /// From the one place that the entry names.
@@ -235,3 +235,6 @@ fn secret(field: &str, secret: &[u8]) -> Result<Keys> {
 fn invalid(field: &str, detail: &str) -> Error {
     Error::invalid(field, format!("--issuers: {field}: {detail}"))
 }
+
+#[cfg(test)]
+mod tests;

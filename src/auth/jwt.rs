@@ -11,6 +11,8 @@ use ring::signature::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::Refusal;
+use crate::domain::clock::Micros;
 use crate::domain::limits::LIMITS;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -139,18 +141,22 @@ impl<'a> Jwt<'a> {
         self.claims.get(claim)?.as_str()
     }
 
-    /// A time in microseconds. Some(None): there is something, and it is no time.
-    pub fn time(&self, claim: &str) -> Option<Option<i64>> {
-        let value = self.claims.get(claim)?;
+    /// A time in microseconds, if the claim is there.
+    ///
+    /// # Errors
+    /// When it is there and no time.
+    pub fn time(&self, claim: &str) -> Result<Option<Micros>, Refusal> {
+        let Some(value) = self.claims.get(claim) else { return Ok(None) };
         let whole = value.as_i64().and_then(|it| it.checked_mul(1_000_000));
         let broken = || {
             let micros = value.as_f64()? * 1e6;
             // Up to here every whole number is one of these; it is the year 2255.
             let sane = micros.is_finite() && micros.abs() < 9e15;
             #[allow(clippy::cast_possible_truncation)]
-            sane.then_some(micros as i64)
+            sane.then_some(micros as Micros)
         };
-        Some(whole.or_else(broken))
+        let wrong = Refusal::Unauthorized("a time in the token is not a number of seconds");
+        whole.or_else(broken).map(Some).ok_or(wrong)
     }
 }
 

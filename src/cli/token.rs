@@ -8,8 +8,7 @@ use crate::domain::storage::Storage;
 use crate::domain::time::rfc3339;
 use crate::domain::token::{self, Doomed, MintRequest, Pass, TokenId};
 use crate::domain::{Error, Result};
-use crate::http::grants;
-use crate::http::tokens::MintedToken;
+use crate::http::{MintedToken, grants};
 
 use super::{open_beside, print};
 

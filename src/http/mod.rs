@@ -26,7 +26,7 @@ mod service;
 mod shorten;
 mod storage_use;
 mod threads;
-pub mod tokens;
+mod tokens;
 mod views;
 
 use std::sync::Arc;
@@ -46,6 +46,7 @@ use crate::domain::caller::Permission::{self, Any, Threads};
 use crate::domain::grants::Action::{Append, Read, Write};
 
 pub use self::edge::SECONDS as REQUEST_SECONDS;
+pub use self::tokens::MintedToken;
 
 /// Every route. `needs` declares the permission; a route without it is for everybody who reaches the server.
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
