@@ -45,8 +45,7 @@ pub struct Gate {
     storage: Arc<dyn CredentialStorage>,
     clock: Arc<Clock>,
     known: RwLock<Known>,
-    /// When reading again for an unknown secret failed last.
-    reread_failed_at: Mutex<Option<Instant>>,
+    reread: Mutex<Option<Reread>>,
 }
 
 /// Who asks, and how he came in.
@@ -54,6 +53,12 @@ pub struct Gate {
 pub struct Identity {
     pub caller: Caller,
     pub pass: Pass,
+}
+
+/// The last reading for the sake of an unknown secret.
+struct Reread {
+    at: Instant,
+    failed: bool,
 }
 
 struct Known {
@@ -75,8 +80,7 @@ impl Gate {
         let read_at = Instant::now();
         let set = Arc::new(CredentialSet::new(storage.load_credentials().await?));
         let known = RwLock::new(Known { set, read_at });
-        let reread_failed_at = Mutex::new(None);
-        Ok(Self { listen, issuers, storage, clock, known, reread_failed_at })
+        Ok(Self { listen, issuers, storage, clock, known, reread: Mutex::new(None) })
     }
 
     /// Whether the server would be open to whoever can reach its address.
@@ -192,19 +196,21 @@ impl Gate {
         if set.has_secret(kid) {
             return Ok(set);
         }
-        let mut failed_at = self.reread_failed_at.lock().await;
-        let (set, read_at) = self.known();
-        if set.has_secret(kid) || read_at.elapsed() < REREAD_EVERY {
+        let mut last = self.reread.lock().await;
+        let set = self.known().0;
+        if set.has_secret(kid) {
             return Ok(set);
         }
-        if failed_at.is_some_and(|at| at.elapsed() < REREAD_EVERY) {
-            return Err(Refusal::Stale);
+        if let Some(last) = last.as_ref().filter(|it| it.at.elapsed() < REREAD_EVERY) {
+            return if last.failed { Err(Refusal::Stale) } else { Ok(set) };
         }
-        if let Err(error) = self.refresh().await {
+        let at = Instant::now();
+        let read = self.refresh().await;
+        *last = Some(Reread { at, failed: read.is_err() });
+        read.map_err(|error| {
             tracing::warn!(%error, "the keys could not be read");
-            *failed_at = Some(Instant::now());
-            return Err(Refusal::Stale);
-        }
+            Refusal::Stale
+        })?;
         Ok(self.known().0)
     }
 
