@@ -134,7 +134,7 @@ pub enum Keys {
         #[command(flatten)]
         database: Database,
     },
-    /// Revoke a key. Running servers refuse it within two seconds.
+    /// Revoke a key, and with it all tokens that were made with it. Running servers refuse them within two seconds.
     Revoke {
         #[arg(long)]
         tenant: String,

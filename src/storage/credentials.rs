@@ -44,6 +44,7 @@ returning token_id";
 
 #[async_trait]
 impl<T: Accessible> CredentialStorage for T {
+    /// Three round trips on PostgreSQL, two of them for the transaction.
     async fn load_credentials(&self) -> Result<Credentials> {
         let mut access = self.look().await?;
         let rows = access.rows(LOAD, &[]).await?;
