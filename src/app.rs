@@ -13,6 +13,8 @@ use tokio::time::MissedTickBehavior;
 
 use self::values::Values;
 use crate::auth::gate::Gate;
+use crate::auth::issuers::Issuers;
+use crate::auth::tokens::Tokens;
 use crate::domain::Result;
 use crate::domain::audit::Audit;
 use crate::domain::checkpoints::Checkpoints;
@@ -23,7 +25,7 @@ use crate::domain::quotas::Quotas;
 use crate::domain::rates::Rates;
 use crate::domain::refusals::Refusals;
 use crate::domain::retention_policies::Policies;
-use crate::domain::storage::Storage;
+use crate::domain::storage::{CredentialStorage, Storage};
 use crate::domain::sweeper::Sweeper;
 use crate::domain::threads::Threads;
 
@@ -39,6 +41,7 @@ pub struct App {
     pub checkpoints: Checkpoints,
     pub threads: Threads,
     pub policies: Policies,
+    pub tokens: Tokens,
     pub storage: Arc<dyn Storage>,
     pub gate: Arc<Gate>,
     pub clock: Arc<Clock>,
@@ -83,9 +86,12 @@ impl App {
         listen: SocketAddr,
         settings: Settings,
         metrics: Option<PrometheusHandle>,
+        issuers: Issuers,
     ) -> Result<Self> {
         let Settings { memory, retention_interval, audit_keep_days, rates } = settings;
-        let gate = Arc::new(Gate::load(storage.as_ref(), listen).await?);
+        let credentials: Arc<dyn CredentialStorage> = Arc::<dyn Storage>::clone(&storage);
+        let gate = Gate::load(Arc::clone(&credentials), Arc::clone(&clock), listen, issuers);
+        let gate = Arc::new(gate.await?);
         let commits = Arc::new(GroupCommit::start(Arc::clone(&storage), Arc::clone(&clock)));
         let quotas = Quotas::load(Arc::clone(&storage), Arc::clone(&clock), rates).await?;
         let quotas = Arc::new(quotas);
@@ -102,7 +108,7 @@ impl App {
             tokio::spawn(sweeper.run()),
             tokio::spawn(Arc::clone(&quotas).run()),
             tokio::spawn(Arc::clone(&refusals).run()),
-            tokio::spawn(Arc::clone(&gate).poll(Arc::clone(&storage))),
+            tokio::spawn(Arc::clone(&gate).poll()),
             tokio::spawn(sweep(Arc::clone(&storage), Arc::clone(&clock))),
             tokio::spawn(fold_metrics(metrics.clone())),
         ];
@@ -123,6 +129,7 @@ impl App {
             quotas,
             refusals,
             policies: Policies::new(Arc::clone(&storage), Arc::clone(&clock), wake),
+            tokens: Tokens::new(credentials, Arc::clone(&gate), Arc::clone(&clock)),
             storage,
             gate,
             clock,

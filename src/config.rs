@@ -27,6 +27,9 @@ pub enum Command {
     Quotas(Quotas),
     /// List a tenant's administrative acts and refusals, newest first.
     Audit(Audit),
+    /// Make and revoke tokens: a part of what a key may, for a while.
+    #[command(subcommand)]
+    Token(Token),
     /// Read everything that is stored, hold it against its digests, and say what is damaged, missing or left over.
     ///
     /// Runs beside a server, in pages. Exit code 0: sound, orphans are only a note; 1: something is damaged, missing
@@ -46,6 +49,9 @@ pub struct Serve {
     pub database: Database,
     #[command(flatten)]
     pub objects: ObjectStore,
+    /// JSON file that says which other issuers' tokens (JWT) are accepted, and for which tenant.
+    #[arg(long, env = "THREADKEEP_ISSUERS", value_name = "FILE")]
+    pub issuers: Option<PathBuf>,
     /// Refuse to run on an old schema instead of bringing it up to date.
     #[arg(long, env = "THREADKEEP_NO_MIGRATE")]
     pub no_migrate: bool,
@@ -145,7 +151,7 @@ pub enum Keys {
         #[command(flatten)]
         database: Database,
     },
-    /// Revoke a key. Running servers refuse it within two seconds.
+    /// Revoke a key, and with it all tokens that were made with it. Running servers refuse them within two seconds.
     Revoke {
         #[arg(long)]
         tenant: String,
@@ -211,6 +217,53 @@ pub struct Audit {
     /// Events at most.
     #[arg(long, default_value_t = 100)]
     pub limit: usize,
+    #[command(flatten)]
+    pub database: Database,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Token {
+    /// Make a token and print it, alone on standard output; its id and its end go to standard error.
+    ///
+    /// No key ends it: it lasts until it expires or is revoked by its id.
+    Mint(MintToken),
+    /// Revoke a token and all that were narrowed from it. Running servers refuse them within two seconds.
+    Revoke {
+        #[arg(long)]
+        tenant: String,
+        /// `tok_…`.
+        #[arg(long)]
+        token_id: String,
+        #[command(flatten)]
+        database: Database,
+    },
+    /// Throw away what a tenant's tokens are signed with: all its tokens end within two seconds, and new ones are signed
+    /// anew. For emergencies; secrets are replaced every 30 days by themselves, and no token notices.
+    RotateSecrets {
+        #[arg(long)]
+        tenant: String,
+        #[command(flatten)]
+        database: Database,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct MintToken {
+    #[arg(long)]
+    pub tenant: String,
+    /// Subject the token speaks for. Needed without --grants.
+    #[arg(long)]
+    pub subject: Option<String>,
+    /// What the token may do, as the API has it: `{"threads":[{"prefix":"acme:","actions":["read"]}]}`. Default: what
+    /// the subject has.
+    #[arg(long, value_name = "JSON")]
+    pub grants: Option<String>,
+    /// Seconds until it expires, up to 86400. Default: 3600.
+    #[arg(long)]
+    pub ttl_seconds: Option<u64>,
+    /// `json`: the token with its id, its end and its grants, all on standard output.
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub format: ReportFormat,
     #[command(flatten)]
     pub database: Database,
 }

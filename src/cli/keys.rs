@@ -3,10 +3,9 @@
 use crate::auth::secret::Secret;
 use crate::config::Keys;
 use crate::domain::audit::{Act, ActKind};
-use crate::domain::caller::check_tenant;
+use crate::domain::caller::{check_subject, check_tenant};
 use crate::domain::clock::{Clock, random_hex};
 use crate::domain::key::Key;
-use crate::domain::limits::LIMITS;
 use crate::domain::storage::Storage;
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
@@ -31,7 +30,7 @@ pub(super) async fn run(command: Keys) -> Result<()> {
 }
 
 async fn create(storage: &dyn Storage, tenant: &str, subject: Option<&str>) -> Result<String> {
-    check_subject(subject)?;
+    check_subject("--subject", subject)?;
     let secret = Secret::random();
     let key = Key {
         key_id: format!("key_{}", random_hex()),
@@ -62,17 +61,4 @@ async fn revoke(storage: &dyn Storage, tenant: &str, key_id: &str) -> Result<Str
         return Ok(format!("revoked {key_id}\n"));
     }
     Err(Error::NotFound("an active key of this tenant with this id was"))
-}
-
-/// Subjects are free text, within the limit of an index column.
-fn check_subject(subject: Option<&str>) -> Result<()> {
-    let Some(subject) = subject else {
-        return Ok(());
-    };
-    let max = LIMITS.thread_id_bytes_max;
-    if subject.is_empty() || subject.len() as u64 > max || subject.contains('\0') {
-        let detail = format!("--subject must be 1 to {max} bytes without NUL");
-        return Err(Error::out_of_range("subject", detail, max));
-    }
-    Ok(())
 }

@@ -6,6 +6,7 @@ mod keys;
 mod logging;
 mod quotas;
 mod serve;
+mod token;
 
 use std::io::Write as _;
 use std::path::Path;
@@ -41,6 +42,7 @@ pub fn run(config: Config) -> Result<ExitCode> {
             Command::Keys(command) => keys::run(command).await?,
             Command::Quotas(command) => quotas::run(command).await?,
             Command::Audit(command) => audit::run(command).await?,
+            Command::Token(command) => token::run(command).await?,
             Command::Doctor(command) => return Ok(doctor::run(command).await),
             Command::Openapi => {}
         }

@@ -1,6 +1,7 @@
 //! `threadkeep serve`: opens the storage, starts the app, listens, and ends in order.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::{io, print, storage_config};
 use crate::app::{App, DifferenceMemory, Settings};
+use crate::auth::issuers::Issuers;
 use crate::config::{ObjectStore, Serve};
 use crate::domain::clock::Clock;
 use crate::domain::rates::Rates;
@@ -75,7 +77,8 @@ async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHan
         },
     };
     let clock = Arc::new(Clock::System);
-    let app = App::start(storage, clock, local, settings, Some(metrics)).await?;
+    let issuers = issuers(serve.issuers.as_deref())?;
+    let app = App::start(storage, clock, local, settings, Some(metrics), issuers).await?;
     if app.gate.is_unprotected() {
         return Err(unprotected(local));
     }
@@ -93,6 +96,15 @@ async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHan
         tracing::warn!("requests still run, the storage is left as it is");
     }
     Ok(())
+}
+
+/// Other issuers of tokens.
+fn issuers(path: Option<&Path>) -> Result<Issuers> {
+    let Some(path) = path else { return Ok(Issuers::default()) };
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Error::invalid("issuers", format!("--issuers {}: {error}", path.display()))
+    })?;
+    Issuers::parse(&text, &|name| std::env::var(name).ok())
 }
 
 fn unprotected(local: SocketAddr) -> Error {

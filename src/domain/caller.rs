@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::error::{Error, Result};
 use super::grants::{self, Access, Action, Grant, Reach, Scoped};
+use super::limits::LIMITS;
 use super::names::ThreadId;
 
 /// An authenticated caller.
@@ -158,6 +159,20 @@ impl Caller {
                 && it.prefix.iter().zip(labels).all(|(own, label)| own == label.as_ref())
         })
     }
+}
+
+/// Subjects are free text, within the limit of an index column.
+///
+/// # Errors
+/// 422 naming the field.
+pub fn check_subject(field: &str, subject: Option<&str>) -> Result<()> {
+    let max = LIMITS.thread_id_bytes_max;
+    let legal = |it: &str| !it.is_empty() && it.len() as u64 <= max && !it.contains('\0');
+    if subject.is_none_or(legal) {
+        return Ok(());
+    }
+    let detail = format!("{field} must be 1 to {max} bytes without NUL");
+    Err(Error::out_of_range(field, detail, max))
 }
 
 /// Tenant names: 1-63 characters of `[a-z0-9_-]`, so that they are legal in logs, labels and role names.

@@ -6,6 +6,7 @@ pub mod caller;
 pub mod checkpoint;
 pub mod checkpoints;
 pub mod clock;
+pub mod credential;
 pub mod doctor;
 pub mod error;
 pub mod exact_json;
@@ -29,5 +30,6 @@ pub mod sweeper;
 pub mod thread;
 pub mod threads;
 pub mod time;
+pub mod token;
 
 pub use error::{Conflict, Error, Result};

@@ -12,6 +12,7 @@ use super::audit::{Act, AuditStorage};
 use super::caller::Caller;
 use super::checkpoint::{Commit, ListQuery, Target, View};
 use super::clock::Micros;
+use super::credential::{Credentials, Revocation, SigningSecret};
 use super::doctor::{Examine, Report};
 use super::error::{Error, Result};
 use super::history::{Base, Chain};
@@ -35,6 +36,7 @@ pub trait Storage:
     + QuotaStorage
     + AuditStorage
     + KeyStorage
+    + CredentialStorage
     + Engine
 {
 }
@@ -45,6 +47,7 @@ impl<T> Storage for T where
         + QuotaStorage
         + AuditStorage
         + KeyStorage
+        + CredentialStorage
         + Engine
 {
 }
@@ -292,9 +295,28 @@ pub trait KeyStorage: Send + Sync {
 
     /// Whether there was such a key that was not revoked.
     async fn revoke_key(&self, tenant: &str, key_id: &str, act: &Act) -> Result<bool>;
+}
 
-    /// Every key that is not revoked: the authenticator polls this.
-    async fn list_active_keys(&self) -> Result<Vec<Key>>;
+/// What the authenticator holds in memory, and what tokens need of the database. The one place that asks across tenants: a
+/// key does not say whose it is.
+#[async_trait]
+pub trait CredentialStorage: Send + Sync {
+    /// Everything that lets callers in or keeps them out, in one state of the database. Servers poll this.
+    async fn load_credentials(&self) -> Result<Credentials>;
+
+    /// A secret of the tenant that was made after `made_after`, the newest: `fresh` where there is none. Servers that
+    /// meet here at the same moment may each make one, and all of them are valid.
+    async fn put_signing_secret(
+        &self,
+        fresh: &SigningSecret,
+        made_after: Micros,
+    ) -> Result<SigningSecret>;
+
+    /// Removes all secrets of a tenant, and with them its tokens. Answers how many there were.
+    async fn delete_signing_secrets(&self, tenant: &str) -> Result<u64>;
+
+    /// Remembers a revocation, unless the tenant has `rows_max` others. False: it has.
+    async fn revoke_token(&self, revocation: &Revocation, rows_max: u64) -> Result<bool>;
 }
 
 #[async_trait]

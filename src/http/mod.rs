@@ -14,6 +14,7 @@ pub mod document;
 mod edge;
 mod exact;
 mod expand;
+pub mod grants;
 mod health;
 mod leases;
 pub mod listener;
@@ -27,6 +28,7 @@ mod service;
 mod shorten;
 mod storage_use;
 mod threads;
+mod tokens;
 mod usage;
 mod views;
 
@@ -47,6 +49,7 @@ use crate::domain::caller::Permission::{self, Any, Tenant, Threads};
 use crate::domain::grants::Action::{Append, Read, Write};
 
 pub use self::edge::SECONDS as REQUEST_SECONDS;
+pub use self::tokens::MintedToken;
 
 /// Every route. `needs` declares the permission; a route without it is for everybody who reaches the server.
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
@@ -74,6 +77,9 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Tenant, routes!(audit::list)))
         .routes(needs(Any, routes!(service::limits)))
         .routes(needs(Any, routes!(service::whoami)))
+        .routes(needs(Any, routes!(tokens::mint)))
+        .routes(needs(Any, routes!(tokens::narrow)))
+        .routes(needs(Any, routes!(tokens::revoke)))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
         .routes(routes!(health::metrics))

@@ -45,6 +45,8 @@ macro_rules! codes {
 codes! {
     MalformedBody = 400 "malformed_body" "The body cannot be read";
     Unauthorized = 401 "unauthorized" "A valid key is needed";
+    TokenExpired = 401 "token_expired" "The token has expired";
+    TokenRevoked = 401 "token_revoked" "The token was revoked";
     NotGranted = 403 "not_granted" "The key does not allow this";
     ForbiddenHost = 403 "forbidden_host" "Not a Host of this server";
     ForbiddenOrigin = 403 "forbidden_origin" "Not from another site";
@@ -141,7 +143,7 @@ impl Problem {
             let value = HeaderValue::from_str(&format!("{seconds:.0}"));
             response.headers_mut().extend(value.ok().map(|it| (header::RETRY_AFTER, it)));
         }
-        if self.code == Code::Unauthorized {
+        if status == 401 {
             let scheme = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
         }
@@ -214,10 +216,12 @@ impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         let code = match refusal {
             Refusal::Unauthorized(_) => Code::Unauthorized,
+            Refusal::TokenExpired { .. } => Code::TokenExpired,
+            Refusal::TokenRevoked => Code::TokenRevoked,
             Refusal::ForbiddenHost => Code::ForbiddenHost,
             Refusal::ForbiddenOrigin => Code::ForbiddenOrigin,
             Refusal::ForbiddenForwarding => Code::ForbiddenForwarding,
-            Refusal::Stale => Code::Unavailable,
+            Refusal::Stale | Refusal::IssuerAway => Code::Unavailable,
         };
         Self::new(code, refusal.to_string())
     }

@@ -46,6 +46,7 @@ mod strangers;
 mod sweeping;
 mod taken;
 mod threads;
+mod tokens;
 mod upheaval;
 mod values;
 mod writes;
@@ -246,6 +247,12 @@ contract! {
         refusals_of_a_minute_are_one_row_on_any_number_of_servers
         refusals_that_cannot_be_written_are_counted_on
         events_go_when_they_were_kept_for_long_enough;
+    tokens:
+        a_secret_is_made_once_and_again_when_it_is_old
+        servers_that_meet_at_a_new_tenant_make_secrets_that_both_know
+        secrets_of_a_tenant_are_removed_and_no_others
+        revocations_are_kept_by_tenant_up_to_a_limit
+        a_sweep_removes_what_no_living_token_needs;
     atomicity:
         many_tasks_on_many_threads_lose_nothing
         commits_of_one_thread_keep_their_order

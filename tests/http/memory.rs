@@ -13,6 +13,7 @@ use threadkeep::domain::checkpoint::{
     CheckpointPut, Commit, EMPTY, ListCursor, ListQuery, Op, Target, View,
 };
 use threadkeep::domain::clock::Micros;
+use threadkeep::domain::credential::{Revocation, SigningSecret};
 use threadkeep::domain::doctor::{self, Examine};
 use threadkeep::domain::history::Chain;
 use threadkeep::domain::key::Key;
@@ -51,6 +52,10 @@ pub struct Memory {
     pub batch_failure: Mutex<Option<Make<BatchError>>>,
     pub outcome: Mutex<Option<Outcome>>,
     pub keys_fail: Mutex<bool>,
+    pub secrets: Mutex<Vec<SigningSecret>>,
+    pub revocations: Mutex<Vec<Revocation>>,
+    /// How many times the credentials were read.
+    pub loads: AtomicU64,
     pub panics: Mutex<bool>,
     /// Names of the calls that arrived, with what tests ask about.
     pub calls: Mutex<Vec<String>>,
@@ -312,13 +317,6 @@ impl KeyStorage for Memory {
         let before = keys.len();
         keys.retain(|key| key.tenant != tenant || key.key_id != key_id);
         Ok(keys.len() < before)
-    }
-
-    async fn list_active_keys(&self) -> Result<Vec<Key>> {
-        if *self.keys_fail.lock().unwrap() {
-            return Err(Error::Internal("no keys".into()));
-        }
-        Ok(self.keys.lock().unwrap().clone())
     }
 }
 

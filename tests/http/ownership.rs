@@ -6,6 +6,7 @@ use axum::Router;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use threadkeep::app::App;
+use threadkeep::auth::issuers::Issuers;
 use threadkeep::auth::secret::Secret;
 use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::clock::Clock;
@@ -57,7 +58,8 @@ impl Shared {
             secret.text().clone_into(&mut keys[at]);
         }
         let (clock, listen) = (Arc::new(Clock::System), HOST.parse().unwrap());
-        let app = App::start(storage, clock, listen, SETTINGS, None).await.unwrap();
+        let app =
+            App::start(storage, clock, listen, SETTINGS, None, Issuers::default()).await.unwrap();
         let app = Arc::new(app);
         let router: Router = http::router(&app);
         let server = Server { app, storage: Arc::new(Memory::default()), router };

@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use http_body_util::BodyExt as _;
 use serde_json::Value;
 use threadkeep::app::{App, DifferenceMemory, Settings};
+use threadkeep::auth::issuers::Issuers;
 use threadkeep::auth::secret::Secret;
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::key::Key;
@@ -82,8 +83,18 @@ impl Server {
     ) -> Self {
         let (storage, clock) = (Arc::new(storage), Arc::new(clock));
         let listen: SocketAddr = listen.parse().unwrap();
-        let app = App::start(storage.clone(), clock, listen, settings, None).await.unwrap();
-        let app = Arc::new(app);
+        let none = Issuers::default();
+        let app = App::start(storage.clone(), clock, listen, settings, None, none).await;
+        let app = Arc::new(app.unwrap());
+        Self { router: http::router(&app), app, storage }
+    }
+
+    /// With a clock that the test moves, beside others on the same storage.
+    pub async fn beside(storage: &Arc<Memory>, clock: &Arc<Clock>, issuers: Issuers) -> Self {
+        let (storage, clock) = (Arc::clone(storage), Arc::clone(clock));
+        let listen: SocketAddr = HOST.parse().unwrap();
+        let app = App::start(storage.clone(), clock, listen, SETTINGS, None, issuers).await;
+        let app = Arc::new(app.unwrap());
         Self { router: http::router(&app), app, storage }
     }
 

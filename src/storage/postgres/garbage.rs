@@ -8,6 +8,7 @@ use super::removal::{Gate, begin};
 use super::{PostgresStorage, failure};
 use crate::domain::Result;
 use crate::domain::clock::Micros;
+use crate::domain::credential::{Revocation, SigningSecret};
 
 /// Rows removed by one statement of the garbage collection.
 const SLICE_ROWS: i64 = 5_000;
@@ -19,6 +20,14 @@ impl PostgresStorage {
         for (text, age) in [
             ("delete from idempotency where created_at < $1 and tenant is not null", DAY),
             ("delete from thread_tombstones where deleted_at < $1 and tenant is not null", 7 * DAY),
+            (
+                "delete from token_revocations where expires_at < $1 and tenant is not null",
+                Revocation::NEEDED_FOR,
+            ),
+            (
+                "delete from signing_secrets where created_at < $1 and tenant is not null",
+                SigningSecret::NEEDED_FOR,
+            ),
         ] {
             sqlx::query(text)
                 .bind(now - age)

@@ -66,15 +66,6 @@ impl KeyStorage for PostgresStorage {
         connection.release();
         Ok(revoked)
     }
-
-    /// The one statement that crosses tenants: the authenticator does not know the tenant before it has the key.
-    async fn list_active_keys(&self) -> Result<Vec<Key>> {
-        self.read_keys(sqlx::query(
-            "select tenant, key_id, subject, hash, created_at, revoked_at from keys
-             where revoked_at is null",
-        ))
-        .await
-    }
 }
 
 impl PostgresStorage {

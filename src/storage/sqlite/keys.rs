@@ -30,13 +30,11 @@ impl SqliteStorage {
         write.commit().await
     }
 
-    /// None: the keys of all tenants that are not revoked.
-    pub(super) async fn select_keys(&self, tenant: Option<&str>) -> Result<Vec<Key>> {
+    pub(super) async fn select_keys(&self, tenant: &str) -> Result<Vec<Key>> {
         let mut read = self.connections.begin_read().await?;
         let rows = sqlx::query(
             "select tenant, key_id, subject, hash, created_at, revoked_at from keys
-             where case when $1 is null then revoked_at is null else tenant = $1 end
-             order by tenant, created_at, key_id",
+             where tenant = $1 order by created_at, key_id",
         )
         .bind(tenant)
         .fetch_all(&mut *read)

@@ -204,15 +204,11 @@ impl KeyStorage for SqliteStorage {
     }
 
     async fn list_keys(&self, tenant: &str) -> Result<Vec<Key>> {
-        self.select_keys(Some(tenant)).await
+        self.select_keys(tenant).await
     }
 
     async fn revoke_key(&self, tenant: &str, key_id: &str, act: &Act) -> Result<bool> {
         self.mark_key_revoked(tenant, key_id, act).await
-    }
-
-    async fn list_active_keys(&self) -> Result<Vec<Key>> {
-        self.select_keys(None).await
     }
 }
 

@@ -1,4 +1,4 @@
-"""`Client` and `AsyncClient`: threads, leases, retention, limits and identity, natively.
+"""`Client` and `AsyncClient`: threads, leases, retention, tokens, limits and identity, natively.
 
 Constructing does no I/O; objects work across threads, event loops and a fork. Failures raise the
 types of `threadkeep.errors`.
@@ -15,6 +15,7 @@ from threadkeep.http.connection import Connection
 from threadkeep.http.settings import TransportName, settings_of
 from threadkeep.http.transport import Request
 from threadkeep.retention_calls import AsyncRetentionCalls, RetentionCalls
+from threadkeep.token_calls import AsyncTokenCalls, TokenCalls
 
 
 class _Base:
@@ -48,6 +49,11 @@ class _Base:
 
 class Client(_Base, RetentionCalls, AccountCalls):
     """For threads (of the operating system). See `AsyncClient` for coroutines."""
+
+    @property
+    def tokens(self) -> TokenCalls:
+        """Make, narrow and revoke tokens."""
+        return TokenCalls(self._write)
 
     def get_thread(self, thread_id: str) -> Thread | None:
         """One thread, None when it does not exist or is not the caller's."""
@@ -122,6 +128,11 @@ class Client(_Base, RetentionCalls, AccountCalls):
 
 class AsyncClient(_Base, AsyncRetentionCalls, AsyncAccountCalls):
     """For coroutines, on any number of event loops. The methods are those of `Client`."""
+
+    @property
+    def tokens(self) -> AsyncTokenCalls:
+        """See `Client.tokens`."""
+        return AsyncTokenCalls(self._write)
 
     async def get_thread(self, thread_id: str) -> Thread | None:
         """See `Client.get_thread`."""

@@ -60,13 +60,25 @@ class TooLargeError(InvalidError):
 
 
 class UnauthorizedError(ThreadkeepError):
-    """No API key was sent, or the server does not know it."""
+    """No key or token was sent, or the server does not know it."""
 
     code = "unauthorized"
 
 
+class TokenExpiredError(UnauthorizedError):
+    """The token has ended. `detail` says when; whoever made it makes a new one."""
+
+    code = "token_expired"
+
+
+class TokenRevokedError(UnauthorizedError):
+    """The token, one that it was narrowed from, or the key that made it was revoked."""
+
+    code = "token_revoked"
+
+
 class NotGrantedError(ThreadkeepError):
-    """The key does not grant this, or the server refuses the host or origin."""
+    """The key or token does not grant this, or the server refuses the host or origin."""
 
     code = "not_granted"
 
@@ -165,6 +177,8 @@ _BY_CODE: dict[str, type[ThreadkeepError]] = {
     "too_large": TooLargeError,
     "quota_exceeded": QuotaExceededError,
     "unauthorized": UnauthorizedError,
+    "token_expired": TokenExpiredError,
+    "token_revoked": TokenRevokedError,
     "not_granted": NotGrantedError,
     "forbidden_host": NotGrantedError,
     "forbidden_origin": NotGrantedError,
