@@ -16,6 +16,7 @@ use crate::auth::gate::Gate;
 use crate::domain::Result;
 use crate::domain::checkpoints::Checkpoints;
 use crate::domain::clock::Clock;
+use crate::domain::erasure::Erasures;
 use crate::domain::group_commit::GroupCommit;
 use crate::domain::limits::LIMITS;
 use crate::domain::retention_policies::Policies;
@@ -32,6 +33,7 @@ pub struct App {
     pub checkpoints: Checkpoints,
     pub threads: Threads,
     pub policies: Policies,
+    pub erasures: Erasures,
     pub storage: Arc<dyn Storage>,
     pub gate: Arc<Gate>,
     pub clock: Arc<Clock>,
@@ -95,6 +97,7 @@ impl App {
                 Arc::clone(&clock),
             ),
             threads: Threads::new(Arc::clone(&storage), Arc::clone(&clock)),
+            erasures: Erasures::new(Arc::clone(&storage)),
             policies: Policies::new(Arc::clone(&storage), Arc::clone(&clock), wake),
             storage,
             gate,

@@ -3,6 +3,7 @@
 
 pub mod gate;
 pub mod loopback;
+pub mod scram;
 pub mod secret;
 
 /// Why a request is turned away before anything is looked up.

@@ -1,9 +1,11 @@
 //! The commands, one file each. Turns settings into calls; decides nothing about requests or data.
 
 mod doctor;
+mod erase;
 mod keys;
 mod logging;
 mod serve;
+mod sql_role;
 
 use std::io::Write as _;
 use std::path::Path;
@@ -37,6 +39,8 @@ pub fn run(config: Config) -> Result<ExitCode> {
             Command::Serve(serve) => serve::run(serve).await?,
             Command::Migrate(database) => migrate(&database).await?,
             Command::Keys(command) => keys::run(command).await?,
+            Command::SqlRole(command) => sql_role::run(command).await?,
+            Command::Erase(command) => erase::run(command).await?,
             Command::Doctor(command) => return Ok(doctor::run(command).await),
             Command::Openapi => {}
         }

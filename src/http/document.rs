@@ -262,6 +262,7 @@ fn tags() -> Value {
         {"name": "threads", "description": "Conversations"},
         {"name": "leases", "description": "One writer at a time"},
         {"name": "retention", "description": "What goes by itself, and reports of what went"},
+        {"name": "subjects", "description": "Whom keys and tokens speak for"},
         {"name": "service", "description": "The server and the caller"},
         {"name": "operation", "description": "For operators and tools; needs no key"}
     ])

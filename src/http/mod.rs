@@ -24,6 +24,7 @@ mod runs;
 mod service;
 mod shorten;
 mod storage_use;
+mod subjects;
 mod threads;
 mod views;
 
@@ -40,7 +41,7 @@ use utoipa_axum::routes;
 use self::call::Needs;
 use self::problem::{Code, Problem};
 use crate::app::App;
-use crate::domain::caller::Permission::{self, Any, Threads};
+use crate::domain::caller::Permission::{self, Any, Tenant, Threads};
 use crate::domain::grants::Action::{Append, Read, Write};
 
 pub use self::edge::SECONDS as REQUEST_SECONDS;
@@ -67,6 +68,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Threads(Write), routes!(retention::delete)))
         .routes(needs(Threads(Read), routes!(retention::reports)))
         .routes(needs(Threads(Write), routes!(retention::run)))
+        .routes(needs(Tenant, routes!(subjects::delete)))
         .routes(needs(Any, routes!(service::limits)))
         .routes(needs(Any, routes!(service::whoami)))
         .routes(routes!(health::alive))

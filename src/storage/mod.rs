@@ -15,6 +15,7 @@ pub mod retention;
 pub mod sealing;
 pub mod sqlite;
 pub mod storage_use;
+pub mod tables;
 pub mod walk;
 
 use std::path::Path;

@@ -100,10 +100,13 @@ where tenant = $1 and kind = $2 and thread_id = $3 and claimed_by = $4";
 pub const REPORT: &str = "
 insert into retention_reports (tenant, report_id, kind, thread_id, started_at, finished_at, dry_run, has_removed,
     examined, expired, pruned, skipped, errors, last_error, removed_checkpoints, removed_writes, removed_values,
-    removed_size_bytes, removed_stored_bytes)
+    removed_size_bytes, removed_stored_bytes, owner)
 select tenant, $6, kind, thread_id, round_started_at, $5, dry_run,
     case when dry_run then false else expired + pruned > 0 end, examined, expired, pruned, skipped, errors,
-    last_error, removed_checkpoints, removed_writes, removed_values, removed_size_bytes, removed_stored_bytes
+    last_error, removed_checkpoints, removed_writes, removed_values, removed_size_bytes, removed_stored_bytes,
+    coalesce(
+        (select t.owner from threads t where t.tenant = $1 and kind = 'thread' and t.thread_id = $3),
+        (select d.owner from thread_tombstones d where d.tenant = $1 and kind = 'thread' and d.thread_id = $3))
 from retention_policies where tenant = $1 and kind = $2 and thread_id = $3 and claimed_by = $4";
 
 /// After [`REPORT`]: a report of nothing replaces the one before. $1 to $3 the policy, $4 the new report.

@@ -13,6 +13,7 @@ mod copy;
 mod copy_rows;
 mod delete;
 mod doctor;
+mod erasure;
 mod errors;
 mod freed;
 mod garbage;
