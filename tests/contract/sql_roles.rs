@@ -1,0 +1,1 @@
+//! Roles for direct SQL.
