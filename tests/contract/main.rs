@@ -10,6 +10,8 @@ mod support;
 mod commands;
 mod faulty_store;
 mod harness;
+mod sql_reader;
+mod subjects;
 
 mod atomicity;
 mod conditions;
@@ -37,6 +39,7 @@ mod removal;
 mod retention;
 mod retention_model;
 mod sql_roles;
+mod sql_walls;
 mod storage_use;
 mod sweeping;
 mod tables;

@@ -87,9 +87,12 @@ impl PostgresStorage {
             return Ok(Dropped::Absent);
         }
         let role = quoted(name);
-        let dropped = match drop_role(&mut connection, &role).await {
+        let gone = end_role(&mut connection, &role, format!("drop role {role}")).await;
+        let dropped = match gone {
             Err(error) if code(&error) == OWNS_THINGS => {
-                run(&mut connection, format!("alter role {role} nologin")).await?;
+                let disabled = format!("alter role {role} nologin");
+                let done = end_role(&mut connection, &role, disabled).await;
+                done.map_err(|error| failed(&error))?;
                 Dropped::Disabled
             }
             Err(error) => return Err(failed(&error)),
@@ -160,7 +163,12 @@ async fn refuse_more(connection: &mut PgConnection, name: &str) -> Result<()> {
     }
 }
 
-async fn drop_role(connection: &mut PgConnection, role: &str) -> Result<(), sqlx::Error> {
+/// Ends its sessions, takes what it has in this database, and then does the last thing to it.
+async fn end_role(
+    connection: &mut PgConnection,
+    role: &str,
+    last: String,
+) -> Result<(), sqlx::Error> {
     let row = sqlx::query(
         "select quote_ident(current_user) as me,
             current_setting('is_superuser')::boolean as is_superuser",
@@ -174,7 +182,7 @@ async fn drop_role(connection: &mut PgConnection, role: &str) -> Result<(), sqlx
     let name = role.trim_matches('"');
     let text = format!(
         "{member}select pg_terminate_backend(pid) from pg_stat_activity where usename = '{name}';
-         drop owned by {role}; drop role {role}"
+         drop owned by {role}; {last}"
     );
     let done = transaction.execute(AssertSqlSafe(text)).await;
     match done {
