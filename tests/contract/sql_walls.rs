@@ -1,7 +1,7 @@
 //! A role for direct SQL tries to see more than its tenant.
 
 use sqlx::{Connection, Executor, PgConnection};
-use threadkeep::storage::tables::TABLES;
+use threadkeep::storage::tables::{Sql, TABLES};
 
 use crate::harness::Harness;
 use crate::sql_reader::{Role, fill, views};
@@ -199,4 +199,27 @@ async fn catalogs_and_large_objects_show_nothing_of_others() {
         )
         .await;
     assert_eq!(ours.unwrap(), ["sql_role_tenant()"]);
+}
+
+/// The policies of the tables hold by themselves, should somebody grant what the program does not.
+#[tokio::test]
+async fn tables_that_were_granted_by_mistake_show_no_more() {
+    let h = Harness::postgres().await;
+    fill(&h).await;
+    let mut role = Role::of(&h, "tenant-a").await;
+    h.sql(&format!("grant all on all tables in schema public to {}", role.name)).await;
+    for table in TABLES.iter().filter(|it| it.sql != Sql::NoTenant) {
+        let rows = role.texts(&format!("select x::text from {} x", table.name)).await.unwrap();
+        let expected = usize::from(matches!(table.sql, Sql::View(_)));
+        assert_eq!(rows.len(), expected, "{}: {rows:?}", table.name);
+        assert!(rows.iter().all(|it| !it.contains("theirs")), "{}: {rows:?}", table.name);
+    }
+    role.run("delete from threads; update writes set channel = 'x'; delete from sql_roles")
+        .await
+        .unwrap();
+    let insert = "insert into sql_roles (role, tenant, created_at) values ('x', 'tenant-b', 1)";
+    let refused = role.run(insert).await.unwrap_err();
+    assert!(refused.contains("row-level security"), "{refused}");
+    assert_eq!(h.count("select count(*) from threads").await, 2);
+    assert_eq!(h.count("select count(*) from writes where channel = 'x'").await, 0);
 }

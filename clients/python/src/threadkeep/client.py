@@ -1,4 +1,4 @@
-"""`Client` and `AsyncClient`: threads, leases, retention, limits and identity, natively.
+"""`Client` and `AsyncClient`: threads, leases, retention, subjects, limits and identity, natively.
 
 Constructing does no I/O; objects work across threads, event loops and a fork. Failures raise the
 types of `threadkeep.errors`.
@@ -14,6 +14,7 @@ from threadkeep.http.connection import Connection
 from threadkeep.http.settings import TransportName, settings_of
 from threadkeep.http.transport import Request
 from threadkeep.retention_calls import AsyncRetentionCalls, RetentionCalls
+from threadkeep.subjects import AsyncSubjects, Subjects
 
 
 class _Base:
@@ -47,6 +48,11 @@ class _Base:
 
 class Client(_Base, RetentionCalls):
     """For threads (of the operating system). See `AsyncClient` for coroutines."""
+
+    @property
+    def subjects(self) -> Subjects:
+        """Erasure of subjects."""
+        return Subjects(lambda request: self._connection.call(request, is_write=True))
 
     def get_thread(self, thread_id: str) -> Thread | None:
         """One thread, None when it does not exist or is not the caller's."""
@@ -121,6 +127,11 @@ class Client(_Base, RetentionCalls):
 
 class AsyncClient(_Base, AsyncRetentionCalls):
     """For coroutines, on any number of event loops. The methods are those of `Client`."""
+
+    @property
+    def subjects(self) -> AsyncSubjects:
+        """See `Client.subjects`."""
+        return AsyncSubjects(lambda request: self._connection.acall(request, is_write=True))
 
     async def get_thread(self, thread_id: str) -> Thread | None:
         """See `Client.get_thread`."""
