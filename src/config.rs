@@ -152,8 +152,8 @@ pub enum Keys {
 pub enum SqlRoles {
     /// Make a role and print the URL to log in with, once, alone on standard output.
     ///
-    /// The role reads the views sql_threads, sql_checkpoints, sql_writes, sql_retention_policies and
-    /// sql_retention_reports, of its tenant only. The database user needs createrole.
+    /// The role reads views of its tenant only, named sql_…: threads, checkpoints, writes, retention policies and
+    /// reports. The database user needs createrole.
     Create {
         #[arg(long)]
         tenant: String,

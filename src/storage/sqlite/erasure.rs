@@ -140,7 +140,7 @@ impl SqliteStorage {
             write.commit().await?;
         }
         let [tombstones, retention_reports, answers] = counts;
-        let removed = Receipt { tombstones, retention_reports, answers, ..Receipt::default() };
+        let removed = Receipt { retention_reports, tombstones, answers, ..Receipt::default() };
         let largest = counts.into_iter().max().unwrap_or(0);
         Ok(Slice { removed, thread_ids: Vec::new(), more: more(largest) })
     }
