@@ -54,7 +54,7 @@ mod tests {
         let signature = hmac(&STANDARD.decode(server).unwrap(), exchange.as_bytes());
         assert_eq!(STANDARD.encode(signature), "6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=");
         // The proof, opened with the client's signature, is the key whose hash is stored.
-        let proof = STANDARD.decode("dHzbZapWIK4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=").unwrap();
+        let proof = STANDARD.decode("dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=").unwrap();
         let mask = hmac(&STANDARD.decode(stored).unwrap(), exchange.as_bytes());
         let client_key: Vec<u8> = proof.iter().zip(mask).map(|(a, b)| a ^ b).collect();
         assert_eq!(STANDARD.encode(Sha256::digest(client_key)), stored);
