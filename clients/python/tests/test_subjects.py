@@ -54,7 +54,7 @@ async def test_an_erasure_answers_its_receipt(server: FakeServer, transport: Any
 @pytest.mark.parametrize("answer", [{}, {"threads": 1}, {**RECEIPT, "keys": None}])
 def test_half_a_receipt_is_an_error(server: FakeServer, answer: Any) -> None:
     answering(server, answer)
-    with Client(server.url) as client, pytest.raises(ProtocolError, match="keys|checkpoints"):
+    with Client(server.url) as client, pytest.raises(ProtocolError, match=r"keys|checkpoints"):
         client.subjects.delete("ann")
 
 
