@@ -174,6 +174,21 @@ fn scoped() -> Grants {
     Grants::Scoped(Arc::new(scoped))
 }
 
+/// Content that cannot be read can still be erased.
+pub async fn damaged_content_goes_like_the_rest(h: Harness) {
+    fill(&h, ANN).await;
+    let bytes = |hex: &str| if h.is_sqlite() { format!("x'{hex}'") } else { format!("'\\x{hex}'") };
+    for (table, column) in
+        [("chunks", "body"), ("manifests", "parts"), ("checkpoints", "documents")]
+    {
+        h.sql(&format!("update {table} set {column} = {}", bytes("0205"))).await;
+    }
+    let receipt = erase(&h.storage, ANN).await;
+    assert_eq!((receipt.threads, receipt.checkpoints), (3, 3));
+    assert_eq!(tables_with(&h, ANN).await, Vec::<&str>::new());
+    crate::content::check_empty(&h).await;
+}
+
 /// What lies in the object store goes at once, though objects are else kept for an hour.
 pub async fn packs_of_an_erased_subject_go_at_once(h: Harness) {
     let (mut h, store) = with_store(h).await;

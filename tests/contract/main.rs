@@ -213,6 +213,7 @@ contract! {
         a_subject_with_many_threads_goes_in_slices
         a_round_in_progress_forgets_where_it_stood
         other_tenants_keep_a_subject_of_the_same_name
+        damaged_content_goes_like_the_rest
         packs_of_an_erased_subject_go_at_once;
     tables:
         every_table_of_the_schema_is_listed;

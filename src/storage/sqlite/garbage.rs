@@ -152,7 +152,8 @@ impl SqliteStorage {
             }
             unnamed.push(row.try_get(0).map_err(storage_error)?);
             let place: Option<Vec<u8>> = row.try_get(2).map_err(storage_error)?;
-            places.extend(Place::read(&place.unwrap_or_default())?);
+            // One that is damaged goes like the others; its pack counts it till the scope goes.
+            places.extend(Place::read(&place.unwrap_or_default()).unwrap_or_default());
         }
         if unnamed.is_empty() {
             write.rollback().await?;
