@@ -19,6 +19,7 @@ use crate::domain::Result;
 use crate::domain::audit::Audit;
 use crate::domain::checkpoints::Checkpoints;
 use crate::domain::clock::Clock;
+use crate::domain::erasure::Erasures;
 use crate::domain::group_commit::GroupCommit;
 use crate::domain::limits::LIMITS;
 use crate::domain::quotas::Quotas;
@@ -42,6 +43,7 @@ pub struct App {
     pub threads: Threads,
     pub policies: Policies,
     pub tokens: Tokens,
+    pub erasures: Erasures,
     pub storage: Arc<dyn Storage>,
     pub gate: Arc<Gate>,
     pub clock: Arc<Clock>,
@@ -125,6 +127,7 @@ impl App {
                 Arc::clone(&quotas),
             ),
             threads: Threads::new(Arc::clone(&storage), Arc::clone(&clock), Arc::clone(&quotas)),
+            erasures: Erasures::new(Arc::clone(&storage)),
             audit: Audit::new(Arc::clone(&storage)),
             quotas,
             refusals,

@@ -30,6 +30,14 @@ pub enum Command {
     /// Make and revoke tokens: a part of what a key may, for a while.
     #[command(subcommand)]
     Token(Token),
+    /// Make, list and drop login roles of PostgreSQL that read one tenant with SQL, through views without contents.
+    #[command(subcommand)]
+    SqlRole(SqlRoles),
+    /// Erase a subject: its threads with everything in them, and its keys. Prints counts of what went.
+    ///
+    /// It can be interrupted; the same command removes the rest. Threads that a key of the whole tenant made belong to
+    /// no subject and stay.
+    Erase(Erase),
     /// Read everything that is stored, hold it against its digests, and say what is damaged, missing or left over.
     ///
     /// Runs beside a server, in pages. Exit code 0: sound, orphans are only a note; 1: something is damaged, missing
@@ -217,6 +225,51 @@ pub struct Audit {
     /// Events at most.
     #[arg(long, default_value_t = 100)]
     pub limit: usize,
+    #[command(flatten)]
+    pub database: Database,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SqlRoles {
+    /// Make a role and print the URL to log in with, once, alone on standard output.
+    ///
+    /// The role reads views of its tenant only, named sql_…: threads, checkpoints, writes, retention policies and
+    /// reports. The database user needs createrole.
+    Create {
+        #[arg(long)]
+        tenant: String,
+        /// Name of the role: a-z, 0-9 and _, unique in the database cluster, whose roles can all see it. Default: a
+        /// random one.
+        #[arg(long)]
+        name: Option<String>,
+        #[command(flatten)]
+        database: Database,
+    },
+    /// List a tenant's roles: name, time of making.
+    List {
+        #[arg(long)]
+        tenant: String,
+        #[command(flatten)]
+        database: Database,
+    },
+    /// Drop a role, with its open sessions.
+    Drop {
+        #[arg(long)]
+        tenant: String,
+        #[arg(long)]
+        name: String,
+        #[command(flatten)]
+        database: Database,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct Erase {
+    #[arg(long)]
+    pub tenant: String,
+    /// The subject of the keys and tokens that made its threads.
+    #[arg(long)]
+    pub subject: String,
     #[command(flatten)]
     pub database: Database,
 }

@@ -16,6 +16,7 @@ pub use crate::content::difference::{
 };
 
 /// See the module.
+#[derive(Clone)]
 pub struct Values {
     recent: Arc<Recent>,
 }

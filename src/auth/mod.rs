@@ -7,6 +7,7 @@ pub mod issuers;
 mod jwks;
 mod jwt;
 pub mod loopback;
+pub mod scram;
 pub mod secret;
 mod token_text;
 pub mod tokens;

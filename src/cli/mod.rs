@@ -2,10 +2,12 @@
 
 mod audit;
 mod doctor;
+mod erase;
 mod keys;
 mod logging;
 mod quotas;
 mod serve;
+mod sql_role;
 mod token;
 
 use std::io::Write as _;
@@ -43,6 +45,8 @@ pub fn run(config: Config) -> Result<ExitCode> {
             Command::Quotas(command) => quotas::run(command).await?,
             Command::Audit(command) => audit::run(command).await?,
             Command::Token(command) => token::run(command).await?,
+            Command::SqlRole(command) => sql_role::run(command).await?,
+            Command::Erase(command) => erase::run(command).await?,
             Command::Doctor(command) => return Ok(doctor::run(command).await),
             Command::Openapi => {}
         }

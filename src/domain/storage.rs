@@ -14,6 +14,7 @@ use super::checkpoint::{Commit, ListQuery, Target, View};
 use super::clock::Micros;
 use super::credential::{Credentials, Revocation, SigningSecret};
 use super::doctor::{Examine, Report};
+use super::erasure::{Slice, Stage};
 use super::error::{Error, Result};
 use super::history::{Base, Chain};
 use super::key::Key;
@@ -25,6 +26,7 @@ use super::retention::{
     Claim, Policy, Progress, PruneRequest, Pruned, Report as RetentionReport, ReportQuery,
     Retained, Rules,
 };
+use super::sql_role::{self, Dropped, NewSqlRole, SqlRole};
 use super::storage_use::StorageUse;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 
@@ -33,6 +35,7 @@ pub trait Storage:
     CheckpointStorage
     + ThreadStorage
     + RetentionStorage
+    + ErasureStorage
     + QuotaStorage
     + AuditStorage
     + KeyStorage
@@ -44,6 +47,7 @@ impl<T> Storage for T where
     T: CheckpointStorage
         + ThreadStorage
         + RetentionStorage
+        + ErasureStorage
         + QuotaStorage
         + AuditStorage
         + KeyStorage
@@ -288,6 +292,12 @@ pub trait RetentionStorage: Send + Sync {
 }
 
 #[async_trait]
+pub trait ErasureStorage: Send + Sync {
+    /// Removes some of what a stage of an erasure removes, durably and whole. What it leaves is as right as before.
+    async fn erase_slice(&self, caller: &Caller, subject: &str, stage: Stage) -> Result<Slice>;
+}
+
+#[async_trait]
 pub trait KeyStorage: Send + Sync {
     async fn create_key(&self, key: &Key, act: &Act) -> Result<()>;
 
@@ -347,6 +357,20 @@ pub trait Engine: Send + Sync {
     /// Reads all content that was moved against its names. Answers what is wrong, a sentence each.
     async fn check_moved_content(&self) -> Result<Vec<String>> {
         Ok(Vec::new())
+    }
+
+    /// Makes a login role that reads one tenant. `Invalid` where the engine has no roles, or does not let us make one.
+    async fn create_sql_role(&self, _role: &NewSqlRole) -> Result<()> {
+        Err(sql_role::unsupported())
+    }
+
+    async fn list_sql_roles(&self, _tenant: &str) -> Result<Vec<SqlRole>> {
+        Err(sql_role::unsupported())
+    }
+
+    /// From here on the role reads nothing.
+    async fn drop_sql_role(&self, _tenant: &str, _name: &str) -> Result<Dropped> {
+        Err(sql_role::unsupported())
     }
 
     /// Reads everything and holds it against its digests, in pages, beside whatever else runs.

@@ -266,6 +266,7 @@ fn tags() -> Value {
         {"name": "retention", "description": "What goes by itself, and reports of what went"},
         {"name": "administration", "description": "What a tenant has, may have and has done; for keys of the whole tenant"},
         {"name": "tokens", "description": "Who may do a part of what a key may, for a while"},
+        {"name": "subjects", "description": "Whom keys and tokens speak for"},
         {"name": "service", "description": "The server and the caller"},
         {"name": "operation", "description": "For operators and tools; needs no key"}
     ])

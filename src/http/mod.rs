@@ -27,6 +27,7 @@ mod runs;
 mod service;
 mod shorten;
 mod storage_use;
+mod subjects;
 mod threads;
 mod tokens;
 mod usage;
@@ -75,6 +76,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Threads(Write), routes!(retention::run)))
         .routes(needs(Tenant, routes!(usage::get)))
         .routes(needs(Tenant, routes!(audit::list)))
+        .routes(needs(Tenant, routes!(subjects::delete)))
         .routes(needs(Any, routes!(service::limits)))
         .routes(needs(Any, routes!(service::whoami)))
         .routes(needs(Any, routes!(tokens::mint)))

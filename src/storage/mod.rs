@@ -19,6 +19,7 @@ pub mod sealing;
 pub mod sought;
 pub mod sqlite;
 pub mod storage_use;
+pub mod tables;
 pub mod walk;
 
 use std::path::Path;

@@ -53,7 +53,7 @@ async fn a_sweep_removes_what_a_crash_left() {
     };
     h.storage.copy_thread(&h.caller, &request).await.unwrap();
     // As if the server had died between the last slice of the copy and the flip.
-    h.sql("insert into garbage select tenant, thread_key, scope_id, 1 from threads where thread_id = 'copy'")
+    h.sql("insert into garbage (tenant, thread_key, scope_id, created_at) select tenant, thread_key, scope_id, 1 from threads where thread_id = 'copy'")
         .await;
     h.sql("delete from scope_holders where holder = 'copy'; delete from threads where thread_id = 'copy'").await;
     let before = h.all("t").await;

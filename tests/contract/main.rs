@@ -11,6 +11,8 @@ mod askers;
 mod commands;
 mod faulty_store;
 mod harness;
+mod sql_reader;
+mod subjects;
 
 mod atomicity;
 mod audit;
@@ -23,6 +25,7 @@ mod doctor;
 mod doctor_beside;
 mod doctor_command;
 mod embedded;
+mod erasure;
 mod exactness;
 mod keys;
 mod leases;
@@ -41,9 +44,12 @@ mod reach;
 mod removal;
 mod retention;
 mod retention_model;
+mod sql_roles;
+mod sql_walls;
 mod storage_use;
 mod strangers;
 mod sweeping;
+mod tables;
 mod taken;
 mod threads;
 mod tokens;
@@ -230,6 +236,17 @@ contract! {
         sizes_are_those_of_the_rows
         a_copy_says_that_it_shares
         only_its_own_tenant_sees_a_thread;
+    erasure:
+        an_erased_subject_leaves_no_trace_and_others_keep_everything
+        an_erasure_can_stop_after_any_slice
+        an_erasure_can_be_cut_short_at_any_moment
+        a_subject_with_many_threads_goes_in_slices
+        a_round_in_progress_forgets_where_it_stood
+        other_tenants_keep_a_subject_of_the_same_name
+        damaged_content_goes_like_the_rest
+        packs_of_an_erased_subject_go_at_once;
+    tables:
+        every_table_of_the_schema_is_listed;
     keys:
         keys_are_made_listed_and_revoked;
     quotas:

@@ -332,14 +332,16 @@ async fn remember(
         return Ok(());
     };
     sqlx::query(
-        "insert into idempotency (tenant, caller, key, digest, answer, created_at)
-         values ($1, $2, $3, $4, $5, (extract(epoch from clock_timestamp()) * 1000000)::bigint)",
+        "insert into idempotency (tenant, caller, key, digest, answer, subject, created_at)
+         values ($1, $2, $3, $4, $5, $6,
+            (extract(epoch from clock_timestamp()) * 1000000)::bigint)",
     )
     .bind(&caller.tenant)
     .bind(&caller.credential)
     .bind(key)
     .bind(&digest[..])
     .bind(&copied.to_le_bytes()[..])
+    .bind(&caller.subject)
     .execute(connection)
     .await
     .map_err(|error| match failure::of_call(&error) {

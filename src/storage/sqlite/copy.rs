@@ -384,8 +384,8 @@ async fn store_answer(
         return Ok(());
     };
     sqlx::query(
-        "insert into idempotency (tenant, caller, key, digest, answer, created_at)
-         values ($1, $2, $3, $4, $5, cast(unixepoch('subsec') * 1000000 as integer))
+        "insert into idempotency (tenant, caller, key, digest, answer, subject, created_at)
+         values ($1, $2, $3, $4, $5, $6, cast(unixepoch('subsec') * 1000000 as integer))
          on conflict do nothing",
     )
     .bind(&caller.tenant)
@@ -393,6 +393,7 @@ async fn store_answer(
     .bind(key)
     .bind(digest.to_vec())
     .bind(count.to_string().into_bytes())
+    .bind(&caller.subject)
     .execute(connection)
     .await
     .map_err(storage_error)?;

@@ -26,11 +26,10 @@ pub(super) const REMOVE_THREAD: &str = "
 insert into thread_tombstones (tenant, thread_id, generation, fence, deleted_at, owner)
 select tenant, thread_id, generation, fence, cast(unixepoch('subsec') * 1000000 as integer), owner
 from threads where tenant = $1 and thread_id = $2
-on conflict (tenant, thread_id) do update set
-    generation = excluded.generation, fence = excluded.fence, deleted_at = excluded.deleted_at,
-    owner = excluded.owner;
-insert into garbage (tenant, thread_key, scope_id, created_at)
-select tenant, thread_key, scope_id, cast(unixepoch('subsec') * 1000000 as integer)
+on conflict (tenant, thread_id) do update set generation = excluded.generation, fence = excluded.fence,
+    deleted_at = excluded.deleted_at, owner = excluded.owner;
+insert into garbage (tenant, thread_key, scope_id, created_at, owner)
+select tenant, thread_key, scope_id, cast(unixepoch('subsec') * 1000000 as integer), owner
 from threads where tenant = $1 and thread_id = $2;
 delete from scope_holders where tenant = $1 and kind = 'thread' and holder = $2 and scope_id in
     (select scope_id from threads where tenant = $1 and thread_id = $2);

@@ -14,6 +14,7 @@ mod copy;
 mod copy_rows;
 mod delete;
 mod doctor;
+mod erasure;
 mod errors;
 mod freed;
 mod garbage;

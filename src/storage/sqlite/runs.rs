@@ -155,7 +155,8 @@ impl SqliteStorage {
             thread_key: garbage_key,
             scope_id: row.scope_id,
         };
-        self.collect(&garbage).await
+        self.collect(&garbage).await?;
+        Ok(())
     }
 }
 

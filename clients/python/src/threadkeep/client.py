@@ -1,4 +1,4 @@
-"""`Client` and `AsyncClient`: threads, leases, retention, tokens, limits and identity, natively.
+"""`Client` and `AsyncClient`: threads, leases, retention, tokens, subjects, usage, natively.
 
 Constructing does no I/O; objects work across threads, event loops and a fork. Failures raise the
 types of `threadkeep.errors`.
@@ -15,6 +15,7 @@ from threadkeep.http.connection import Connection
 from threadkeep.http.settings import TransportName, settings_of
 from threadkeep.http.transport import Request
 from threadkeep.retention_calls import AsyncRetentionCalls, RetentionCalls
+from threadkeep.subjects import AsyncSubjects, Subjects
 from threadkeep.token_calls import AsyncTokenCalls, TokenCalls
 
 
@@ -54,6 +55,11 @@ class Client(_Base, RetentionCalls, AccountCalls):
     def tokens(self) -> TokenCalls:
         """Make, narrow and revoke tokens."""
         return TokenCalls(self._write)
+
+    @property
+    def subjects(self) -> Subjects:
+        """Erasure of subjects."""
+        return Subjects(lambda request: self._connection.call(request, is_write=True))
 
     def get_thread(self, thread_id: str) -> Thread | None:
         """One thread, None when it does not exist or is not the caller's."""
@@ -133,6 +139,11 @@ class AsyncClient(_Base, AsyncRetentionCalls, AsyncAccountCalls):
     def tokens(self) -> AsyncTokenCalls:
         """See `Client.tokens`."""
         return AsyncTokenCalls(self._write)
+
+    @property
+    def subjects(self) -> AsyncSubjects:
+        """See `Client.subjects`."""
+        return AsyncSubjects(lambda request: self._connection.acall(request, is_write=True))
 
     async def get_thread(self, thread_id: str) -> Thread | None:
         """See `Client.get_thread`."""
