@@ -283,7 +283,7 @@ const FINISH: &str = r"
 select t.ord,
     case when b.generation is not null then 'ok' when gate.state is not null then gate.state
          when t.want_generation <> d.generation then 'generation'
-         when t.want_fence <> d.fence then 'fence'
+         when t.want_fence <> coalesce(d.fence, 0) then 'fence'
          when t.fresh_key is null and gate.ord is null then 'quota'
          when t.want_epoch is not null then 'epoch' else 'missing' end as state,
     coalesce(b.generation, gate.generation, d.generation, '') as generation,
