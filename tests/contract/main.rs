@@ -129,6 +129,7 @@ contract! {
         a_stale_generation_writes_nothing
         a_held_lease_refuses_every_write_without_its_fence
         a_stale_fence_is_refused_even_when_nobody_holds_the_lease
+        a_fence_of_a_thread_that_never_was_is_stale
         a_stale_epoch_is_told_with_the_current_one
         generation_comes_before_lease_and_lease_before_epoch
         a_new_thread_accepts_any_generation
