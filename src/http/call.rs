@@ -81,7 +81,10 @@ impl FromRequestParts<Arc<App>> for Holder {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        identify(parts, app).await.map(Self)
+        let identity = identify(parts, app).await?;
+        // What else the handler takes does not ask, and count, a second time.
+        parts.extensions.insert(identity.clone());
+        Ok(Self(identity))
     }
 }
 
@@ -124,6 +127,9 @@ async fn decode_input<T: Input>(received: Received) -> Result<T, Problem> {
 
 /// Who asks, if not too often, and the route's permission is covered.
 async fn identify(parts: &Parts, app: &App) -> Result<Identity, Problem> {
+    if let Some(identity) = parts.extensions.get::<Identity>() {
+        return Ok(identity.clone());
+    }
     let identity = app.gate.identify(presented_key(&parts.headers)).await?;
     if let Some(seen) = parts.extensions.get::<Seen>() {
         seen.is(&identity.caller);
