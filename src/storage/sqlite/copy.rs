@@ -27,8 +27,7 @@ use crate::storage::sought::Sought;
 const ATTEMPTS_MAX: u32 = 5;
 
 impl SqliteStorage {
-    /// A copy of the same owner shares the content of its source; for another owner the content is copied too, so that
-    /// erasing one never depends on the other.
+    /// For the same owner the content is shared; for another it is copied, so that erasing one never depends on the other.
     pub(super) async fn copy(&self, caller: &Caller, request: &CopyThread) -> Result<u64> {
         for _ in 1..ATTEMPTS_MAX {
             match self.copy_once(caller, request).await {
@@ -39,7 +38,7 @@ impl SqliteStorage {
         self.copy_once(caller, request).await?
     }
 
-    /// The inner result is the last word; an outer one that something passing caused may be tried again.
+    /// The inner result is the last word; an outer one may be tried again.
     async fn copy_once(&self, caller: &Caller, request: &CopyThread) -> Result<Result<u64>> {
         let tenant = caller.tenant.as_str();
         let mut read = self.connections.begin_read().await?;
