@@ -176,7 +176,7 @@ fn what_is_left_to_do_has_an_issue() {
 const OVER_TENANTS: &[(&str, &str, &str)] = &[
     (
         "storage/credentials.rs",
-        "select 'revocation', tenant, token_id",
+        "from keys where revoked_at is null union all select",
         "who holds a key or a token is not known before it was read",
     ),
     ("storage/quota_rows.rs", "from quotas where tenant is not null", "polling of quotas"),
