@@ -1,6 +1,7 @@
 //! The commands, one file each. Turns settings into calls; decides nothing about requests or data.
 
 mod doctor;
+mod encryption;
 mod keys;
 mod logging;
 mod serve;
@@ -37,6 +38,8 @@ pub fn run(config: Config) -> Result<ExitCode> {
             Command::Serve(serve) => serve::run(serve).await?,
             Command::Migrate(database) => migrate(&database).await?,
             Command::Keys(command) => keys::run(command).await?,
+            Command::MasterKey(command) => encryption::run(command).await?,
+            Command::Encrypt(command) => encryption::encrypt(command).await?,
             Command::Doctor(command) => return Ok(doctor::run(command).await),
             Command::Openapi => {}
         }
@@ -62,6 +65,14 @@ async fn open_existing(
     database: &Database,
     objects: Option<Arc<Objects>>,
 ) -> Result<Arc<dyn Storage>> {
+    open_existing_as(database, |config| StorageConfig { objects, ..config }).await
+}
+
+/// As [`open_existing`], with other settings.
+async fn open_existing_as(
+    database: &Database,
+    change: impl FnOnce(StorageConfig) -> StorageConfig,
+) -> Result<Arc<dyn Storage>> {
     let embedded = database.data_dir.join("threadkeep.db");
     let path = match &database.database_url {
         Some(url) => url.strip_prefix("sqlite://").map(Path::new),
@@ -71,8 +82,7 @@ async fn open_existing(
         let detail = format!("there is no database {}", path.display());
         return Err(Error::invalid("database-url", detail));
     }
-    let config = StorageConfig { objects, ..storage_config(database, false, true)? };
-    storage::open(&config).await
+    storage::open(&change(storage_config(database, false, true)?)).await
 }
 
 fn storage_config(database: &Database, migrate: bool, allow_unsafe: bool) -> Result<StorageConfig> {
@@ -87,6 +97,8 @@ fn storage_config(database: &Database, migrate: bool, allow_unsafe: bool) -> Res
         connections: database.connections,
         exclusive: false,
         objects: None,
+        masters: encryption::masters(&database.encryption)?.map(Arc::new),
+        encrypts: false,
     })
 }
 

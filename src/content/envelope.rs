@@ -2,12 +2,15 @@
 //! values are sealed and opened.
 //!
 //! Format 2 is not an envelope: a row of a chunk that begins with it says where its envelope lies (storage/objects).
-//! Layout, format 1: one byte format, one byte codec, one byte length of the key id (0: not encrypted), the key id,
-//! the nonce (24 bytes when there is a key id), then the bytes. Codecs: 0 the bytes as they are; 1 a zstd frame;
-//! 2 one byte version of a dictionary, then a frame packed with it (see `dictionary`).
+//! Layout, format 1: one byte format, one byte codec, one byte length of the key id (0: not encrypted), the key id, then
+//! the bytes; after a key id (`cipher`) a nonce of 12 bytes, the encrypted bytes and their tag of 16. Codecs: 0 the bytes as
+//! they are; 1 a zstd frame; 2 one byte version of a dictionary, then a frame packed with it (see `dictionary`).
+
+use std::borrow::Cow;
 
 use bytes::Bytes;
 
+use super::cipher::{Cipher, Home, KEY_ID_BYTES, NONCE_BYTES, TAG_BYTES};
 use super::dictionary::{self, UnpackError};
 
 const FORMAT: u8 = 1;
@@ -15,10 +18,16 @@ const RAW: u8 = 0;
 const ZSTD: u8 = 1;
 const ZSTD_DICTIONARY: u8 = 2;
 const PLAIN_HEADER: [u8; 3] = [FORMAT, RAW, 0];
+const KEY_ID_LENGTH: u8 = 9;
+const _: () = assert!(KEY_ID_LENGTH as usize == KEY_ID_BYTES);
+/// Format, codec, length of the key id, key id.
+const ENCRYPTED_HEADER_BYTES: usize = 3 + KEY_ID_BYTES;
 /// Below this the frame's own headers (10 bytes) eat the gain; the smallest metadata has 39 bytes and becomes 21.
 const COMPRESS_BYTES_MIN: usize = 16;
 /// For values too large for the dictionary. 3 is zstd's default; higher levels cost put latency for a few percent.
 const LEVEL: i32 = 3;
+
+type Payload<'a> = Cow<'a, [u8]>;
 
 /// Why an envelope could not be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -33,6 +42,10 @@ pub enum EnvelopeError {
     UnknownDictionary(u8),
     #[error("the value is encrypted, and this server has no key")]
     Encrypted,
+    #[error("the value is not encrypted, and everything here has to be")]
+    NotEncrypted,
+    #[error("the value does not open: it is damaged, or it was moved here from elsewhere")]
+    Foreign,
     #[error("the compressed bytes are damaged")]
     Damaged,
     #[error("the value has more than {0} bytes")]
@@ -63,12 +76,106 @@ pub fn seal_plain(data: &[u8]) -> Bytes {
     assemble(&PLAIN_HEADER, data)
 }
 
+/// Seals a value for its home, encrypted after it was compressed.
+pub fn seal_encrypted(cipher: &Cipher, home: Home<'_>, data: &[u8]) -> Bytes {
+    let plain = seal(data);
+    encrypt(cipher, home, plain[1], &plain[PLAIN_HEADER.len()..])
+}
+
+fn encrypt(cipher: &Cipher, home: Home<'_>, codec: u8, payload: &[u8]) -> Bytes {
+    let mut header = [0; ENCRYPTED_HEADER_BYTES];
+    header[..3].copy_from_slice(&[FORMAT, codec, KEY_ID_LENGTH]);
+    header[3..].copy_from_slice(&cipher.key_id(home.scope_id));
+    let length = header.len() + NONCE_BYTES + payload.len() + TAG_BYTES;
+    let mut envelope = Vec::with_capacity(length);
+    envelope.extend_from_slice(&header);
+    cipher.seal(home, &header, payload, &mut envelope);
+    Bytes::from(envelope)
+}
+
+/// Opens what [`seal_encrypted`] made for the same home, at most so many bytes.
+///
+/// # Errors
+/// Whatever is damaged, of another home, or not encrypted.
+pub fn open_encrypted(
+    cipher: &Cipher,
+    home: Home<'_>,
+    envelope: &[u8],
+    size_bytes_max: usize,
+) -> Result<Bytes, EnvelopeError> {
+    let (codec, payload) = decrypt(cipher, home, envelope)?;
+    unpack(codec, payload.into(), size_bytes_max)
+}
+
+/// Codec and bytes behind the encryption.
+fn decrypt(
+    cipher: &Cipher,
+    home: Home<'_>,
+    envelope: &[u8],
+) -> Result<(u8, Vec<u8>), EnvelopeError> {
+    if is_plain(envelope) {
+        return Err(EnvelopeError::NotEncrypted);
+    }
+    let (header, sealed) =
+        envelope.split_first_chunk::<ENCRYPTED_HEADER_BYTES>().ok_or(EnvelopeError::Truncated)?;
+    match header {
+        [FORMAT, _, KEY_ID_LENGTH, key_id @ ..] if *key_id == cipher.key_id(home.scope_id) => {}
+        [FORMAT, ..] => return Err(EnvelopeError::Foreign),
+        [format, ..] => return Err(EnvelopeError::UnknownFormat(*format)),
+    }
+    let payload = cipher.open(home, header, sealed).ok_or(EnvelopeError::Foreign)?;
+    Ok((header[1], payload))
+}
+
+/// Seals what an encrypted envelope holds for another home; its size stays.
+///
+/// # Errors
+/// As [`open_encrypted`].
+pub fn move_encrypted(
+    cipher: &Cipher,
+    (from, to): (Home<'_>, Home<'_>),
+    envelope: &[u8],
+) -> Result<Bytes, EnvelopeError> {
+    let (codec, payload) = decrypt(cipher, from, envelope)?;
+    Ok(encrypt(cipher, to, codec, &payload))
+}
+
+/// Encrypts an envelope that is not; None for one that is.
+pub fn encrypt_plain(cipher: &Cipher, home: Home<'_>, envelope: &[u8]) -> Option<Bytes> {
+    let payload = envelope.get(PLAIN_HEADER.len()..).filter(|_| is_plain(envelope))?;
+    Some(encrypt(cipher, home, envelope[1], payload))
+}
+
+/// The scope that an encrypted envelope says it is of; None for one that is not encrypted.
+pub fn scope_of(envelope: &[u8]) -> Option<i64> {
+    match envelope.first_chunk::<ENCRYPTED_HEADER_BYTES>()? {
+        [FORMAT, _, KEY_ID_LENGTH, _, scope_id @ ..] => Some(i64::from_le_bytes(*scope_id)),
+        _ => None,
+    }
+}
+
+/// Whether an envelope is not encrypted.
+pub fn is_plain(envelope: &[u8]) -> bool {
+    matches!(envelope, [FORMAT, _, 0, ..])
+}
+
 /// Opens an envelope whose value has `size_bytes` bytes.
 ///
 /// # Errors
 /// Damage, or a format of a later version; never wrong data of another length.
 pub fn open(envelope: &[u8], size_bytes: usize) -> Result<Bytes, EnvelopeError> {
-    match open_at_most(envelope, size_bytes) {
+    of_size(open_at_most(envelope, size_bytes), size_bytes)
+}
+
+/// What was opened, if it has the size.
+///
+/// # Errors
+/// Damage.
+pub fn of_size(
+    opened: Result<Bytes, EnvelopeError>,
+    size_bytes: usize,
+) -> Result<Bytes, EnvelopeError> {
+    match opened {
         Ok(data) if data.len() == size_bytes => Ok(data),
         Ok(_) | Err(EnvelopeError::TooLarge(_)) => Err(EnvelopeError::Damaged),
         Err(error) => Err(error),
@@ -89,12 +196,16 @@ pub fn open_at_most(envelope: &[u8], size_bytes_max: usize) -> Result<Bytes, Env
     if *key_length != 0 {
         return Err(EnvelopeError::Encrypted);
     }
-    let opened = match *codec {
-        RAW if rest.len() > size_bytes_max => Err(UnpackError::TooLarge),
-        RAW => return Ok(Bytes::copy_from_slice(rest)),
-        ZSTD => unpack_frame(rest, size_bytes_max),
+    unpack(*codec, Payload::Borrowed(rest), size_bytes_max)
+}
+
+fn unpack(codec: u8, payload: Payload<'_>, size_bytes_max: usize) -> Result<Bytes, EnvelopeError> {
+    let opened = match codec {
+        RAW if payload.len() > size_bytes_max => Err(UnpackError::TooLarge),
+        RAW => return Ok(Bytes::from(payload.into_owned())),
+        ZSTD => unpack_frame(&payload, size_bytes_max),
         ZSTD_DICTIONARY => {
-            let (version, packed) = rest.split_first().ok_or(EnvelopeError::Truncated)?;
+            let (version, packed) = payload.split_first().ok_or(EnvelopeError::Truncated)?;
             dictionary::unpack(*version, packed, size_bytes_max)
         }
         other => return Err(EnvelopeError::UnknownCodec(other)),

@@ -49,6 +49,11 @@ pub enum Outcome {
     EpochStale {
         current: i64,
     },
+    /// The content was encrypted for another scope than the thread has: plan again for this one, or, where the thread is
+    /// gone, for a new one.
+    ScopeStale {
+        current: Option<i64>,
+    },
     /// Another server created the thread at the same moment: send the same batch again.
     Raced,
 }
@@ -280,6 +285,15 @@ pub trait Engine: Send + Sync {
 
     /// Reads everything and holds it against its digests, in pages, beside whatever else runs.
     async fn examine(&self, request: &Examine) -> Result<Report>;
+
+    /// Wraps the secrets of the database with the current master key; two were given. Answers how many were changed.
+    async fn rotate_master_key(&self) -> Result<u64>;
+
+    /// Makes everything that a tenant has stored unreadable, for ever. False: it has no key, or not any more.
+    async fn destroy_tenant_key(&self, tenant: &str) -> Result<bool>;
+
+    /// Encrypts what is stored, while no server runs. Answers how many tenants.
+    async fn encrypt_stored(&self) -> Result<u64>;
 
     async fn close(&self);
 }

@@ -57,6 +57,7 @@ codes! {
     FenceStale = 409 "fence_stale" "The fence is not the current one";
     ThreadExists = 409 "thread_exists" "The thread exists";
     ResendWhole = 409 "resend_whole" "Send the value whole";
+    KeyDestroyed = 410 "key_destroyed" "The tenant's key was destroyed";
     TooLarge = 413 "too_large" "Larger than a limit";
     UnsupportedMediaType = 415 "unsupported_media_type" "The media type is not supported";
     Invalid = 422 "invalid" "The request is not valid";
@@ -185,6 +186,7 @@ impl From<Error> for Problem {
             },
             Error::DeadlineExceeded => Self::new(Code::DeadlineExceeded, text),
             Error::CommitUnknown => Self::new(Code::CommitUnknown, text),
+            Error::KeyDestroyed => Self::new(Code::KeyDestroyed, text),
             Error::Integrity(_) | Error::Internal(_) => Self::internal(text),
         }
     }

@@ -5,22 +5,34 @@ pub mod base_document;
 pub mod channel_map;
 pub mod chunk_memory;
 pub mod doctor;
+pub mod documents;
+pub mod encrypting;
 pub mod freed;
+pub mod homes;
 pub mod marks;
 pub mod objects;
+pub mod opening;
 pub mod policy_rows;
 pub mod postgres;
 pub mod prepare;
+pub mod resealing;
 pub mod retention;
+pub mod scope_memory;
 pub mod sealing;
+pub mod secret_memory;
 pub mod sqlite;
 pub mod storage_use;
+pub mod tenant_keys;
 pub mod walk;
+pub mod wrapped;
 
 use std::path::Path;
 use std::sync::Arc;
 
+use self::access::Accessible;
 use self::objects::Objects;
+use self::tenant_keys::check_start;
+pub use crate::content::master_key::{MasterKey, MasterKeys};
 use crate::domain::storage::Storage;
 use crate::domain::{Error, Result};
 
@@ -37,6 +49,17 @@ pub struct StorageConfig {
     pub exclusive: bool,
     /// Where packed content lies. A server without it refuses a database that has some.
     pub objects: Option<Arc<Objects>>,
+    /// Turns encryption on: what the keys of tenants are wrapped with.
+    pub masters: Option<Arc<MasterKeys>>,
+    /// The command that encrypts what is there: it opens a database that nothing else does.
+    pub encrypts: bool,
+}
+
+impl StorageConfig {
+    /// Refuses a database that the master keys do not fit.
+    async fn check_encryption(&self, engine: &dyn Accessible) -> Result<()> {
+        check_start(engine, self.masters.as_deref(), self.encrypts).await
+    }
 }
 
 /// Opens the engine that the URL names.
@@ -46,16 +69,21 @@ pub struct StorageConfig {
 pub async fn open(config: &StorageConfig) -> Result<Arc<dyn Storage>> {
     match config.url.split_once("://") {
         Some(("postgres" | "postgresql", _)) => {
-            Ok(Arc::new(postgres::PostgresStorage::open(config).await?))
+            let storage = postgres::PostgresStorage::open(config).await?;
+            config.check_encryption(&storage).await?;
+            Ok(Arc::new(storage))
         }
         Some(("sqlite", path)) => {
-            let config = sqlite::SqliteConfig {
+            let sqlite = sqlite::SqliteConfig {
                 path: Path::new(path),
                 migrate: config.migrate,
                 exclusive: config.exclusive,
                 objects: config.objects.clone(),
+                masters: config.masters.clone(),
             };
-            Ok(Arc::new(sqlite::SqliteStorage::open(config).await?))
+            let storage = sqlite::SqliteStorage::open(sqlite).await?;
+            config.check_encryption(&storage).await?;
+            Ok(Arc::new(storage))
         }
         _ => Err(Error::invalid(
             "database-url",

@@ -6,17 +6,18 @@ use sqlx::postgres::PgRow;
 use super::batch_sql::Shape;
 use super::{PostgresStorage, failure};
 use crate::domain::planner::{Batch, CheckpointRow, SlotValue, ThreadRow, WriteRow};
+use crate::domain::prepared::PlannedScope;
 use crate::domain::storage::{BatchError, Outcome};
 
 impl PostgresStorage {
     /// One round trip; one more when a thread that this process knew is gone.
     pub(super) async fn write_rows(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {
         let known = batch.threads.iter().all(|it| self.known.contains(&it.tenant, &it.thread_id));
-        let mut outcomes = self.send(batch, !known).await?;
+        let mut outcomes = self.send_or_doubt(batch, !known).await?;
         let vanished = known && outcomes.contains(&Outcome::Raced);
         if vanished {
             // Threads that were written are written again: every row of a batch is repeatable.
-            outcomes = self.send(batch, true).await?;
+            outcomes = self.send_or_doubt(batch, true).await?;
         }
         self.chunks.learn(batch, &outcomes);
         for (thread, outcome) in batch.threads.iter().zip(&outcomes) {
@@ -27,13 +28,21 @@ impl PostgresStorage {
         Ok(outcomes)
     }
 
+    async fn send_or_doubt(&self, batch: &Batch, create: bool) -> Result<Vec<Outcome>, BatchError> {
+        let sent = self.send(batch, create).await;
+        if sent.is_err() {
+            self.chunks.doubt(batch);
+        }
+        sent
+    }
+
     async fn send(&self, batch: &Batch, create: bool) -> Result<Vec<Outcome>, BatchError> {
         let mut connection =
             self.pool.get().await.map_err(|error| BatchError::Unavailable(error.to_string()))?;
         let text = self.statements.text(shape(batch, create));
         let query = bind_threads(sqlx::query(text), batch);
         let query = bind_slots(bind_values(bind_checkpoints(query, batch), batch), batch);
-        let query = bind_chunks(bind_writes(query, batch), batch);
+        let query = bind_scopes(bind_chunks(bind_writes(query, batch), batch), batch);
         match query.fetch_all(&mut *connection).await {
             Ok(rows) => {
                 connection.release();
@@ -223,6 +232,12 @@ fn bind_chunks<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
         .bind(all.iter().map(|it| &it.body[..]).collect::<Vec<_>>())
 }
 
+fn bind_scopes<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
+    let scope = |it: PlannedScope| if it.exists { -it.id } else { it.id };
+    let scopes = batch.threads.iter().map(|it| it.condition.scope.map(scope));
+    query.bind(scopes.collect::<Vec<Option<i64>>>())
+}
+
 /// Arrays of arrays do not pass through `unnest`: each inner one travels as an array literal.
 fn delta_channels_literal(row: &CheckpointRow) -> Option<String> {
     let quoted = row
@@ -247,6 +262,7 @@ fn outcome(row: &PgRow) -> Outcome {
         "generation" => Outcome::ThreadRestored { current: generation },
         "held" => Outcome::LeaseHeld,
         "fence" => Outcome::FenceStale { current: row.get("fence") },
+        "scope" => Outcome::ScopeStale { current: row.get("scope_id") },
         "epoch" => Outcome::EpochStale { current: row.get("epoch") },
         _ => Outcome::Raced,
     }

@@ -15,7 +15,7 @@ use super::errors::batch_error;
 use super::rows::RowSet;
 use crate::domain::Error;
 use crate::domain::planner::{Batch, ChunkRow, ThreadRow};
-use crate::domain::prepared::Sealed;
+use crate::domain::prepared::{PlannedScope, Sealed};
 use crate::domain::storage::{BatchError, Outcome};
 
 /// A thread of the batch as it was found.
@@ -72,6 +72,7 @@ impl SqliteStorage {
                 Ok(outcomes)
             }
             Err(failure) => {
+                self.chunks.doubt(batch);
                 // Where SQLite has rolled back already this fails, and the connection is closed.
                 if write.execute("rollback").await.is_ok() {
                     write.give_back();
@@ -136,6 +137,8 @@ fn gate(thread: &ThreadRow, row: &SqliteRow) -> Result<Gate, sqlx::Error> {
     // The scope of a new thread begins with an epoch that no scope before it had.
     let epoch: i64 = row.try_get::<Option<i64>, _>("epoch")?.unwrap_or(thread.fresh.thread_key);
     let condition = &thread.condition;
+    let scope_id: Option<i64> = row.try_get("scope_id")?;
+    let foreign = |it: PlannedScope| scope_id.map_or(it.exists, |scope_id| scope_id != it.id);
     let refused = match (&condition.generation, &known) {
         (Some(wanted), Some(current)) if wanted != current => {
             Some(Outcome::ThreadRestored { current: current.clone() })
@@ -143,13 +146,16 @@ fn gate(thread: &ThreadRow, row: &SqliteRow) -> Result<Gate, sqlx::Error> {
         _ => match (condition.fence, condition.epoch) {
             (None, _) if held => Some(Outcome::LeaseHeld),
             (Some(wanted), _) if wanted != fence => Some(Outcome::FenceStale { current: fence }),
+            _ if condition.scope.is_some_and(foreign) => {
+                Some(Outcome::ScopeStale { current: scope_id })
+            }
             (_, Some(wanted)) if wanted != epoch => Some(Outcome::EpochStale { current: epoch }),
             _ => None,
         },
     };
     Ok(Gate {
         thread_key: thread_key.unwrap_or(thread.fresh.thread_key),
-        scope_id: row.try_get::<Option<i64>, _>("scope_id")?.unwrap_or(thread.fresh.scope_id),
+        scope_id: scope_id.unwrap_or(thread.fresh.scope_id),
         next_no: row.try_get::<Option<i64>, _>("next_no")?.unwrap_or(1),
         exists: thread_key.is_some(),
         refused,

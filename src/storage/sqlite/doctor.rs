@@ -10,6 +10,7 @@ use super::SqliteStorage;
 use super::connection::{Read, Write};
 use super::errors::storage_error;
 use super::garbage::Garbage;
+use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::storage::access::{Access, Accessible, Cell, Dialect, Record};
 use crate::storage::objects::Objects;
@@ -28,6 +29,10 @@ const DIALECT: Dialect = Dialect {
 impl Accessible for SqliteStorage {
     fn dialect(&self) -> &'static Dialect {
         &DIALECT
+    }
+
+    async fn secret_of(&self, tenant: &str) -> Result<TenantSecret> {
+        self.secret(tenant).await
     }
 
     fn objects(&self) -> Option<&Objects> {

@@ -6,13 +6,17 @@ use super::SqliteStorage;
 use super::errors::storage_error;
 use crate::content::keys::TenantSecret;
 use crate::domain::{Error, Result};
+use crate::storage::secret_memory::Memory;
+use crate::storage::tenant_keys::secret_of;
 
 impl SqliteStorage {
     /// The secret that keys the digests of a tenant's content.
     pub(super) async fn secret(&self, tenant: &str) -> Result<TenantSecret> {
-        let poisoned = "nothing panics while it holds the secrets";
-        if let Some(secret) = self.secrets.read().expect(poisoned).get(tenant) {
-            return Ok(secret.clone());
+        if let Memory::Trusted(secret) = self.secrets.look_up(tenant) {
+            return Ok(secret);
+        }
+        if let Some(masters) = self.secrets.masters() {
+            return secret_of(self, &self.secrets, masters, tenant).await;
         }
         let mut write = self.connections.begin_write().await?;
         let fresh: [u8; 32] = rand::random();
@@ -35,7 +39,7 @@ impl SqliteStorage {
         write.commit().await?;
         let damaged = |_| Error::Integrity("a tenant's secret is damaged".into());
         let secret = TenantSecret::new(stored.try_into().map_err(damaged)?);
-        self.secrets.write().expect(poisoned).insert(tenant.to_owned(), secret.clone());
+        self.secrets.learn(tenant, &secret);
         Ok(secret)
     }
 }
