@@ -350,4 +350,56 @@ mod tests {
             assert_eq!(open_at_most(&envelope, 1_000), Err(EnvelopeError::TooLarge(1_000)));
         }
     }
+
+    #[test]
+    fn an_encrypted_envelope_opens_at_home_only_and_no_bit_of_it_can_be_changed() {
+        let (cipher, data) = (Cipher::new("t", 1, &[4; 32]), text(300));
+        let row: &[&[u8]] = &[b"ab", b"c"];
+        let home = Home { scope_id: 7, noun: "value", row };
+        let sealed = seal_encrypted(&cipher, home, &data);
+        assert_eq!(sealed.len(), seal(&data).len() + KEY_ID_BYTES + NONCE_BYTES + TAG_BYTES);
+        assert_eq!(open_encrypted(&cipher, home, &sealed, 300).unwrap(), data);
+        assert_eq!(scope_of(&sealed), Some(7));
+        assert_ne!(seal_encrypted(&cipher, home, &data), sealed, "a nonce is used once");
+        assert_eq!(open(&sealed, 300), Err(EnvelopeError::Encrypted));
+        let homes: [(i64, &'static str, &[&[u8]]); 4] = [
+            (8, "value", row),
+            (7, "write", row),
+            (7, "value", &[b"a", b"bc"]),
+            (7, "value", &[b"ab", b"c", b""]),
+        ];
+        for (scope_id, noun, row) in homes {
+            let home = Home { scope_id, noun, row };
+            assert_eq!(open_encrypted(&cipher, home, &sealed, 300), Err(EnvelopeError::Foreign));
+        }
+        for other in [("u", 1, 4), ("t", 2, 4), ("t", 1, 5)] {
+            let other = Cipher::new(other.0, other.1, &[other.2; 32]);
+            assert!(open_encrypted(&other, home, &sealed, 300).is_err());
+        }
+        for at in 0..sealed.len() * 8 {
+            let mut damaged = sealed.to_vec();
+            damaged[at / 8] ^= 1 << (at % 8);
+            assert!(open_encrypted(&cipher, home, &damaged, 300).is_err(), "bit {at}");
+        }
+        for length in 0..sealed.len() {
+            assert!(open_encrypted(&cipher, home, &sealed[..length], 300).is_err());
+        }
+        let plain = seal(&data);
+        let refused = open_encrypted(&cipher, home, &plain, 300);
+        assert_eq!(refused, Err(EnvelopeError::NotEncrypted));
+    }
+
+    #[test]
+    fn an_envelope_moves_from_home_to_home_and_a_plain_one_is_encrypted() {
+        let (cipher, data) = (Cipher::new("t", 1, &[4; 32]), text(300));
+        let home = |scope_id| Home { scope_id, noun: "value", row: &[b"a"] };
+        let sealed = seal_encrypted(&cipher, home(1), &data);
+        let moved = move_encrypted(&cipher, (home(1), home(2)), &sealed).unwrap();
+        assert_eq!((moved.len(), scope_of(&moved)), (sealed.len(), Some(2)));
+        assert_eq!(open_encrypted(&cipher, home(2), &moved, 300).unwrap(), data);
+        assert!(move_encrypted(&cipher, (home(2), home(3)), &sealed).is_err());
+        let encrypted = encrypt_plain(&cipher, home(2), &seal(&data)).unwrap();
+        assert_eq!(open_encrypted(&cipher, home(2), &encrypted, 300).unwrap(), data);
+        assert_eq!(encrypt_plain(&cipher, home(2), &encrypted), None);
+    }
 }

@@ -106,6 +106,20 @@ fn lock(known: &Arc<Mutex<Known>>) -> MutexGuard<'_, Known> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::content::cipher::Cipher;
+    use crate::domain::names::Tag;
+    use crate::storage::opening::{Chunks, StoredValue, open_value};
+
+    const SCOPE: i64 = 7;
+    const ROW: ValueRow<'_> = ValueRow::Version(11);
+
+    fn plain() -> TenantSecret {
+        TenantSecret::new([3; 32])
+    }
+
+    fn encrypting(tenant: &str) -> TenantSecret {
+        TenantSecret::encrypting([3; 32], Cipher::new(tenant, 1, &[4; 32]))
+    }
 
     fn value(data: Vec<u8>) -> Value {
         Value { tag: Tag::new("msgpack").unwrap(), data: Bytes::from(data) }
@@ -117,6 +131,8 @@ mod tests {
 
     fn stored(sealed: &Sealed) -> StoredValue<'_> {
         StoredValue {
+            scope_id: SCOPE,
+            row: ROW,
             tag: &sealed.tag,
             size_bytes: sealed.size_bytes,
             digest: &sealed.digest,
@@ -125,22 +141,24 @@ mod tests {
         }
     }
 
-    fn chunks(made: &[Chunk]) -> Chunks {
+    fn chunks(secret: &TenantSecret, made: &[Chunk]) -> Chunks {
         let mut chunks = Chunks::default();
         for chunk in made {
-            chunks.add(&chunk.name, &chunk.body).unwrap();
+            chunks.add(secret, &chunk.name, &chunk.body).unwrap();
         }
         chunks
     }
 
     #[test]
     fn values_open_to_what_was_sealed() {
-        let secret = TenantSecret::new([3; 32]);
-        for length in [0, 1, 2_048, 2_049, 9_000, 300_000] {
-            let mut sealer = Sealer::new(&secret, None);
-            let sealed = sealer.value("data", &value(text(length))).unwrap();
+        let lengths = [0, 1, 2_048, 2_049, 9_000, 300_000];
+        for (secret, length) in
+            lengths.into_iter().flat_map(|it| [(plain(), it), (encrypting("t"), it)])
+        {
+            let mut sealer = Sealer::new(&secret, SCOPE, None);
+            let sealed = sealer.value("data", ROW, &value(text(length))).unwrap();
             let (made, epoch) = sealer.finish();
-            let opened = open_value(&secret, &stored(&sealed), &chunks(&made)).unwrap();
+            let opened = open_value(&secret, &stored(&sealed), &chunks(&secret, &made)).unwrap();
             assert_eq!((opened.data, epoch), (Bytes::from(text(length)), None));
         }
     }
@@ -148,13 +166,13 @@ mod tests {
     #[test]
     fn what_the_scope_has_is_left_out_for_its_epoch() {
         let secret = TenantSecret::new([3; 32]);
-        let mut first = Sealer::new(&secret, None);
-        first.value("data", &value(text(100_000))).unwrap();
+        let mut first = Sealer::new(&secret, SCOPE, None);
+        first.value("data", ROW, &value(text(100_000))).unwrap();
         let (made, _) = first.finish();
         let names = made.iter().map(|it| it.name).collect();
         let known = Arc::new(Mutex::new(Known { epoch: 7, names }));
-        let mut second = Sealer::new(&secret, Some(known));
-        second.value("data", &value(text(103_000))).unwrap();
+        let mut second = Sealer::new(&secret, SCOPE, Some(known));
+        second.value("data", ROW, &value(text(103_000))).unwrap();
         let (more, epoch) = second.finish();
         assert_eq!(epoch, Some(7));
         assert!(!more.is_empty() && more.len() < 8, "{} of {}", more.len(), made.len());
@@ -163,16 +181,16 @@ mod tests {
     #[test]
     fn one_commit_is_planned_for_one_epoch() {
         let secret = TenantSecret::new([3; 32]);
-        let mut first = Sealer::new(&secret, None);
-        first.value("data", &value(text(100_000))).unwrap();
+        let mut first = Sealer::new(&secret, SCOPE, None);
+        first.value("data", ROW, &value(text(100_000))).unwrap();
         let (made, _) = first.finish();
         let names: HashSet<Name> = made.iter().map(|it| it.name).collect();
         let known = Arc::new(Mutex::new(Known { epoch: 7, names: names.clone() }));
-        let mut sealer = Sealer::new(&secret, Some(Arc::clone(&known)));
-        sealer.value("data", &value(text(100_000))).unwrap();
+        let mut sealer = Sealer::new(&secret, SCOPE, Some(Arc::clone(&known)));
+        sealer.value("data", ROW, &value(text(100_000))).unwrap();
         // A removal and a commit of somebody else's come in between.
         *known.lock().unwrap() = Known { epoch: 8, names };
-        sealer.value("data", &value(text(90_000))).unwrap();
+        sealer.value("data", ROW, &value(text(90_000))).unwrap();
         let (again, epoch) = sealer.finish();
         assert_eq!(epoch, Some(7), "what the first value left out was there at this epoch");
         assert!(!again.is_empty(), "the second value relies on nothing of another epoch");
@@ -180,21 +198,27 @@ mod tests {
 
     #[test]
     fn every_flipped_bit_is_found() {
-        let secret = TenantSecret::new([3; 32]);
-        let mut sealer = Sealer::new(&secret, None);
-        let sealed = sealer.value("data", &value(text(20_000))).unwrap();
+        for secret in [plain(), encrypting("t")] {
+            check_flips(&secret);
+        }
+    }
+
+    fn check_flips(secret: &TenantSecret) {
+        let mut sealer = Sealer::new(secret, SCOPE, None);
+        let sealed = sealer.value("data", ROW, &value(text(20_000))).unwrap();
         let (made, _) = sealer.finish();
         let flipped = |bytes: &Bytes, at: usize| {
             let mut bytes = bytes.to_vec();
             bytes[at / 8] ^= 1 << (at % 8);
             Bytes::from(bytes)
         };
-        let whole = chunks(&made);
+        let whole = chunks(secret, &made);
         for at in 0..sealed.body.len() * 8 {
             let body = flipped(&sealed.body, at);
             let damaged = StoredValue { body: &body, ..stored(&sealed) };
             // A flip that opens to the same bytes, such as one in a reserved field, is no damage.
-            if let Ok(opened) = open_value(&secret, &damaged, &whole) {
+            if let Ok(opened) = open_value(secret, &damaged, &whole) {
+                assert!(secret.cipher().is_none(), "bit {at} of the ends");
                 assert_eq!(opened.data, text(20_000));
             }
         }
@@ -202,17 +226,72 @@ mod tests {
         for at in 0..list.len() * 8 {
             let list = flipped(&list, at);
             let damaged = StoredValue { parts: Some(&list), ..stored(&sealed) };
-            assert!(open_value(&secret, &damaged, &whole).is_err(), "bit {at} of the list");
+            assert!(open_value(secret, &damaged, &whole).is_err(), "bit {at} of the list");
         }
         for at in 0..made[0].body.len() * 8 {
-            let mut damaged = chunks(&made[1..]);
+            let mut damaged = chunks(secret, &made[1..]);
             let body = flipped(&made[0].body, at);
             let opened = damaged
-                .add(&made[0].name, &body)
-                .and_then(|()| open_value(&secret, &stored(&sealed), &damaged));
+                .add(secret, &made[0].name, &body)
+                .and_then(|()| open_value(secret, &stored(&sealed), &damaged));
             if let Ok(opened) = opened {
+                assert!(secret.cipher().is_none(), "bit {at} of a chunk");
                 assert_eq!(opened.data, text(20_000));
             }
         }
+    }
+
+    #[test]
+    fn what_is_encrypted_opens_in_its_own_row_only() {
+        let secret = encrypting("t");
+        let mut sealer = Sealer::new(&secret, SCOPE, None);
+        let sealed = sealer.value("data", ROW, &value(text(9_000))).unwrap();
+        let whole = sealer.value("data", ROW, &value(text(900))).unwrap();
+        let (made, _) = sealer.finish();
+        let all = chunks(&secret, &made);
+        let of = |secret: &TenantSecret, stored: StoredValue<'_>| open_value(secret, &stored, &all);
+        for sealed in [&sealed, &whole] {
+            of(&secret, stored(sealed)).unwrap();
+            of(&encrypting("u"), stored(sealed)).unwrap_err();
+            of(&plain(), stored(sealed)).unwrap_err();
+            of(&secret, StoredValue { scope_id: 8, ..stored(sealed) }).unwrap_err();
+            of(&secret, StoredValue { row: ValueRow::Version(12), ..stored(sealed) }).unwrap_err();
+            of(&secret, StoredValue { tag: "json", ..stored(sealed) }).unwrap_err();
+            of(&secret, StoredValue { digest: &[0; 16], ..stored(sealed) }).unwrap_err();
+        }
+        assert!(!whole.body.windows(7).any(|it| it == b"message"));
+    }
+
+    #[test]
+    fn what_is_not_encrypted_is_refused_where_everything_is() {
+        for length in [900, 9_000] {
+            let secret = plain();
+            let mut sealer = Sealer::new(&secret, SCOPE, None);
+            let sealed = sealer.value("data", ROW, &value(text(length))).unwrap();
+            let (made, _) = sealer.finish();
+            let secret = encrypting("t");
+            let error = open_value(&secret, &stored(&sealed), &chunks(&secret, &made)).unwrap_err();
+            assert!(error.to_string().contains("is not encrypted"), "{error}");
+            // Ends that are, around chunks that are not.
+            let mut sealer = Sealer::new(&secret, SCOPE, None);
+            let sealed = sealer.value("data", ROW, &value(text(length))).unwrap();
+            let opened = open_value(&secret, &stored(&sealed), &chunks(&secret, &made));
+            assert_eq!(opened.is_err(), sealed.parts.is_some());
+        }
+    }
+
+    #[test]
+    fn a_chunk_of_another_scope_is_not_taken() {
+        let secret = encrypting("t");
+        let seal = |scope_id| {
+            let mut sealer = Sealer::new(&secret, scope_id, None);
+            let sealed = sealer.value("data", ROW, &value(text(9_000))).unwrap();
+            (sealed, sealer.finish().0)
+        };
+        let ((sealed, _), (_, foreign)) = (seal(SCOPE), seal(8));
+        open_value(&secret, &stored(&sealed), &chunks(&secret, &foreign)).unwrap_err();
+        let renamed = Chunk { name: foreign[1].name, body: foreign[0].body.clone() };
+        let mut chunks = Chunks::default();
+        chunks.add(&secret, &renamed.name, &renamed.body).unwrap_err();
     }
 }

@@ -19,7 +19,7 @@ use threadkeep::domain::retention::{PruneRequest, Rule};
 use threadkeep::domain::storage::{Found, Page, Storage, TargetHistory};
 use threadkeep::domain::{Conflict, Error, Result};
 use threadkeep::storage::objects::{Objects, Packing};
-use threadkeep::storage::{self, StorageConfig};
+use threadkeep::storage::{self, MasterKey, MasterKeys, StorageConfig};
 
 use crate::commands::{Put, Writes};
 use crate::support::postgres;
@@ -202,7 +202,18 @@ pub fn config(url: &str) -> StorageConfig {
         connections: 4,
         exclusive: true,
         objects: None,
+        masters: masters(),
+        encrypts: false,
     }
+}
+
+/// Every case also holds with encryption: the whole suite runs so where this variable is set.
+pub fn masters() -> Option<Arc<MasterKeys>> {
+    std::env::var_os("THREADKEEP_TEST_ENCRYPTED").map(|_| master_keys(7))
+}
+
+pub fn master_keys(byte: u8) -> Arc<MasterKeys> {
+    Arc::new(MasterKeys { current: MasterKey::new(&[byte; 32]), previous: None })
 }
 
 pub fn commit(thread: &str, ops: Vec<Op>) -> Commit {

@@ -68,6 +68,8 @@ async fn start() -> Server {
         connections: 2,
         exclusive: false,
         objects: None,
+        masters: None,
+        encrypts: false,
     };
     storage::open(&config).await.unwrap().close().await;
     server
