@@ -130,7 +130,7 @@ pub trait Access: Send {
 pub trait Accessible: Send + Sync {
     fn dialect(&self) -> &'static Dialect;
 
-    /// What a tenant's content is named and sealed with.
+    /// What the content of a tenant that exists is named and sealed with, as the database says now.
     async fn secret_of(&self, tenant: &str) -> Result<TenantSecret>;
 
     /// Where packed content lies.

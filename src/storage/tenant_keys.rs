@@ -19,18 +19,18 @@ const SETTING: &str = "master-key-file";
 /// Columns: wrapped, `plain_rows`.
 const READ: &str = "select wrapped, plain_rows from tenant_keys where tenant = $1 and key_no = $2";
 
-/// The secret of a tenant of an encrypted database, made if the tenant is new. One round trip every two seconds; more the
-/// first time.
+/// The secret of a tenant of an encrypted database, made if the tenant is new. `known`: what the memory answered. Nothing is
+/// read but every two seconds, and the first time.
 ///
 /// # Errors
 /// `KeyDestroyed`; `Unavailable` when the master key that wrapped it is not here.
 pub async fn secret_of(
     engine: &dyn Accessible,
-    memory: &SecretMemory,
+    (memory, known): (&SecretMemory, Memory),
     masters: &MasterKeys,
     tenant: &str,
 ) -> Result<TenantSecret> {
-    match memory.look_up(tenant) {
+    match known {
         Memory::Trusted(secret) => return Ok(secret),
         Memory::Doubted(secret) => match is_there(engine, tenant).await {
             Ok(true) => return Ok(secret),
@@ -49,6 +49,19 @@ pub async fn secret_of(
     let secret = names_and_key.secret(tenant);
     memory.learn(tenant, &secret);
     Ok(secret)
+}
+
+/// The secret of a tenant as the database has it.
+///
+/// # Errors
+/// As [`secret_of`]; `Integrity` where there is none.
+pub async fn stored_secret(
+    engine: &dyn Accessible,
+    masters: &MasterKeys,
+    tenant: &str,
+) -> Result<TenantSecret> {
+    let missing = || Error::Integrity("the tenant's key is not there".into());
+    Ok(read(engine, masters, tenant).await?.ok_or_else(missing)?.secret(tenant))
 }
 
 /// Both secrets of a tenant, as they are wrapped together.

@@ -12,6 +12,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::{Error, Result};
 use crate::storage::access::{Access, Accessible, Cell, Dialect, Record};
 use crate::storage::objects::Objects;
+use crate::storage::tenant_keys::stored_secret;
 
 pub(super) const DIALECT: Dialect = Dialect {
     // A holder is the key as text; one that is damaged must not end the statement.
@@ -34,7 +35,10 @@ impl Accessible for PostgresStorage {
     }
 
     async fn secret_of(&self, tenant: &str) -> Result<TenantSecret> {
-        self.secret(tenant).await
+        match self.secrets.masters() {
+            None => self.secret(tenant).await,
+            Some(masters) => stored_secret(self, masters, tenant).await,
+        }
     }
 
     fn objects(&self) -> Option<&Objects> {

@@ -121,21 +121,22 @@ impl PostgresStorage {
     /// The tenant's secret; one round trip the first time this process meets the tenant. With encryption see
     /// [`tenant_keys::secret_of`].
     async fn secret(&self, tenant: &str) -> Result<TenantSecret> {
-        if let Memory::Trusted(secret) = self.secrets.look_up(tenant) {
-            return Ok(secret);
-        }
-        match self.look_for_secret(tenant).await {
+        let known = match self.secrets.look_up(tenant) {
+            Memory::Trusted(secret) => return Ok(secret),
+            known => known,
+        };
+        match self.look_for_secret(tenant, known).await {
             Err(Error::Unavailable { .. }) => {
                 self.pool.clear();
-                self.look_for_secret(tenant).await
+                self.look_for_secret(tenant, Memory::Unknown).await
             }
             result => result,
         }
     }
 
-    async fn look_for_secret(&self, tenant: &str) -> Result<TenantSecret> {
+    async fn look_for_secret(&self, tenant: &str, known: Memory) -> Result<TenantSecret> {
         if let Some(masters) = self.secrets.masters() {
-            return secret_of(self, &self.secrets, masters, tenant).await;
+            return secret_of(self, (&self.secrets, known), masters, tenant).await;
         }
         let stored = self.read_or_make_secret(tenant).await?;
         let bytes: [u8; 32] = stored

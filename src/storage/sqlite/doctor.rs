@@ -14,6 +14,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::storage::access::{Access, Accessible, Cell, Dialect, Record};
 use crate::storage::objects::Objects;
+use crate::storage::tenant_keys::stored_secret;
 
 const DIALECT: Dialect = Dialect {
     thread_of_holder: "t.thread_id = h.holder",
@@ -32,7 +33,10 @@ impl Accessible for SqliteStorage {
     }
 
     async fn secret_of(&self, tenant: &str) -> Result<TenantSecret> {
-        self.secret(tenant).await
+        match self.secrets.masters() {
+            None => self.secret(tenant).await,
+            Some(masters) => stored_secret(self, masters, tenant).await,
+        }
     }
 
     fn objects(&self) -> Option<&Objects> {

@@ -12,11 +12,12 @@ use crate::storage::tenant_keys::secret_of;
 impl SqliteStorage {
     /// The secret that keys the digests of a tenant's content.
     pub(super) async fn secret(&self, tenant: &str) -> Result<TenantSecret> {
-        if let Memory::Trusted(secret) = self.secrets.look_up(tenant) {
-            return Ok(secret);
-        }
+        let known = match self.secrets.look_up(tenant) {
+            Memory::Trusted(secret) => return Ok(secret),
+            known => known,
+        };
         if let Some(masters) = self.secrets.masters() {
-            return secret_of(self, &self.secrets, masters, tenant).await;
+            return secret_of(self, (&self.secrets, known), masters, tenant).await;
         }
         let mut write = self.connections.begin_write().await?;
         let fresh: [u8; 32] = rand::random();
