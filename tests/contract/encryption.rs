@@ -164,6 +164,26 @@ async fn found(h: &Harness, objects: &Path, (base, since): (u64, SystemTime)) ->
     count_in(&places.concat(), &markers(base))
 }
 
+/// Sealed things that say of themselves that they are not encrypted.
+async fn plain_envelopes(h: &Harness) -> i64 {
+    let mut count = 0;
+    for (table, column, prefix) in [
+        ("checkpoints", "documents", 8),
+        ("delta_bases", "document", 20),
+        ("manifests", "body", 0),
+        ("writes", "body", 0),
+    ] {
+        assert!(h.count(&format!("select count(*) from {table}")).await > 0, "{table}");
+        let key_length = if h.is_sqlite() {
+            format!("substr(hex({column}), {}, 2) = '00'", 2 * (prefix + 2) + 1)
+        } else {
+            format!("get_byte({column}, {}) = 0", prefix + 2)
+        };
+        count += h.count(&format!("select count(*) from {table} where {key_length}")).await;
+    }
+    count
+}
+
 fn folder_store() -> (tempfile::TempDir, Arc<dyn ObjectStore>) {
     let folder = tempfile::tempdir().unwrap();
     let store = LocalFileSystem::new_with_prefix(folder.path()).unwrap();
@@ -178,6 +198,7 @@ pub async fn what_is_stored_shows_nothing_of_what_was_said(h: Harness) {
     assert!(h.count(PLACED).await > 10);
     told(&h, base).await;
     assert_eq!(found(&h, folder.path(), (base, since)).await, 0);
+    assert_eq!(plain_envelopes(&h).await, 0);
     // The keys neither: a wrapped one has 64 bytes and what wraps it.
     assert_eq!(h.count("select cast(max(length(secret)) as bigint) from tenants").await, 0);
     // What stays readable is what the README says.
@@ -197,6 +218,7 @@ pub async fn without_encryption_the_search_finds_what_was_said(h: Harness) {
     tell(&h, base).await;
     let found = found(&h, folder.path(), (base, since)).await;
     assert!(found > 60, "{found}");
+    assert!(plain_envelopes(&h).await > 10);
 }
 
 pub async fn read(h: &Harness, caller: &Caller, thread: &str) -> Vec<Result<Vec<View>>> {

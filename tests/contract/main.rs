@@ -22,6 +22,7 @@ mod doctor_beside;
 mod doctor_command;
 mod embedded;
 mod encryption;
+mod encryption_command;
 mod encryption_keys;
 mod exactness;
 mod keys;
