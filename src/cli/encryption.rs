@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{open_existing_as, print};
-use crate::config::{Database, Encrypt, Encryption, MasterKey as Command};
+use crate::config::{Database, Encrypt, Encryption as Settings, MasterKey as Command};
 use crate::domain::caller::check_tenant;
 use crate::domain::{Error, Result};
 use crate::storage::objects::{Objects, Packing};
-use crate::storage::{MasterKey, MasterKeys, StorageConfig};
+use crate::storage::{Encryption, MasterKey, MasterKeys, StorageConfig};
 
 const FIELD: &str = "master-key-file";
 const VARIABLE: &str = "THREADKEEP_MASTER_KEY";
@@ -18,7 +18,7 @@ const PREVIOUS_VARIABLE: &str = "THREADKEEP_PREVIOUS_MASTER_KEY";
 const FILE_BYTES_MAX: u64 = 1_024;
 
 /// The master keys that settings and environment name.
-pub(super) fn masters(settings: &Encryption) -> Result<Option<MasterKeys>> {
+fn masters(settings: &Settings) -> Result<Option<MasterKeys>> {
     let current = key_of(settings.master_key_file.as_deref(), VARIABLE)?;
     let previous = key_of(settings.previous_master_key_file.as_deref(), PREVIOUS_VARIABLE)?;
     match (current, previous) {
@@ -28,6 +28,12 @@ pub(super) fn masters(settings: &Encryption) -> Result<Option<MasterKeys>> {
             Err(Error::invalid(FIELD, "a previous master key was given, and no current one"))
         }
     }
+}
+
+/// Whether these settings turn encryption on.
+pub(super) fn of(settings: &Settings) -> Result<Encryption> {
+    let masters = masters(settings)?.map(Arc::new);
+    Ok(masters.map_or(Encryption::Off, Encryption::On))
 }
 
 fn key_of(file: Option<&Path>, variable: &str) -> Result<Option<MasterKey>> {
@@ -86,7 +92,8 @@ async fn rotate(new: &Path, database: &Database) -> Result<()> {
         ));
     };
     let masters = MasterKeys { current: read(new)?, previous: Some(given.current) };
-    let opened = |config| StorageConfig { masters: Some(Arc::new(masters)), ..config };
+    let encryption = Encryption::On(Arc::new(masters));
+    let opened = |config| StorageConfig { encryption, ..config };
     let storage = open_existing_as(database, opened).await?;
     let changed = storage.rotate_master_key().await;
     storage.close().await;
@@ -112,6 +119,9 @@ async fn destroy(tenant: &str, yes: bool, database: &Database) -> Result<()> {
 }
 
 pub(super) async fn encrypt(command: Encrypt) -> Result<()> {
+    let Some(masters) = masters(&command.database.encryption)? else {
+        return Err(Error::invalid(FIELD, "a master key is needed: --master-key-file"));
+    };
     let objects = match &command.object_store_url {
         Some(url) => Some(Arc::new(Objects::open(url, Packing::default(), true).await?)),
         None => None,
@@ -119,7 +129,7 @@ pub(super) async fn encrypt(command: Encrypt) -> Result<()> {
     // The lock of a server, where the engine has one, so that none runs meanwhile.
     let opened = |config| StorageConfig {
         objects,
-        encrypts: true,
+        encryption: Encryption::Begins(Arc::new(masters)),
         exclusive: true,
         allow_unsafe: true,
         migrate: true,

@@ -97,8 +97,7 @@ fn storage_config(database: &Database, migrate: bool, allow_unsafe: bool) -> Res
         connections: database.connections,
         exclusive: false,
         objects: None,
-        masters: encryption::masters(&database.encryption)?.map(Arc::new),
-        encrypts: false,
+        encryption: encryption::of(&database.encryption)?,
     })
 }
 

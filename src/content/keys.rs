@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::cipher::{Cipher, Home};
+use super::encrypted::{open_encrypted, seal_encrypted};
 use super::envelope::{self, EnvelopeError};
 use super::parts::Name;
 
@@ -42,7 +43,7 @@ impl TenantSecret {
     pub fn seal(&self, home: Home<'_>, data: &[u8]) -> Bytes {
         match &self.cipher {
             None => envelope::seal(data),
-            Some(cipher) => envelope::seal_encrypted(cipher, home, data),
+            Some(cipher) => seal_encrypted(cipher, home, data),
         }
     }
 
@@ -58,10 +59,9 @@ impl TenantSecret {
     ) -> Result<Bytes, EnvelopeError> {
         match &self.cipher {
             None => envelope::open(envelope, size_bytes),
-            Some(cipher) => envelope::of_size(
-                envelope::open_encrypted(cipher, home, envelope, size_bytes),
-                size_bytes,
-            ),
+            Some(cipher) => {
+                envelope::of_size(open_encrypted(cipher, home, envelope, size_bytes), size_bytes)
+            }
         }
     }
 
@@ -77,7 +77,7 @@ impl TenantSecret {
     ) -> Result<Bytes, EnvelopeError> {
         match &self.cipher {
             None => envelope::open_at_most(envelope, size_bytes_max),
-            Some(cipher) => envelope::open_encrypted(cipher, home, envelope, size_bytes_max),
+            Some(cipher) => open_encrypted(cipher, home, envelope, size_bytes_max),
         }
     }
 

@@ -5,6 +5,7 @@ pub mod chunking;
 pub mod cipher;
 pub mod dictionary;
 pub mod difference;
+pub mod encrypted;
 pub mod envelope;
 pub mod keys;
 pub mod master_key;

@@ -49,16 +49,32 @@ pub struct StorageConfig {
     pub exclusive: bool,
     /// Where packed content lies. A server without it refuses a database that has some.
     pub objects: Option<Arc<Objects>>,
-    /// Turns encryption on: what the keys of tenants are wrapped with.
-    pub masters: Option<Arc<MasterKeys>>,
-    /// The command that encrypts what is there: it opens a database that nothing else does.
-    pub encrypts: bool,
+    pub encryption: Encryption,
+}
+
+/// Whether content is encrypted: what the keys of tenants are wrapped with.
+#[derive(Debug, Clone, Default)]
+pub enum Encryption {
+    #[default]
+    Off,
+    On(Arc<MasterKeys>),
+    /// It is being turned on: a database with content that is not encrypted is opened too.
+    Begins(Arc<MasterKeys>),
+}
+
+impl Encryption {
+    pub fn masters(&self) -> Option<Arc<MasterKeys>> {
+        match self {
+            Self::Off => None,
+            Self::On(masters) | Self::Begins(masters) => Some(Arc::clone(masters)),
+        }
+    }
 }
 
 impl StorageConfig {
     /// Refuses a database that the master keys do not fit.
     async fn check_encryption(&self, engine: &dyn Accessible) -> Result<()> {
-        check_start(engine, self.masters.as_deref(), self.encrypts).await
+        check_start(engine, &self.encryption).await
     }
 }
 
@@ -79,7 +95,7 @@ pub async fn open(config: &StorageConfig) -> Result<Arc<dyn Storage>> {
                 migrate: config.migrate,
                 exclusive: config.exclusive,
                 objects: config.objects.clone(),
-                masters: config.masters.clone(),
+                masters: config.encryption.masters(),
             };
             let storage = sqlite::SqliteStorage::open(sqlite).await?;
             config.check_encryption(&storage).await?;

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use super::homes::{ValueRow, of_chunk};
 use super::objects::place::Place;
 use crate::content::chunking::CHUNK_BYTES_MAX;
+use crate::content::encrypted::scope_of;
 use crate::content::envelope::{self, EnvelopeError};
 use crate::content::keys::TenantSecret;
 use crate::content::parts::{self, NAME_BYTES, Name, Part};
@@ -40,7 +41,7 @@ impl Chunks {
         }
         let damaged =
             |error: EnvelopeError| Error::Integrity(format!("a chunk is damaged: {error}"));
-        if let (Some(scope_id), true) = (envelope::scope_of(body), secret.cipher().is_some()) {
+        if let (Some(scope_id), true) = (scope_of(body), secret.cipher().is_some()) {
             let chunk = open_chunk(secret, scope_id, &name, body).map_err(damaged)?;
             self.encrypted.entry(scope_id).or_default().insert(name, chunk);
         } else {

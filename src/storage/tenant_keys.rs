@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::Encryption;
 use super::access::{Access, Accessible, Cell, Record};
 use super::secret_memory::{Memory, SecretMemory};
 use super::wrapped::{TENANT_KEYS, Wrapping, other_masters, unwrap, wrap};
@@ -170,15 +171,13 @@ pub async fn put(
     Ok(())
 }
 
-/// Refuses a database that these master keys do not fit. `encrypts`: it is opened to encrypt what is not.
+/// Refuses a database that the master keys do not fit.
 ///
 /// # Errors
 /// `Invalid`, with advice.
-pub async fn check_start(
-    engine: &dyn Accessible,
-    masters: Option<&MasterKeys>,
-    encrypts: bool,
-) -> Result<()> {
+pub async fn check_start(engine: &dyn Accessible, encryption: &Encryption) -> Result<()> {
+    let masters = encryption.masters();
+    let masters = masters.as_deref();
     let refuse = |advice: String| Err(Error::invalid(SETTING, advice));
     let Wrapping { any, foreign } = other_masters(engine, masters).await?;
     let Some(masters) = masters else {
@@ -198,7 +197,7 @@ pub async fn check_start(
             hex::encode(masters.current.fingerprint())
         ));
     }
-    if encrypts {
+    if matches!(encryption, Encryption::Begins(_)) {
         return Ok(());
     }
     let mut access = engine.look().await?;

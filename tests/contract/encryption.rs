@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -156,7 +156,7 @@ async fn found(h: &Harness, objects: &Path, (base, since): (u64, SystemTime)) ->
             h.count("select oid::bigint from pg_database where datname = current_database()");
         vec![files.join("base").join(name.await.to_string()), files.join("pg_wal")]
     };
-    for folder in of_database.iter().map(|it| it.as_path()).chain([objects]) {
+    for folder in of_database.iter().map(PathBuf::as_path).chain([objects]) {
         let before = places.len();
         files_in(folder, since, &mut places);
         assert!(places.len() > before, "nothing in {}", folder.display());

@@ -13,7 +13,7 @@ use threadkeep::domain::group_commit::GroupCommit;
 use threadkeep::domain::names::LeaseHolder;
 use threadkeep::domain::storage::{CopyThread, DeleteThread};
 use threadkeep::domain::thread::LeaseRequest;
-use threadkeep::storage::{self, MasterKey, MasterKeys, StorageConfig};
+use threadkeep::storage::{self, Encryption, MasterKey, MasterKeys, StorageConfig};
 
 use crate::commands::Put;
 use crate::encryption::{count_in, large, marker, markers, read, secret, tell, told};
@@ -59,8 +59,7 @@ pub async fn a_database_with_plain_content_is_refused_until_it_is_encrypted(h: H
     assert!(detail.contains("threadkeep encrypt"), "{detail}");
     let command = StorageConfig {
         exclusive: false,
-        encrypts: true,
-        masters: Some(master_keys(7)),
+        encryption: Encryption::Begins(master_keys(7)),
         objects: Some(small_packs(store.clone())),
         ..config(h.url())
     };

@@ -19,7 +19,7 @@ use threadkeep::domain::retention::{PruneRequest, Rule};
 use threadkeep::domain::storage::{Found, Page, Storage, TargetHistory};
 use threadkeep::domain::{Conflict, Error, Result};
 use threadkeep::storage::objects::{Objects, Packing};
-use threadkeep::storage::{self, MasterKey, MasterKeys, StorageConfig};
+use threadkeep::storage::{self, Encryption, MasterKey, MasterKeys, StorageConfig};
 
 use crate::commands::{Put, Writes};
 use crate::support::postgres;
@@ -77,8 +77,8 @@ impl Harness {
         masters: Option<Arc<MasterKeys>>,
         store: Option<Arc<dyn ObjectStore>>,
     ) -> Result<Arc<dyn Storage>> {
-        let objects = store.map(small_packs);
-        storage::open(&StorageConfig { exclusive: false, masters, objects, ..config(&self.url) })
+        let (encryption, objects) = (encryption(masters), store.map(small_packs));
+        storage::open(&StorageConfig { exclusive: false, encryption, objects, ..config(&self.url) })
             .await
     }
 
@@ -274,14 +274,17 @@ pub fn config(url: &str) -> StorageConfig {
         connections: 4,
         exclusive: true,
         objects: None,
-        masters: masters(),
-        encrypts: false,
+        encryption: encryption(masters()),
     }
 }
 
 /// Every case also holds with encryption: the whole suite runs so where this variable is set.
 pub fn masters() -> Option<Arc<MasterKeys>> {
     std::env::var_os("THREADKEEP_TEST_ENCRYPTED").map(|_| master_keys(7))
+}
+
+pub fn encryption(masters: Option<Arc<MasterKeys>>) -> Encryption {
+    masters.map_or(Encryption::Off, Encryption::On)
 }
 
 pub fn master_keys(byte: u8) -> Arc<MasterKeys> {

@@ -266,7 +266,8 @@ impl Ward<'_> {
         }
         // Nodes are never encrypted.
         let node = open_node(&self.secret, &name, body);
-        let is_node = |node: &[u8]| node.len() % NAME_BYTES == 0 && node.len() <= NODE_BYTES_MAX;
+        let is_node =
+            |node: &[u8]| node.len().is_multiple_of(NAME_BYTES) && node.len() <= NODE_BYTES_MAX;
         self.secret.cipher().is_some() && node.is_some_and(|it| is_node(&it))
     }
 

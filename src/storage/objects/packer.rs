@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::packs::{Coldness, Draft, PackStorage, Scope};
 use super::place::PackId;
 use super::{Objects, fetch};
-use crate::content::envelope::encrypt_plain;
+use crate::content::encrypted::encrypt_plain;
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::clock::Micros;

@@ -6,11 +6,11 @@ use std::sync::LazyLock;
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, Row};
 
-use super::checkpoints::{OrderedWrite, base_of, in_order, values_in_order};
 use super::chunks::chunks_of;
 use super::failure;
 use super::list::Listed;
 use super::read_sql::chunks_of_found;
+use super::values::{OrderedWrite, base_of, in_order, values_in_order};
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::checkpoint::View;

@@ -26,6 +26,7 @@ mod removal;
 mod retention;
 mod runs;
 mod threads;
+mod values;
 
 use std::collections::HashSet;
 use std::str::FromStr;
@@ -103,7 +104,7 @@ impl PostgresStorage {
             pool: pool::Pool::new(options, config.connections.max(2))?,
             statements: batch_sql::Statements::default(),
             reads: read_sql::ReadStatements::assemble(),
-            secrets: SecretMemory::new(config.masters.clone()),
+            secrets: SecretMemory::new(config.encryption.masters()),
             known: KnownThreads::default(),
             delta_threads: KnownThreads::default(),
             whole_threads: KnownThreads::default(),
