@@ -32,6 +32,14 @@ impl ScopeMemory {
         self.threads.get_with(key(tenant, thread_id), new)
     }
 
+    /// The scope of a batch's thread, now that it is sent. One that was made up may create the thread only while nobody has
+    /// seen it: what was sealed with it may have waited while the thread was made and deleted.
+    pub fn checked(&self, thread: &ThreadRow) -> Option<PlannedScope> {
+        let planned = thread.condition.scope?;
+        let known = self.threads.get(&key(&thread.tenant, &thread.thread_id));
+        Some(PlannedScope { exists: planned.exists || known != Some(planned), ..planned })
+    }
+
     /// Notes what a read has seen, where it matters.
     pub fn saw_encrypted(&self, secret: &TenantSecret, thread: (&str, &str), scope_id: i64) {
         if secret.cipher().is_some() {

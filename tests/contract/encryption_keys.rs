@@ -9,7 +9,7 @@ use threadkeep::domain::checkpoint::Commit;
 use threadkeep::domain::checkpoints::write;
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::doctor::{Examine, Noun, State};
-use threadkeep::domain::group_commit::GroupCommit;
+use threadkeep::domain::group_commit::{Ended, GroupCommit};
 use threadkeep::domain::names::LeaseHolder;
 use threadkeep::domain::storage::{CopyThread, DeleteThread};
 use threadkeep::domain::thread::LeaseRequest;
@@ -160,6 +160,17 @@ pub async fn a_commit_is_sealed_again_for_the_scope_that_the_thread_has(h: Harne
         a.and(b).unwrap();
         assert_eq!(h.all(&thread).await.len(), 2);
     }
+    // What was sealed for a new thread waited while that thread was made and deleted: its scope does not come back.
+    let early = h.prepare(commit("early", vec![put("1", 1)])).await;
+    let late = h.prepare(commit("early", vec![put("2", 2)])).await;
+    assert_eq!(early.condition.scope, late.condition.scope);
+    h.queue.commit(early).await.unwrap();
+    let scopes = "select count(distinct scope_id) from scope_holders";
+    let before = h.count(scopes).await;
+    let request = DeleteThread { thread_id: thread_id("early"), generation: None, fence: None };
+    beside.delete_thread(&h.caller, &request).await.unwrap();
+    assert_eq!(h.queue.commit(late).await.unwrap(), Ended::EpochStale);
+    assert_eq!(h.count(scopes).await, before - 1);
     // Made by a lease, deleted and made again by the other one, copied onto.
     let lease = LeaseRequest {
         thread_id: thread_id("leased"),

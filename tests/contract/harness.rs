@@ -283,6 +283,11 @@ pub fn masters() -> Option<Arc<MasterKeys>> {
     std::env::var_os("THREADKEEP_TEST_ENCRYPTED").map(|_| master_keys(7))
 }
 
+/// Settings of a command that opens what a harness wrote.
+pub fn key_variables() -> Option<(&'static str, String)> {
+    masters().map(|_| ("THREADKEEP_MASTER_KEY", hex::encode([7; 32])))
+}
+
 pub fn encryption(masters: Option<Arc<MasterKeys>>) -> Encryption {
     masters.map_or(Encryption::Off, Encryption::On)
 }

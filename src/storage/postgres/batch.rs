@@ -36,13 +36,20 @@ impl PostgresStorage {
         sent
     }
 
+    /// Negative where the thread was seen with it.
+    fn seal_scopes(&self, batch: &Batch) -> Vec<Option<i64>> {
+        let signed = |it: PlannedScope| if it.exists { -it.id } else { it.id };
+        batch.threads.iter().map(|it| self.chunks.scopes.checked(it).map(signed)).collect()
+    }
+
     async fn send(&self, batch: &Batch, create: bool) -> Result<Vec<Outcome>, BatchError> {
         let mut connection =
             self.pool.get().await.map_err(|error| BatchError::Unavailable(error.to_string()))?;
         let text = self.statements.text(shape(batch, create));
         let query = bind_threads(sqlx::query(text), batch);
         let query = bind_slots(bind_values(bind_checkpoints(query, batch), batch), batch);
-        let query = bind_scopes(bind_chunks(bind_writes(query, batch), batch), batch);
+        let query = bind_chunks(bind_writes(query, batch), batch);
+        let query = query.bind(self.seal_scopes(batch));
         match query.fetch_all(&mut *connection).await {
             Ok(rows) => {
                 connection.release();
@@ -230,12 +237,6 @@ fn bind_chunks<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
         .bind(all.iter().map(|it| ordinal(it.thread)).collect::<Vec<_>>())
         .bind(all.iter().map(|it| &it.name[..]).collect::<Vec<_>>())
         .bind(all.iter().map(|it| &it.body[..]).collect::<Vec<_>>())
-}
-
-fn bind_scopes<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
-    let scope = |it: PlannedScope| if it.exists { -it.id } else { it.id };
-    let scopes = batch.threads.iter().map(|it| it.condition.scope.map(scope));
-    query.bind(scopes.collect::<Vec<Option<i64>>>())
 }
 
 /// Arrays of arrays do not pass through `unnest`: each inner one travels as an array literal.

@@ -65,7 +65,8 @@ impl SqliteStorage {
     pub(super) async fn apply_batch(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {
         let unavailable = |error: sqlx::Error| BatchError::Unavailable(error.to_string());
         let mut write = self.connections.writer().await.map_err(unavailable)?;
-        match apply(&mut write, batch).await {
+        let scopes = batch.threads.iter().map(|it| self.chunks.scopes.checked(it)).collect();
+        match apply(&mut write, batch, scopes).await {
             Ok(outcomes) => {
                 write.give_back();
                 self.chunks.learn(batch, &outcomes);
@@ -86,8 +87,12 @@ impl SqliteStorage {
     }
 }
 
-async fn apply(write: &mut SqliteConnection, batch: &Batch) -> Result<Vec<Outcome>, Failure> {
-    let mut gates = read_gates(write, batch).await?;
+async fn apply(
+    write: &mut SqliteConnection,
+    batch: &Batch,
+    scopes: Vec<Option<PlannedScope>>,
+) -> Result<Vec<Outcome>, Failure> {
+    let mut gates = read_gates(write, batch, scopes).await?;
     let mut changes = Changes::default();
     batch_values::resolve(write, batch, &mut gates, &mut changes).await?;
     batch_writes::resolve(write, batch, &mut gates, &mut changes).await?;
@@ -114,10 +119,15 @@ left join scopes s on s.tenant = t.tenant and s.scope_id = t.scope_id
 left join thread_tombstones b on b.tenant = j.value ->> 0 and b.thread_id = j.value ->> 1
 order by j.key";
 
-async fn read_gates(write: &mut SqliteConnection, batch: &Batch) -> Result<Vec<Gate>, Failure> {
+async fn read_gates(
+    write: &mut SqliteConnection,
+    batch: &Batch,
+    scopes: Vec<Option<PlannedScope>>,
+) -> Result<Vec<Gate>, Failure> {
     let wanted: RowSet = batch.threads.iter().map(|it| json!([it.tenant, it.thread_id])).collect();
     let rows = sqlx::query(READ_GATES).bind(wanted.json()).fetch_all(write).await?;
-    let gates = batch.threads.iter().zip(&rows).map(|(thread, row)| gate(thread, row));
+    let gates = batch.threads.iter().zip(scopes).zip(&rows);
+    let gates = gates.map(|((thread, scope), row)| gate(thread, scope, row));
     let mut gates = gates.collect::<Result<Vec<_>, sqlx::Error>>()?;
     // Threads of one scope (copies of each other) number their values one after the other.
     let mut taken: HashMap<(&str, i64), i64> = HashMap::new();
@@ -129,7 +139,11 @@ async fn read_gates(write: &mut SqliteConnection, batch: &Batch) -> Result<Vec<G
     Ok(gates)
 }
 
-fn gate(thread: &ThreadRow, row: &SqliteRow) -> Result<Gate, sqlx::Error> {
+fn gate(
+    thread: &ThreadRow,
+    scope: Option<PlannedScope>,
+    row: &SqliteRow,
+) -> Result<Gate, sqlx::Error> {
     let thread_key: Option<i64> = row.try_get("thread_key")?;
     let known: Option<String> = row.try_get("generation")?;
     let fence: i64 = row.try_get("fence")?;
@@ -146,9 +160,7 @@ fn gate(thread: &ThreadRow, row: &SqliteRow) -> Result<Gate, sqlx::Error> {
         _ => match (condition.fence, condition.epoch) {
             (None, _) if held => Some(Outcome::LeaseHeld),
             (Some(wanted), _) if wanted != fence => Some(Outcome::FenceStale { current: fence }),
-            _ if condition.scope.is_some_and(foreign) => {
-                Some(Outcome::ScopeStale { current: scope_id })
-            }
+            _ if scope.is_some_and(foreign) => Some(Outcome::ScopeStale { current: scope_id }),
             (_, Some(wanted)) if wanted != epoch => Some(Outcome::EpochStale { current: epoch }),
             _ => None,
         },
