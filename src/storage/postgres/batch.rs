@@ -30,7 +30,7 @@ impl PostgresStorage {
 
     async fn send_or_doubt(&self, batch: &Batch, create: bool) -> Result<Vec<Outcome>, BatchError> {
         let sent = self.send(batch, create).await;
-        if sent.is_err() {
+        if matches!(sent, Err(BatchError::ConnectionLost(_))) {
             self.chunks.doubt(batch);
         }
         sent

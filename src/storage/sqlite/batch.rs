@@ -73,7 +73,6 @@ impl SqliteStorage {
                 Ok(outcomes)
             }
             Err(failure) => {
-                self.chunks.doubt(batch);
                 // Where SQLite has rolled back already this fails, and the connection is closed.
                 if write.execute("rollback").await.is_ok() {
                     write.give_back();
