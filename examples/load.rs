@@ -16,7 +16,7 @@ use threadkeep::domain::group_commit::GroupCommit;
 use threadkeep::domain::names::{Channel, CheckpointId, CheckpointNs, Tag, ThreadId, Writer};
 use threadkeep::domain::planner::fold;
 use threadkeep::domain::storage::{Outcome, Storage};
-use threadkeep::storage::{StorageConfig, open};
+use threadkeep::storage::{Encryption, MasterKey, MasterKeys, StorageConfig, open};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -40,6 +40,9 @@ struct Options {
     /// Accept a database with fsync off.
     #[arg(long)]
     allow_unsafe: bool,
+    /// Encrypt what is stored; the database must be empty or encrypted by this program.
+    #[arg(long)]
+    encrypted: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -51,6 +54,11 @@ enum Mode {
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
     let options = Options::parse();
+    // The figures with and without do not depend on which key it is.
+    let current = options.encrypted.then(|| MasterKey::new(&[7; 32]));
+    let encryption = current.map_or(Encryption::Off, |current| {
+        Encryption::On(Arc::new(MasterKeys { current, previous: None }))
+    });
     let storage = open(&StorageConfig {
         url: options.database_url.clone(),
         migrate: true,
@@ -58,6 +66,7 @@ async fn main() -> Result<(), Failure> {
         connections: options.connections,
         exclusive: true,
         objects: None,
+        encryption: encryption.clone(),
     })
     .await?;
     println!("engine {}, {} connections", storage.name(), options.connections);

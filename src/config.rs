@@ -38,6 +38,13 @@ pub enum Command {
     /// It can be interrupted; the same command removes the rest. Threads that a key of the whole tenant made belong to
     /// no subject and stay.
     Erase(Erase),
+    /// Make a master key, change it, and destroy the key of a tenant.
+    #[command(subcommand)]
+    MasterKey(MasterKey),
+    /// Turn encryption on for a database that has content: encrypts everything that is stored.
+    ///
+    /// Stop every server first, and start them with the master key afterwards. It may be ended and begun again.
+    Encrypt(Encrypt),
     /// Read everything that is stored, hold it against its digests, and say what is damaged, missing or left over.
     ///
     /// Runs beside a server, in pages. Exit code 0: sound, orphans are only a note; 1: something is damaged, missing
@@ -111,6 +118,53 @@ pub struct Database {
     #[arg(long, env = "THREADKEEP_CONNECTIONS", default_value_t = 8,
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(2..=1_000))]
     pub connections: usize,
+    #[command(flatten)]
+    pub encryption: Encryption,
+}
+
+/// Encryption at rest. On where a master key is given, and then for everything in the database.
+#[derive(Debug, Args)]
+pub struct Encryption {
+    /// File with the master key: 32 bytes as base64 or hexadecimal digits. Content is encrypted with keys that it wraps;
+    /// without it nothing can be read again. The variable `THREADKEEP_MASTER_KEY` may hold the key itself.
+    #[arg(long, env = "THREADKEEP_MASTER_KEY_FILE")]
+    pub master_key_file: Option<PathBuf>,
+    /// A second master key that is accepted, while it is being changed: the one before.
+    #[arg(long, env = "THREADKEEP_PREVIOUS_MASTER_KEY_FILE")]
+    pub previous_master_key_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum MasterKey {
+    /// Print a new master key, alone on standard output. Keep it apart from the database and its backups.
+    Create,
+    /// Wrap the keys of all tenants with a new master key. Servers that were started with both go on meanwhile.
+    Rotate {
+        /// File with the new master key.
+        #[arg(long)]
+        new_master_key_file: PathBuf,
+        #[command(flatten)]
+        database: Database,
+    },
+    /// Destroy the key of a tenant: everything it has stored is unreadable then, for ever and for everybody.
+    Destroy {
+        #[arg(long)]
+        tenant: String,
+        /// Yes, for ever.
+        #[arg(long)]
+        yes: bool,
+        #[command(flatten)]
+        database: Database,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct Encrypt {
+    /// Where cold content lies, as the servers have it.
+    #[arg(long, env = "THREADKEEP_OBJECT_STORE_URL")]
+    pub object_store_url: Option<String>,
+    #[command(flatten)]
+    pub database: Database,
 }
 
 /// Where cold content goes, outside the database. Off without a URL.

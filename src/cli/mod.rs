@@ -2,6 +2,7 @@
 
 mod audit;
 mod doctor;
+mod encryption;
 mod erase;
 mod keys;
 mod logging;
@@ -47,6 +48,8 @@ pub fn run(config: Config) -> Result<ExitCode> {
             Command::Token(command) => token::run(command).await?,
             Command::SqlRole(command) => sql_role::run(command).await?,
             Command::Erase(command) => erase::run(command).await?,
+            Command::MasterKey(command) => encryption::run(command).await?,
+            Command::Encrypt(command) => encryption::encrypt(command).await?,
             Command::Doctor(command) => return Ok(doctor::run(command).await),
             Command::Openapi => {}
         }
@@ -72,6 +75,14 @@ async fn open_existing(
     database: &Database,
     objects: Option<Arc<Objects>>,
 ) -> Result<Arc<dyn Storage>> {
+    open_existing_as(database, |config| StorageConfig { objects, ..config }).await
+}
+
+/// As [`open_existing`], with other settings.
+async fn open_existing_as(
+    database: &Database,
+    change: impl FnOnce(StorageConfig) -> StorageConfig,
+) -> Result<Arc<dyn Storage>> {
     let embedded = database.data_dir.join("threadkeep.db");
     let path = match &database.database_url {
         Some(url) => url.strip_prefix("sqlite://").map(Path::new),
@@ -81,8 +92,7 @@ async fn open_existing(
         let detail = format!("there is no database {}", path.display());
         return Err(Error::invalid("database-url", detail));
     }
-    let config = StorageConfig { objects, ..storage_config(database, false, true)? };
-    storage::open(&config).await
+    storage::open(&change(storage_config(database, false, true)?)).await
 }
 
 fn storage_config(database: &Database, migrate: bool, allow_unsafe: bool) -> Result<StorageConfig> {
@@ -97,6 +107,7 @@ fn storage_config(database: &Database, migrate: bool, allow_unsafe: bool) -> Res
         connections: database.connections,
         exclusive: false,
         objects: None,
+        encryption: encryption::of(&database.encryption)?,
     })
 }
 

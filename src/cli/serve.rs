@@ -33,6 +33,9 @@ pub(super) async fn run(serve: Serve) -> Result<()> {
     config.exclusive = true;
     config.objects = objects(&serve.objects, serve.allow_unsafe).await?;
     let storage = storage::open(&config).await?;
+    if config.encryption.masters().is_some() {
+        tracing::info!("content is encrypted");
+    }
     let result = listen(&serve, Arc::clone(&storage), metrics).await;
     if result.is_err() {
         storage.close().await;

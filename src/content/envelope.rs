@@ -2,23 +2,27 @@
 //! values are sealed and opened.
 //!
 //! Format 2 is not an envelope: a row of a chunk that begins with it says where its envelope lies (storage/objects).
-//! Layout, format 1: one byte format, one byte codec, one byte length of the key id (0: not encrypted), the key id,
-//! the nonce (24 bytes when there is a key id), then the bytes. Codecs: 0 the bytes as they are; 1 a zstd frame;
-//! 2 one byte version of a dictionary, then a frame packed with it (see `dictionary`).
+//! Layout, format 1: one byte format, one byte codec, one byte length of the key id (0: not encrypted), the key id, then
+//! the bytes; after a key id (`cipher`) a nonce of 12 bytes, the encrypted bytes and their tag of 16. Codecs: 0 the bytes as
+//! they are; 1 a zstd frame; 2 one byte version of a dictionary, then a frame packed with it (see `dictionary`).
+
+use std::borrow::Cow;
 
 use bytes::Bytes;
 
 use super::dictionary::{self, UnpackError};
 
-const FORMAT: u8 = 1;
+pub(super) const FORMAT: u8 = 1;
 const RAW: u8 = 0;
 const ZSTD: u8 = 1;
 const ZSTD_DICTIONARY: u8 = 2;
-const PLAIN_HEADER: [u8; 3] = [FORMAT, RAW, 0];
+pub(super) const PLAIN_HEADER: [u8; 3] = [FORMAT, RAW, 0];
 /// Below this the frame's own headers (10 bytes) eat the gain; the smallest metadata has 39 bytes and becomes 21.
 const COMPRESS_BYTES_MIN: usize = 16;
 /// For values too large for the dictionary. 3 is zstd's default; higher levels cost put latency for a few percent.
 const LEVEL: i32 = 3;
+
+pub(super) type Payload<'a> = Cow<'a, [u8]>;
 
 /// Why an envelope could not be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -33,6 +37,10 @@ pub enum EnvelopeError {
     UnknownDictionary(u8),
     #[error("the value is encrypted, and this server has no key")]
     Encrypted,
+    #[error("the value is not encrypted, and everything here has to be")]
+    NotEncrypted,
+    #[error("the value does not open: it is damaged, or it was moved here from elsewhere")]
+    Foreign,
     #[error("the compressed bytes are damaged")]
     Damaged,
     #[error("the value has more than {0} bytes")]
@@ -63,12 +71,28 @@ pub fn seal_plain(data: &[u8]) -> Bytes {
     assemble(&PLAIN_HEADER, data)
 }
 
+/// Whether an envelope is not encrypted.
+pub fn is_plain(envelope: &[u8]) -> bool {
+    matches!(envelope, [FORMAT, _, 0, ..])
+}
+
 /// Opens an envelope whose value has `size_bytes` bytes.
 ///
 /// # Errors
 /// Damage, or a format of a later version; never wrong data of another length.
 pub fn open(envelope: &[u8], size_bytes: usize) -> Result<Bytes, EnvelopeError> {
-    match open_at_most(envelope, size_bytes) {
+    of_size(open_at_most(envelope, size_bytes), size_bytes)
+}
+
+/// What was opened, if it has the size.
+///
+/// # Errors
+/// Damage.
+pub fn of_size(
+    opened: Result<Bytes, EnvelopeError>,
+    size_bytes: usize,
+) -> Result<Bytes, EnvelopeError> {
+    match opened {
         Ok(data) if data.len() == size_bytes => Ok(data),
         Ok(_) | Err(EnvelopeError::TooLarge(_)) => Err(EnvelopeError::Damaged),
         Err(error) => Err(error),
@@ -89,12 +113,24 @@ pub fn open_at_most(envelope: &[u8], size_bytes_max: usize) -> Result<Bytes, Env
     if *key_length != 0 {
         return Err(EnvelopeError::Encrypted);
     }
-    let opened = match *codec {
-        RAW if rest.len() > size_bytes_max => Err(UnpackError::TooLarge),
-        RAW => return Ok(Bytes::copy_from_slice(rest)),
-        ZSTD => unpack_frame(rest, size_bytes_max),
+    unpack(*codec, Payload::Borrowed(rest), size_bytes_max)
+}
+
+/// The value that was packed with a codec.
+///
+/// # Errors
+/// As [`open_at_most`].
+pub(super) fn unpack(
+    codec: u8,
+    payload: Payload<'_>,
+    size_bytes_max: usize,
+) -> Result<Bytes, EnvelopeError> {
+    let opened = match codec {
+        RAW if payload.len() > size_bytes_max => Err(UnpackError::TooLarge),
+        RAW => return Ok(Bytes::from(payload.into_owned())),
+        ZSTD => unpack_frame(&payload, size_bytes_max),
         ZSTD_DICTIONARY => {
-            let (version, packed) = rest.split_first().ok_or(EnvelopeError::Truncated)?;
+            let (version, packed) = payload.split_first().ok_or(EnvelopeError::Truncated)?;
             dictionary::unpack(*version, packed, size_bytes_max)
         }
         other => return Err(EnvelopeError::UnknownCodec(other)),

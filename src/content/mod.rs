@@ -2,9 +2,12 @@
 //! the memory of their bases. Knows no noun, no SQL and no HTTP.
 
 pub mod chunking;
+pub mod cipher;
 pub mod dictionary;
 pub mod difference;
+pub mod encrypted;
 pub mod envelope;
 pub mod keys;
+pub mod master_key;
 pub mod parts;
 pub mod recent;

@@ -1,9 +1,6 @@
 //! The list of a split value: which chunks it is made of. Long lists are split too, at boundaries that the names
 //! themselves make, so that a version of a growing value costs its change and not its length.
 
-use std::collections::HashMap;
-use std::hash::BuildHasher;
-
 use bytes::Bytes;
 
 use super::chunking::HEAD_BYTES;
@@ -20,6 +17,7 @@ const NODE: u8 = 1;
 /// Names in a node: the length at which the parts of a list of some hundred chunks are shortest.
 const NODE_NAMES_MIN: usize = 8;
 const NODE_NAMES_MAX: usize = 64;
+pub const NODE_BYTES_MAX: usize = NODE_NAMES_MAX * NAME_BYTES;
 /// A name ends a node when these bits of it are zero: one in 16, so that a node has 24 names on average.
 const NODE_END_MASK: u8 = 0x07;
 
@@ -44,7 +42,7 @@ impl Part {
 pub enum PartsError {
     #[error("a list of chunks has a wrong length or kind")]
     Malformed,
-    #[error("a chunk is missing")]
+    #[error("a chunk is missing, or is not of this scope")]
     Missing,
     #[error("the chunks do not have the length of the value")]
     Length,
@@ -101,15 +99,16 @@ pub fn read_node(node: &[u8]) -> Result<Vec<Name>, PartsError> {
     names.map(|name| Name::try_from(name).map_err(|_| PartsError::Malformed)).collect()
 }
 
-/// Puts a value together: `ends` are its head and foot, `chunks` the opened chunks by name.
+/// Puts a value together: `ends` are its head and foot, `node` and `leaf` answer opened chunks by name.
 ///
 /// # Errors
 /// What is missing or does not fit; nothing is allocated for more than `size_bytes`.
-pub fn assemble<S: BuildHasher>(
+pub fn assemble<'c>(
     ends: &[u8],
     parts: &[u8],
     size_bytes: usize,
-    chunks: &HashMap<Name, Bytes, S>,
+    node: impl Fn(&Name) -> Option<&'c Bytes>,
+    leaf: impl Fn(&Name) -> Option<&'c Bytes>,
 ) -> Result<Bytes, PartsError> {
     let (head, foot) = ends.split_at_checked(HEAD_BYTES).ok_or(PartsError::Malformed)?;
     let mut data = Vec::with_capacity(size_bytes);
@@ -120,14 +119,14 @@ pub fn assemble<S: BuildHasher>(
         data.extend_from_slice(piece);
         Ok(())
     };
-    let chunk = |name: &Name| chunks.get(name).ok_or(PartsError::Missing);
+    let leaf = |name: &Name| leaf(name).ok_or(PartsError::Missing);
     add(head)?;
     for part in read(parts)? {
         match part {
-            Part::Leaf(name) => add(chunk(&name)?)?,
+            Part::Leaf(name) => add(leaf(&name)?)?,
             Part::Node(name) => {
-                for name in read_node(chunk(&name)?)? {
-                    add(chunk(&name)?)?;
+                for name in read_node(node(&name).ok_or(PartsError::Missing)?)? {
+                    add(leaf(&name)?)?;
                 }
             }
         }
@@ -138,9 +137,20 @@ pub fn assemble<S: BuildHasher>(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use proptest::prelude::*;
 
     use super::*;
+
+    fn put_together(
+        ends: &[u8],
+        parts: &[u8],
+        size: usize,
+        chunks: &HashMap<Name, Bytes>,
+    ) -> Result<Bytes, PartsError> {
+        assemble(ends, parts, size, |name| chunks.get(name), |name| chunks.get(name))
+    }
 
     fn names(secret: &TenantSecret, count: usize) -> Vec<Name> {
         (0..count).map(|at| secret.name(&at.to_le_bytes())).collect()
@@ -166,7 +176,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_read_or_refused(parts: Vec<u8>, ends: Vec<u8>, size in 0..10_000_usize) {
-            let _ = assemble(&ends, &parts, size, &HashMap::new());
+            let _ = put_together(&ends, &parts, size, &HashMap::new());
         }
     }
 
@@ -185,12 +195,12 @@ mod tests {
         let secret = TenantSecret::new([5; 32]);
         let (parts, _) = write(&secret, &names(&secret, 1));
         let chunks = HashMap::from([(names(&secret, 1)[0], Bytes::from_static(b"chunk"))]);
-        let whole = assemble(b"head!foot", &parts, 14, &chunks).unwrap();
+        let whole = put_together(b"head!foot", &parts, 14, &chunks).unwrap();
         assert_eq!(&whole[..], b"head!chunkfoot");
-        assert_eq!(assemble(b"head!foot", &parts, 13, &chunks), Err(PartsError::Length));
-        assert_eq!(assemble(b"head!foot", &parts, 15, &chunks), Err(PartsError::Length));
-        assert_eq!(assemble(b"head", &parts, 9, &chunks), Err(PartsError::Malformed));
-        assert_eq!(assemble(b"head!", &parts, 9, &HashMap::new()), Err(PartsError::Missing));
-        assert_eq!(assemble(b"head!", &parts[1..], 9, &chunks), Err(PartsError::Malformed));
+        assert_eq!(put_together(b"head!foot", &parts, 13, &chunks), Err(PartsError::Length));
+        assert_eq!(put_together(b"head!foot", &parts, 15, &chunks), Err(PartsError::Length));
+        assert_eq!(put_together(b"head", &parts, 9, &chunks), Err(PartsError::Malformed));
+        assert_eq!(put_together(b"head!", &parts, 9, &HashMap::new()), Err(PartsError::Missing));
+        assert_eq!(put_together(b"head!", &parts[1..], 9, &chunks), Err(PartsError::Malformed));
     }
 }

@@ -44,6 +44,8 @@ pub enum State {
     Undecided,
     /// Lies in an object store, or needs what lies there, and none was given: not looked at.
     Moved,
+    /// Its tenant's key was destroyed: nobody can read it.
+    Destroyed,
     /// Removed or corrected by this examination.
     Repaired,
 }

@@ -37,6 +37,9 @@ pub enum Error {
     /// The connection broke while the write was being made durable; it may or may not be there.
     #[error("the database connection broke during the commit; send the same request again")]
     CommitUnknown,
+    /// The key that encrypted the tenant's content was destroyed: nobody can read it again, and nothing more is stored.
+    #[error("the tenant's key was destroyed: what was stored cannot be read any more")]
+    KeyDestroyed,
     /// Stored bytes do not match their digest. Never answered with data.
     #[error("stored data is damaged: {0}")]
     Integrity(String),

@@ -41,7 +41,7 @@ pub struct Committed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
     Committed(Committed),
-    /// Content that it left out may be gone: nothing was written, prepare it again.
+    /// Content that it left out may be gone, or it was sealed for another scope: nothing was written, prepare it again.
     EpochStale,
 }
 
@@ -260,7 +260,7 @@ fn answer(job: Job, outcome: &Outcome) -> Option<Job> {
             Err(Error::Conflict(Conflict::FenceStale { current: *current }))
         }
         Outcome::QuotaExceeded => Err(quota_exceeded(&job.command)),
-        Outcome::EpochStale { .. } => Ok(Ended::EpochStale),
+        Outcome::EpochStale { .. } | Outcome::ScopeStale { .. } => Ok(Ended::EpochStale),
         Outcome::Raced => return Some(job),
     };
     let _ = job.reply.send(result);

@@ -8,8 +8,8 @@ pub use super::batch::{
 };
 use super::clock::{Micros, random_hex, random_id};
 use super::prepared::{
-    Condition, Prepared, PreparedCheckpoint, PreparedOp, PreparedWrites, Sealed, SlotSource,
-    ThreadLabels,
+    Condition, PlannedScope, Prepared, PreparedCheckpoint, PreparedOp, PreparedWrites, Sealed,
+    SlotSource, ThreadLabels,
 };
 
 /// Commands in one batch.
@@ -70,6 +70,7 @@ impl Group<'_> {
             first.condition.generation == command.condition.generation
                 && first.condition.fence == command.condition.fence
                 && first.condition.owner == command.condition.owner
+                && first.condition.scope.map(|it| it.id) == command.condition.scope.map(|it| it.id)
                 && first.owner == command.owner
                 && first.full.is_some() == command.full.is_some()
         });
@@ -81,6 +82,12 @@ impl Group<'_> {
     /// The epoch for which chunks were left out of some command.
     fn epoch(&self) -> Option<i64> {
         self.commands.iter().find_map(|it| it.condition.epoch)
+    }
+
+    /// Commands of one scope; it exists if one of them has seen it.
+    fn scope(&self) -> Option<PlannedScope> {
+        let scopes = self.commands.iter().filter_map(|it| it.condition.scope);
+        scopes.reduce(|one, two| PlannedScope { exists: one.exists || two.exists, ..one })
     }
 
     fn resolvable_with(&self, command: &Prepared) -> bool {
@@ -116,10 +123,14 @@ impl Group<'_> {
             tenant: first.tenant.clone(),
             thread_id: first.thread_id.as_str().to_owned(),
             owner: first.owner.clone(),
-            condition: Condition { epoch: self.epoch(), ..first.condition.clone() },
+            condition: Condition {
+                epoch: self.epoch(),
+                scope: self.scope(),
+                ..first.condition.clone()
+            },
             fresh: Fresh {
                 thread_key: random_id(),
-                scope_id: random_id(),
+                scope_id: self.scope().map_or_else(random_id, |it| it.id),
                 generation: random_hex(),
             },
             last_step: None,

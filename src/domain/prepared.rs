@@ -57,6 +57,17 @@ pub struct Condition {
     pub fence: Option<i64>,
     /// Epoch of the scope for which the content was planned; None when nothing was left out.
     pub epoch: Option<i64>,
+    /// Scope that the content is encrypted for; None: it is not encrypted.
+    pub scope: Option<PlannedScope>,
+}
+
+/// The content scope of a thread, before the batch has looked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlannedScope {
+    pub id: i64,
+    /// The thread was seen with it. Else it was made up for a thread that may be new; only such a one may be created with
+    /// it, since the scope of a deleted thread must never come back.
+    pub exists: bool,
 }
 
 #[derive(Debug, Clone)]

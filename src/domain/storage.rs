@@ -80,6 +80,11 @@ pub enum Outcome {
     },
     /// The thread is not there, and none may be made.
     QuotaExceeded,
+    /// The content was encrypted for another scope than the thread has: plan again for this one, or, where the thread is
+    /// gone, for a new one.
+    ScopeStale {
+        current: Option<i64>,
+    },
     /// Another server created the thread at the same moment: send the same batch again.
     Raced,
 }
@@ -375,6 +380,21 @@ pub trait Engine: Send + Sync {
 
     /// Reads everything and holds it against its digests, in pages, beside whatever else runs.
     async fn examine(&self, request: &Examine) -> Result<Report>;
+
+    /// Wraps the secrets of the database with the current master key; two were given. Answers how many were changed.
+    async fn rotate_master_key(&self) -> Result<u64> {
+        Ok(0)
+    }
+
+    /// Makes everything that a tenant has stored unreadable, for ever. False: it has no key, or not any more.
+    async fn destroy_tenant_key(&self, _tenant: &str) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Encrypts what is stored, while no server runs. Answers how many tenants.
+    async fn encrypt_stored(&self) -> Result<u64> {
+        Ok(0)
+    }
 
     async fn close(&self);
 }

@@ -93,7 +93,7 @@ fn complete_operation(operation: &mut Value) {
     if permission.is_some() {
         codes.extend([Code::Unauthorized, Code::TokenExpired, Code::TokenRevoked]);
         codes.extend([Code::NotGranted, Code::NotAcceptable]);
-        codes.extend([Code::TooManyRequests, Code::Unavailable]);
+        codes.extend([Code::TooManyRequests, Code::Unavailable, Code::KeyDestroyed]);
         operation["security"] = json!([{"bearer": []}, {"api_key": []}]);
     } else {
         operation["security"] = json!([]);

@@ -60,6 +60,7 @@ codes! {
     ThreadExists = 409 "thread_exists" "The thread exists";
     ThreadTaken = 409 "thread_taken" "The thread belongs to somebody else";
     ResendWhole = 409 "resend_whole" "Send the value whole";
+    KeyDestroyed = 410 "key_destroyed" "The tenant's key was destroyed";
     TooLarge = 413 "too_large" "Larger than a limit";
     QuotaExceeded = 413 "quota_exceeded" "A quota of the tenant is used up";
     UnsupportedMediaType = 415 "unsupported_media_type" "The media type is not supported";
@@ -196,6 +197,7 @@ impl From<Error> for Problem {
             },
             Error::DeadlineExceeded => Self::new(Code::DeadlineExceeded, text),
             Error::CommitUnknown => Self::new(Code::CommitUnknown, text),
+            Error::KeyDestroyed => Self::new(Code::KeyDestroyed, text),
             Error::Integrity(_) | Error::Internal(_) => Self::internal(text),
         }
     }

@@ -4,6 +4,7 @@
 use async_trait::async_trait;
 
 use super::objects::Objects;
+use crate::content::keys::TenantSecret;
 use crate::domain::{Error, Result};
 
 /// Rows that a page looks at, and bytes after which it ends; a larger row is a page of its own.
@@ -138,6 +139,9 @@ pub trait Access: Send {
 #[async_trait]
 pub trait Accessible: Send + Sync {
     fn dialect(&self) -> &'static Dialect;
+
+    /// What the content of a tenant that exists is named and sealed with, as the database says now.
+    async fn secret_of(&self, tenant: &str) -> Result<TenantSecret>;
 
     /// Where packed content lies.
     fn objects(&self) -> Option<&Objects>;

@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::sealing::{open_document, seal_document};
+use super::documents::{open_document, seal_document};
+use super::homes::CheckpointAt;
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoint::Value;
 use crate::domain::history::Base;
@@ -27,7 +28,7 @@ struct Part {
 ///
 /// # Errors
 /// `Internal` when the document cannot be written, which only a defect can cause.
-pub fn seal_base(secret: &TenantSecret, base: &Base) -> Result<Bytes> {
+pub fn seal_base(secret: &TenantSecret, at: CheckpointAt<'_>, base: &Base) -> Result<Bytes> {
     let part =
         |value: &Value| Part { tag: value.tag.as_str().to_owned(), data: value.data.to_vec() };
     let document = Document {
@@ -36,15 +37,20 @@ pub fn seal_base(secret: &TenantSecret, base: &Base) -> Result<Bytes> {
     };
     let text = rmp_serde::to_vec(&document)
         .map_err(|error| Error::Internal(format!("a delta base cannot be written: {error}")))?;
-    Ok(seal_document(secret, &text))
+    Ok(at.base(&base.channel, |home| seal_document(secret, home, &text)))
 }
 
 /// Opens what [`seal_base`] made.
 ///
 /// # Errors
 /// `Integrity` when the stored bytes are damaged.
-pub fn open_base(secret: &TenantSecret, channel: String, sealed: &[u8]) -> Result<Base> {
-    let text = open_document(secret, sealed)?;
+pub fn open_base(
+    secret: &TenantSecret,
+    at: CheckpointAt<'_>,
+    channel: String,
+    sealed: &[u8],
+) -> Result<Base> {
+    let text = at.base(&channel, |home| open_document(secret, home, sealed))?;
     let damaged = |detail: String| Error::Integrity(format!("a delta base is damaged: {detail}"));
     let document: Document =
         rmp_serde::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
@@ -82,11 +88,12 @@ mod tests {
                 (String::new(), value("x", b"\0")),
             ],
         };
-        let sealed = seal_base(&secret, &base).unwrap();
-        assert_eq!(open_base(&secret, "messages".into(), &sealed).unwrap(), base);
+        let at = CheckpointAt { scope_id: 7, ns: "", id: "1" };
+        let sealed = seal_base(&secret, at, &base).unwrap();
+        assert_eq!(open_base(&secret, at, "messages".into(), &sealed).unwrap(), base);
         let mut damaged = sealed.to_vec();
         *damaged.last_mut().unwrap() ^= 1;
-        let error = open_base(&secret, "messages".into(), &damaged).unwrap_err();
+        let error = open_base(&secret, at, "messages".into(), &damaged).unwrap_err();
         assert!(matches!(error, Error::Integrity(_)), "{error}");
     }
 }

@@ -9,6 +9,7 @@ use moka::sync::Cache;
 use crate::content::parts::{NAME_BYTES, Name};
 use crate::domain::planner::Batch;
 use crate::domain::storage::Outcome;
+use crate::storage::scope_memory::ScopeMemory;
 
 /// About what the memory of all threads may take, in bytes.
 const MEMORY_BYTES_MAX: u64 = 128 << 20;
@@ -28,6 +29,8 @@ type Key = (String, String);
 /// The scopes of the threads that this process wrote lately.
 pub struct ChunkMemory {
     threads: Cache<Key, Arc<Mutex<Known>>>,
+    /// Of threads whose content is encrypted.
+    pub scopes: ScopeMemory,
 }
 
 impl Default for ChunkMemory {
@@ -37,7 +40,10 @@ impl Default for ChunkMemory {
             let bytes = BYTES_PER_THREAD + key.0.len() + key.1.len() + names * BYTES_PER_NAME;
             u32::try_from(bytes).unwrap_or(u32::MAX)
         };
-        Self { threads: Cache::builder().max_capacity(MEMORY_BYTES_MAX).weigher(weight).build() }
+        Self {
+            threads: Cache::builder().max_capacity(MEMORY_BYTES_MAX).weigher(weight).build(),
+            scopes: ScopeMemory::default(),
+        }
     }
 }
 
@@ -50,12 +56,15 @@ impl ChunkMemory {
     /// Learns from a batch that was written which chunks are there now, and forgets what is stale.
     pub fn learn(&self, batch: &Batch, outcomes: &[Outcome]) {
         for (at, (thread, outcome)) in batch.threads.iter().zip(outcomes).enumerate() {
+            self.scopes.learn(thread, outcome);
             match outcome {
                 Outcome::Done { epoch, .. } => {
                     let names = batch.chunks.iter().filter(|it| it.thread == at);
                     self.add(&thread.tenant, &thread.thread_id, *epoch, names.map(|it| it.name));
                 }
-                Outcome::EpochStale { .. } => self.forget(&thread.tenant, &thread.thread_id),
+                Outcome::EpochStale { .. } | Outcome::ScopeStale { .. } => {
+                    self.threads.invalidate(&(thread.tenant.clone(), thread.thread_id.clone()));
+                }
                 _ => {}
             }
         }
@@ -86,7 +95,13 @@ impl ChunkMemory {
         self.threads.insert(key, known);
     }
 
+    /// After a batch whose end is not known.
+    pub fn doubt(&self, batch: &Batch) {
+        batch.threads.iter().for_each(|thread| self.scopes.doubt(thread));
+    }
+
     pub fn forget(&self, tenant: &str, thread_id: &str) {
+        self.scopes.forget(tenant, thread_id);
         self.threads.invalidate(&(tenant.to_owned(), thread_id.to_owned()));
     }
 }

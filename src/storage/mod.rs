@@ -7,25 +7,37 @@ pub mod channel_map;
 pub mod chunk_memory;
 mod credentials;
 pub mod doctor;
+pub mod documents;
+pub mod encrypting;
 pub mod freed;
+pub mod homes;
 pub mod marks;
 pub mod objects;
+pub mod opening;
 pub mod policy_rows;
 pub mod postgres;
 pub mod prepare;
 pub mod quota_rows;
+pub mod resealing;
 pub mod retention;
+pub mod scope_memory;
 pub mod sealing;
+pub mod secret_memory;
 pub mod sought;
 pub mod sqlite;
 pub mod storage_use;
 pub mod tables;
+pub mod tenant_keys;
 pub mod walk;
+pub mod wrapped;
 
 use std::path::Path;
 use std::sync::Arc;
 
+use self::access::Accessible;
 use self::objects::Objects;
+use self::tenant_keys::check_start;
+pub use crate::content::master_key::{MasterKey, MasterKeys};
 use crate::domain::storage::Storage;
 use crate::domain::{Error, Result};
 
@@ -42,6 +54,33 @@ pub struct StorageConfig {
     pub exclusive: bool,
     /// Where packed content lies. A server without it refuses a database that has some.
     pub objects: Option<Arc<Objects>>,
+    pub encryption: Encryption,
+}
+
+/// Whether content is encrypted: what the keys of tenants are wrapped with.
+#[derive(Debug, Clone, Default)]
+pub enum Encryption {
+    #[default]
+    Off,
+    On(Arc<MasterKeys>),
+    /// It is being turned on: a database with content that is not encrypted is opened too.
+    Begins(Arc<MasterKeys>),
+}
+
+impl Encryption {
+    pub fn masters(&self) -> Option<Arc<MasterKeys>> {
+        match self {
+            Self::Off => None,
+            Self::On(masters) | Self::Begins(masters) => Some(Arc::clone(masters)),
+        }
+    }
+}
+
+impl StorageConfig {
+    /// Refuses a database that the master keys do not fit.
+    async fn check_encryption(&self, engine: &dyn Accessible) -> Result<()> {
+        check_start(engine, &self.encryption).await
+    }
 }
 
 /// Opens the engine that the URL names.
@@ -51,16 +90,21 @@ pub struct StorageConfig {
 pub async fn open(config: &StorageConfig) -> Result<Arc<dyn Storage>> {
     match config.url.split_once("://") {
         Some(("postgres" | "postgresql", _)) => {
-            Ok(Arc::new(postgres::PostgresStorage::open(config).await?))
+            let storage = postgres::PostgresStorage::open(config).await?;
+            config.check_encryption(&storage).await?;
+            Ok(Arc::new(storage))
         }
         Some(("sqlite", path)) => {
-            let config = sqlite::SqliteConfig {
+            let sqlite = sqlite::SqliteConfig {
                 path: Path::new(path),
                 migrate: config.migrate,
                 exclusive: config.exclusive,
                 objects: config.objects.clone(),
+                masters: config.encryption.masters(),
             };
-            Ok(Arc::new(sqlite::SqliteStorage::open(config).await?))
+            let storage = sqlite::SqliteStorage::open(sqlite).await?;
+            config.check_encryption(&storage).await?;
+            Ok(Arc::new(storage))
         }
         _ => Err(Error::invalid(
             "database-url",

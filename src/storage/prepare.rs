@@ -20,7 +20,9 @@ use crate::domain::prepared::{
 };
 use crate::domain::{Error, Result};
 use crate::storage::chunk_memory::ChunkMemory;
-use crate::storage::sealing::{Sealer, seal_documents};
+use crate::storage::documents::seal_documents;
+use crate::storage::homes::{CheckpointAt, ValueRow};
+use crate::storage::sealing::Sealer;
 
 /// Seals one commit, without the chunks that its scope is known to have. Pure CPU work: run it in the caller's task, not
 /// in the batch's.
@@ -34,11 +36,13 @@ pub fn prepare(
     deadline: Micros,
     memory: &ChunkMemory,
 ) -> Result<Prepared> {
-    let known = memory.known(&caller.tenant, commit.thread_id.as_str());
-    let mut sealer = Sealer::new(secret, known);
+    let thread = (caller.tenant.as_str(), commit.thread_id.as_str());
+    let scope = secret.cipher().map(|_| memory.scopes.plan(thread.0, thread.1));
+    let scope_id = scope.map_or(0, |it| it.id);
+    let mut sealer = Sealer::new(secret, scope_id, memory.known(thread.0, thread.1));
     let ops = commit.ops.into_iter().map(|op| match op {
         Op::Checkpoint(put) => {
-            let put = prepare_checkpoint(secret, &mut sealer, put)?;
+            let put = prepare_checkpoint(secret, scope_id, &mut sealer, put)?;
             Ok(PreparedOp::Checkpoint(Box::new(put)))
         }
         Op::Writes(group) => Ok(PreparedOp::Writes(prepare_writes(&mut sealer, group)?)),
@@ -55,6 +59,7 @@ pub fn prepare(
             generation: commit.generation,
             fence: commit.fence,
             epoch,
+            scope,
         },
         thread_id: commit.thread_id,
         writer: commit.writer.into_string(),
@@ -72,14 +77,14 @@ pub fn channel_key(secret: &TenantSecret, channel: &str) -> i64 {
     secret.tuple_key(&[b"channel", channel.as_bytes()])
 }
 
-/// Channels of a stored skeleton, in channel order (bytes).
+/// Channels of a stored skeleton with their versions, in channel order (bytes).
 ///
 /// # Errors
 /// `Integrity`: it was readable when it was stored.
-pub fn channels_of(skeleton: &[u8]) -> Result<Vec<String>> {
+pub fn channels_of(skeleton: &[u8]) -> Result<impl Iterator<Item = (String, String)> + use<>> {
     let read = Skeleton::read(skeleton)
         .map_err(|_| Error::Integrity("a stored skeleton cannot be read".into()))?;
-    Ok(read.versions.into_keys().collect())
+    Ok(read.versions.into_iter())
 }
 
 /// What the columns of a checkpoint say about its documents.
@@ -119,12 +124,13 @@ pub fn describe(
 }
 
 /// Key of a channel's version in the map of a checkpoint.
-fn version_key(secret: &TenantSecret, ns: &str, channel: &str, version: &str) -> i64 {
+pub fn version_key(secret: &TenantSecret, ns: &str, channel: &str, version: &str) -> i64 {
     secret.tuple_key(&[ns.as_bytes(), channel.as_bytes(), version.as_bytes()])
 }
 
 fn prepare_checkpoint(
     secret: &TenantSecret,
+    scope_id: i64,
     sealer: &mut Sealer<'_>,
     put: CheckpointPut,
 ) -> Result<PreparedCheckpoint> {
@@ -145,30 +151,30 @@ fn prepare_checkpoint(
     }
     let mut slots = Vec::with_capacity(skeleton.versions.len());
     for (channel, version) in &skeleton.versions {
+        let version_key = version_key(channel, version);
+        let row = ValueRow::Version(version_key);
         let source = match new.remove(&(channel.clone(), version.clone())) {
             Some(value) if value.value.tag.as_str() == EMPTY => SlotSource::Empty,
-            Some(value) => SlotSource::New(sealer.value("values.data", &value.value)?),
+            Some(value) => SlotSource::New(sealer.value("values.data", row, &value.value)?),
             None => SlotSource::Carried(
                 carried.get(channel.as_str()).map(|it| secret.digest(&it.value.data)),
             ),
         };
-        slots.push(Slot {
-            channel_key: channel_key(secret, channel),
-            version_key: version_key(channel, version),
-            source,
-        });
+        slots.push(Slot { channel_key: channel_key(secret, channel), version_key, source });
     }
     let mut unlisted = Vec::new();
     for ((channel, version), value) in new {
         if value.value.tag.as_str() != EMPTY {
-            let sealed = sealer.value("values.data", &value.value)?;
-            unlisted.push((version_key(&channel, &version), sealed));
+            let key = version_key(&channel, &version);
+            let sealed = sealer.value("values.data", ValueRow::Version(key), &value.value)?;
+            unlisted.push((key, sealed));
         }
     }
     let delta_channels = delta_channels(&metadata, &skeleton.versions);
+    let at = CheckpointAt { scope_id, ns: put.ns.as_str(), id: put.id.as_str() };
     Ok(PreparedCheckpoint {
         size_bytes: i32::try_from(put.skeleton.len() + put.metadata.len()).unwrap_or(i32::MAX),
-        documents: seal_documents(secret, &put.skeleton, &put.metadata),
+        documents: seal_documents(secret, at, &put.skeleton, &put.metadata),
         legacy: skeleton.legacy,
         step: metadata.get("step").and_then(Json::as_i64),
         run_id: text(&metadata, "run_id", LIMITS.checkpoint_id_bytes_max),
@@ -189,7 +195,14 @@ fn prepare_checkpoint(
 
 fn prepare_writes(sealer: &mut Sealer<'_>, group: WriteGroup) -> Result<PreparedWrites> {
     let writes = group.writes.into_iter().map(|write| {
-        let sealed = sealer.value("writes.data", &write.value)?;
+        let row = ValueRow::Write {
+            ns: group.ns.as_str(),
+            checkpoint_id: group.checkpoint_id.as_str(),
+            task_id: group.task_id.as_str(),
+            idx: write.idx.into(),
+            channel: write.channel.as_str(),
+        };
+        let sealed = sealer.value("writes.data", row, &write.value)?;
         Ok((write.idx, write.channel.into_string(), sealed))
     });
     Ok(PreparedWrites {

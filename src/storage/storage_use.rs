@@ -5,8 +5,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::access::{Access, Accessible, Cell, Dialect, Source, page};
 use super::doctor::read_map;
+use super::documents::open_documents;
+use super::homes::CheckpointAt;
 use super::prepare::{channel_key, channels_of};
-use super::sealing::open_documents;
 use super::sought::Sought;
 use crate::content::keys::TenantSecret;
 use crate::domain::limits::LIMITS;
@@ -116,7 +117,7 @@ async fn add_up(
     let sizes = read_sizes(access, dialect, &[tenant.into(), scope_id.into()]).await?;
     let size = |no: &u32| sizes.get(no).copied().unwrap_or_default();
     let shown: HashSet<&u32> = channels.values().flat_map(|it| &it.numbers).collect();
-    let names = read_names(access, &binds[..2], secret, &channels).await?;
+    let names = read_names(access, &binds, secret, &channels).await?;
     let mut uses = Vec::with_capacity(channels.len());
     for (key, channel) in &channels {
         uses.push(ChannelUse {
@@ -198,13 +199,15 @@ async fn read_sizes(
     }
 }
 
-/// Names of channels by their keys, from as few checkpoints as list them all.
+/// Names of channels by their keys, from as few checkpoints as list them all. `thread`: tenant, thread key, scope.
 async fn read_names(
     access: &mut dyn Access,
-    thread: &[Cell],
+    thread: &[Cell; 3],
     secret: &TenantSecret,
     channels: &HashMap<i64, Channel>,
 ) -> Result<HashMap<i64, String>> {
+    let (thread, scope) = thread.split_at(2);
+    let Cell::Integer(scope_id) = scope[0] else { return Err(unnamed()) };
     let text = "select documents from checkpoints
         where tenant = $1 and thread_key = $2 and ns = $3 and checkpoint_id = $4";
     let places: BTreeSet<&(String, String)> =
@@ -213,9 +216,11 @@ async fn read_names(
     for (ns, id) in places {
         let place = [Cell::from(ns.as_str()), Cell::from(id.as_str())];
         let rows = access.rows(text, &[thread, &place].concat()).await?;
-        let (skeleton, _) = open_documents(secret, rows.first().ok_or_else(unnamed)?.bytes(0)?)?;
-        let listed = channels_of(&skeleton)?.into_iter();
-        names.extend(listed.map(|channel| (channel_key(secret, &channel), channel)));
+        let at = CheckpointAt { scope_id, ns, id };
+        let (skeleton, _) =
+            open_documents(secret, at, rows.first().ok_or_else(unnamed)?.bytes(0)?)?;
+        let listed = channels_of(&skeleton)?;
+        names.extend(listed.map(|(channel, _)| (channel_key(secret, &channel), channel)));
     }
     Ok(names)
 }

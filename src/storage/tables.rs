@@ -78,6 +78,7 @@ pub const TABLES: &[Table] = &[
     table("token_revocations", Erase::Never("random names of tokens, for a day"), PLAIN, SECRET),
     table("quotas", Erase::Never("of tenants, not of subjects"), PLAIN, OWN),
     table("audit_events", Erase::Never("what was done and by which key; it outlives whom it was done to"), PLAIN, SECRET),
+    table("tenant_keys", Erase::Never("one key per tenant, not of subjects"), PLAIN, SECRET),
     table("sql_roles", Erase::Never("of tenants, for operators"), PLAIN, SECRET),
 ];
 

@@ -6,12 +6,13 @@ use object_store::local::LocalFileSystem;
 use serde_json::Value;
 
 use crate::doctor::fill;
-use crate::harness::Harness;
+use crate::harness::{Harness, key_variables};
 use crate::packs::later;
 
 fn doctor(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_threadkeep"));
     command.arg("doctor").args(arguments).env_remove("THREADKEEP_DATABASE_URL");
+    command.envs(key_variables());
     command.env_remove("THREADKEEP_DATA_DIR").output().unwrap()
 }
 

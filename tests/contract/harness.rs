@@ -19,7 +19,7 @@ use threadkeep::domain::retention::{PruneRequest, Rule};
 use threadkeep::domain::storage::{Found, Page, Storage, TargetHistory};
 use threadkeep::domain::{Conflict, Error, Result};
 use threadkeep::storage::objects::{Objects, Packing};
-use threadkeep::storage::{self, StorageConfig};
+use threadkeep::storage::{self, Encryption, MasterKey, MasterKeys, StorageConfig};
 
 use crate::commands::{Put, Writes};
 use crate::support::postgres;
@@ -64,18 +64,28 @@ impl Harness {
         self
     }
 
+    /// Goes on with a server that encrypts, on data that is empty or encrypted.
+    pub async fn encrypting(mut self, store: Option<Arc<dyn ObjectStore>>) -> Self {
+        self.storage = self.open_with(Some(master_keys(7)), store).await.unwrap();
+        self.queue = GroupCommit::start(Arc::clone(&self.storage), Arc::new(Clock::System));
+        self
+    }
+
+    /// Another server on the same data, with these master keys.
+    pub async fn open_with(
+        &self,
+        masters: Option<Arc<MasterKeys>>,
+        store: Option<Arc<dyn ObjectStore>>,
+    ) -> Result<Arc<dyn Storage>> {
+        let (encryption, objects) = (encryption(masters), store.map(small_packs));
+        storage::open(&StorageConfig { exclusive: false, encryption, objects, ..config(&self.url) })
+            .await
+    }
+
     /// Another server on the same data and object store.
     pub async fn beside(&self, store: Arc<dyn ObjectStore>) -> Arc<dyn Storage> {
-        let packing = Packing {
-            pack_bytes_min: 1,
-            pack_bytes: 6 << 10,
-            // What is read twice is fetched twice.
-            kept_bytes_max: 0,
-            ..Packing::default()
-        };
-        let objects = Arc::new(Objects::new(store, "prefix".into(), packing));
-        let config =
-            StorageConfig { exclusive: false, objects: Some(objects), ..config(&self.url) };
+        let objects = Some(small_packs(store));
+        let config = StorageConfig { exclusive: false, objects, ..config(&self.url) };
         storage::open(&config).await.unwrap()
     }
 
@@ -146,6 +156,57 @@ impl Harness {
         }
     }
 
+    /// All rows of a table as text, binary columns as hexadecimal digits.
+    pub async fn dump(&self, table: &str) -> String {
+        if let Some(path) = self.url.strip_prefix("sqlite://") {
+            let mut connection = sqlx::SqliteConnection::connect(path).await.unwrap();
+            let columns = format!("select name from pragma_table_info('{table}')");
+            let columns: Vec<String> = sqlx::query_scalar(AssertSqlSafe(columns))
+                .fetch_all(&mut connection)
+                .await
+                .unwrap();
+            let texts: Vec<String> = columns
+                .iter()
+                .map(|it| format!("coalesce(iif(typeof({it}) = 'blob', hex({it}), {it}), '')"))
+                .collect();
+            let rows = format!("select {} from {table}", texts.join(" || ' ' || "));
+            let rows = sqlx::query_scalar(AssertSqlSafe(rows)).fetch_all(&mut connection).await;
+            let rows: Vec<String> = rows.unwrap();
+            rows.join("\n")
+        } else {
+            let mut connection = sqlx::PgConnection::connect(&self.url).await.unwrap();
+            let rows = format!("select t::text from {table} t");
+            let rows = sqlx::query_scalar(AssertSqlSafe(rows)).fetch_all(&mut connection).await;
+            let rows: Vec<String> = rows.unwrap();
+            rows.join("\n")
+        }
+    }
+
+    /// Names of all tables.
+    pub async fn tables(&self) -> Vec<String> {
+        if let Some(path) = self.url.strip_prefix("sqlite://") {
+            let mut connection = sqlx::SqliteConnection::connect(path).await.unwrap();
+            let tables = sqlx::query_scalar("select name from sqlite_master where type = 'table'");
+            tables.fetch_all(&mut connection).await.unwrap()
+        } else {
+            let mut connection = sqlx::PgConnection::connect(&self.url).await.unwrap();
+            let tables = "select table_name::text from information_schema.tables
+                where table_schema = 'public'";
+            sqlx::query_scalar(tables).fetch_all(&mut connection).await.unwrap()
+        }
+    }
+
+    /// Folder of the database's files, after everything was written to them.
+    pub async fn files(&self) -> PathBuf {
+        if let Some(folder) = &self.folder {
+            return folder.clone();
+        }
+        let mut connection = sqlx::PgConnection::connect(&self.url).await.unwrap();
+        connection.execute("checkpoint").await.unwrap();
+        let folder = sqlx::query_scalar("select current_setting('data_directory')");
+        PathBuf::from(folder.fetch_one(&mut connection).await.unwrap_or_else(|_| String::new()))
+    }
+
     /// A number that a statement answers.
     pub async fn count(&self, statement: &str) -> i64 {
         let statement = AssertSqlSafe(statement.to_owned());
@@ -206,6 +267,17 @@ impl Drop for Harness {
     }
 }
 
+pub fn small_packs(store: Arc<dyn ObjectStore>) -> Arc<Objects> {
+    let packing = Packing {
+        pack_bytes_min: 1,
+        pack_bytes: 6 << 10,
+        // What is read twice is fetched twice.
+        kept_bytes_max: 0,
+        ..Packing::default()
+    };
+    Arc::new(Objects::new(store, "prefix".into(), packing))
+}
+
 pub fn config(url: &str) -> StorageConfig {
     StorageConfig {
         url: url.to_owned(),
@@ -214,7 +286,26 @@ pub fn config(url: &str) -> StorageConfig {
         connections: 4,
         exclusive: true,
         objects: None,
+        encryption: encryption(masters()),
     }
+}
+
+/// Every case also holds with encryption: the whole suite runs so where this variable is set.
+pub fn masters() -> Option<Arc<MasterKeys>> {
+    std::env::var_os("THREADKEEP_TEST_ENCRYPTED").map(|_| master_keys(7))
+}
+
+/// Settings of a command that opens what a harness wrote.
+pub fn key_variables() -> Option<(&'static str, String)> {
+    masters().map(|_| ("THREADKEEP_MASTER_KEY", hex::encode([7; 32])))
+}
+
+pub fn encryption(masters: Option<Arc<MasterKeys>>) -> Encryption {
+    masters.map_or(Encryption::Off, Encryption::On)
+}
+
+pub fn master_keys(byte: u8) -> Arc<MasterKeys> {
+    Arc::new(MasterKeys { current: MasterKey::new(&[byte; 32]), previous: None })
 }
 
 pub fn commit(thread: &str, ops: Vec<Op>) -> Commit {

@@ -25,6 +25,9 @@ mod doctor;
 mod doctor_beside;
 mod doctor_command;
 mod embedded;
+mod encryption;
+mod encryption_command;
+mod encryption_keys;
 mod erasure;
 mod exactness;
 mod keys;
@@ -285,6 +288,17 @@ contract! {
         a_copy_shares_content_and_outlives_its_source
         a_copy_for_another_owner_shares_nothing
         a_commit_planned_before_a_removal_is_planned_again;
+    encryption:
+        what_is_stored_shows_nothing_of_what_was_said
+        without_encryption_the_search_finds_what_was_said
+        a_row_that_was_moved_does_not_open
+        a_planted_plain_row_is_refused;
+    encryption_keys:
+        a_server_with_a_wrong_key_or_none_is_refused
+        a_database_with_plain_content_is_refused_until_it_is_encrypted
+        a_changed_master_key_takes_the_place_of_the_old_one
+        a_destroyed_key_is_said_and_hurts_nobody_else
+        a_commit_is_sealed_again_for_the_scope_that_the_thread_has;
     upheaval:
         what_survives_reads_back_and_nothing_is_left_in_the_end
         what_survives_reads_back_from_packs_too;

@@ -6,10 +6,13 @@ use bytes::Bytes;
 use threadkeep::content::chunking::{
     CHUNK_BYTES_MAX, CHUNK_BYTES_MIN, HEAD_BYTES, WHOLE_BYTES_MAX, split,
 };
+use threadkeep::content::cipher::Cipher;
 use threadkeep::content::keys::TenantSecret;
 use threadkeep::domain::checkpoint::Value;
 use threadkeep::domain::names::Tag;
-use threadkeep::storage::sealing::{Chunks, Sealer, StoredValue, open_value};
+use threadkeep::storage::homes::ValueRow;
+use threadkeep::storage::opening::{Chunks, StoredValue, open_value};
+use threadkeep::storage::sealing::Sealer;
 
 pub fn check(data: &[u8]) {
     let Some((grown_from, value)) = data.split_first_chunk::<2>() else { return };
@@ -38,22 +41,31 @@ fn check_growth(before: &[u8], after: &[u8]) {
 }
 
 fn check_sealed(data: &[u8]) {
-    let secret = TenantSecret::new([7; 32]);
-    let mut sealer = Sealer::new(&secret, None);
+    let encrypting = TenantSecret::encrypting([7; 32], Cipher::new("t", 1, &[8; 32]));
+    for secret in [TenantSecret::new([7; 32]), encrypting] {
+        check_sealed_with(&secret, data);
+    }
+}
+
+fn check_sealed_with(secret: &TenantSecret, data: &[u8]) {
+    let (scope_id, row) = (9, ValueRow::Version(11));
+    let mut sealer = Sealer::new(secret, scope_id, None);
     let tag = Tag::new("msgpack").expect("a legal tag");
     let value = Value { tag, data: Bytes::copy_from_slice(data) };
-    let sealed = sealer.value("data", &value).expect("within the limit");
+    let sealed = sealer.value("data", row, &value).expect("within the limit");
     let (made, _) = sealer.finish();
     let mut chunks = Chunks::default();
     for chunk in &made {
-        chunks.add(&chunk.name, &chunk.body).expect("a chunk that was just sealed");
+        chunks.add(secret, &chunk.name, &chunk.body).expect("a chunk that was just sealed");
     }
     let stored = StoredValue {
+        scope_id,
+        row,
         tag: &sealed.tag,
         size_bytes: sealed.size_bytes,
         digest: &sealed.digest,
         body: &sealed.body,
         parts: sealed.parts.as_deref(),
     };
-    assert!(open_value(&secret, &stored, &chunks).expect("a sealed value opens") == value);
+    assert!(open_value(secret, &stored, &chunks).expect("a sealed value opens") == value);
 }

@@ -2,10 +2,12 @@
 //!
 //! Input: 4 bytes limit, little endian, then the envelope.
 
+use threadkeep::content::cipher::Cipher;
 use threadkeep::content::envelope::{EnvelopeError, open, open_at_most, seal};
 use threadkeep::content::keys::TenantSecret;
 use threadkeep::storage::base_document::open_base;
-use threadkeep::storage::sealing::{open_document, open_documents};
+use threadkeep::storage::documents::open_documents;
+use threadkeep::storage::homes::CheckpointAt;
 
 /// A limit that inputs may ask for; a broken check would show as an allocation far beyond it.
 const SIZE_BYTES_MAX: usize = 1 << 20;
@@ -24,8 +26,12 @@ pub fn check(data: &[u8]) {
         Err(EnvelopeError::TooLarge(told)) => assert_eq!(told, limit),
         Err(_) => assert!(open(envelope, limit).is_err()),
     }
-    let secret = TenantSecret::new([7; 32]);
-    let _ = open_documents(&secret, envelope);
-    let _ = open_document(&secret, envelope);
-    let _ = open_base(&secret, "messages".into(), envelope);
+    let at = CheckpointAt { scope_id: 7, ns: "", id: "1" };
+    let encrypting = TenantSecret::encrypting([7; 32], Cipher::new("t", 1, &[8; 32]));
+    for secret in [TenantSecret::new([7; 32]), encrypting] {
+        let _ = open_documents(&secret, at, envelope);
+        let _ = open_base(&secret, at, "messages".into(), envelope);
+        let opened = at.documents(|home| secret.open_at_most(home, envelope, limit));
+        assert!(secret.cipher().is_none() || opened.is_err(), "nobody sealed this");
+    }
 }

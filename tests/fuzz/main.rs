@@ -14,7 +14,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use threadkeep::content::envelope::open_at_most;
-use threadkeep::content::parts::assemble;
 
 use crate::mutation::Mutations;
 
@@ -72,7 +71,7 @@ fn every_seed_reaches_the_end() {
     }
     for (name, seed) in seeds_of("parts") {
         let input = parts::Input::read(&seed).expect(&name);
-        assemble(input.ends, input.list, input.size, &input.chunks).expect(&name);
+        input.assemble().expect(&name);
         assert_eq!(input.list[0] == 1, name.ends_with("nodes"), "{name}");
     }
 }

@@ -8,7 +8,9 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use threadkeep::content::chunking::CHUNK_BYTES_MAX;
 use threadkeep::content::envelope::seal_plain;
-use threadkeep::content::parts::{NAME_BYTES, Name, PART_BYTES, Part, assemble, read, read_node};
+use threadkeep::content::parts::{
+    NAME_BYTES, Name, PART_BYTES, Part, PartsError, assemble, read, read_node,
+};
 use threadkeep::storage::marks::Marks;
 
 const SIZE_BYTES_MAX: u32 = 1 << 20;
@@ -31,7 +33,7 @@ pub fn check(data: &[u8]) {
         });
         assert!(written.eq(input.list.iter().copied()), "a list reads to what it is not");
     }
-    match assemble(input.ends, input.list, input.size, &input.chunks) {
+    match input.assemble() {
         Ok(value) => {
             assert_eq!(value.len(), input.size);
             let (head, foot) = input.ends.split_at(5);
@@ -55,6 +57,11 @@ pub fn check(data: &[u8]) {
 }
 
 impl<'a> Input<'a> {
+    pub fn assemble(&self) -> Result<Bytes, PartsError> {
+        let chunk = |name: &Name| self.chunks.get(name);
+        assemble(self.ends, self.list, self.size, chunk, chunk)
+    }
+
     pub fn read(data: &'a [u8]) -> Option<Self> {
         let (size, rest) = data.split_first_chunk::<4>()?;
         let (length, rest) = rest.split_first_chunk::<2>()?;

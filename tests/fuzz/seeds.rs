@@ -8,7 +8,9 @@ use threadkeep::content::envelope::{open_at_most, seal, seal_plain};
 use threadkeep::content::keys::TenantSecret;
 use threadkeep::domain::checkpoint::Value;
 use threadkeep::domain::names::Tag;
-use threadkeep::storage::sealing::{Sealer, seal_document, seal_documents};
+use threadkeep::storage::documents::{seal_document, seal_documents};
+use threadkeep::storage::homes::{CheckpointAt, ValueRow};
+use threadkeep::storage::sealing::Sealer;
 
 use crate::folder;
 
@@ -18,8 +20,9 @@ pub fn write() {
     let secret = TenantSecret::new([7; 32]);
     let metadata = br#"{"source":"loop","step":4,"parents":{},"thread_id":"t-1"}"#;
     let skeleton = br#"{"v":4,"id":"1f0","channel_versions":{"messages":"00000000000000000000000000000004.0.5"}}"#;
-    let documents = seal_documents(&secret, skeleton, metadata);
-    let document = seal_document(&secret, metadata);
+    let at = CheckpointAt { scope_id: 7, ns: "", id: "1" };
+    let documents = seal_documents(&secret, at, skeleton, metadata);
+    let document = at.base("messages", |home| seal_document(&secret, home, metadata));
     for (name, size, envelope) in [
         ("short", 5, seal(b"short")),
         ("metadata", metadata.len(), seal(metadata)),
@@ -58,10 +61,10 @@ fn messages(count: u16) -> Vec<u8> {
 
 /// A sealed value as the target takes it.
 fn parts(secret: &TenantSecret, data: &[u8]) -> Vec<u8> {
-    let mut sealer = Sealer::new(secret, None);
+    let mut sealer = Sealer::new(secret, 9, None);
     let tag = Tag::new("msgpack").unwrap();
     let value = Value { tag, data: Bytes::copy_from_slice(data) };
-    let sealed = sealer.value("data", &value).unwrap();
+    let sealed = sealer.value("data", ValueRow::Version(11), &value).unwrap();
     let (made, _) = sealer.finish();
     let list = sealed.parts.unwrap();
     let ends = open_at_most(&sealed.body, data.len()).unwrap();

@@ -40,6 +40,7 @@ impl Shared {
             connections: 4,
             exclusive: true,
             objects: None,
+            encryption: storage::Encryption::Off,
         };
         let storage = storage::open(&config).await.unwrap();
         let mut keys = [const { String::new() }; 3];

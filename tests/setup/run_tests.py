@@ -69,6 +69,14 @@ def rust_tests(env: dict[str, str]) -> list[Suite]:
     return from_cargo(output, code)
 
 
+def encrypted_contract(env: dict[str, str]) -> list[Suite]:
+    """Every case of the contract again, with encryption on."""
+    command = ["cargo", "test", "--locked", "--no-fail-fast", "--test", "contract"]
+    encrypted = env | {"THREADKEEP_TEST_ENCRYPTED": "1"}
+    code, output = run("encrypted contract", command, cwd=ROOT, env=encrypted)
+    return from_cargo(output, code)
+
+
 def python_tests(name: str, cwd: Path, paths: list[str], env: dict[str, str]) -> list[Suite]:
     report = REPORTS / f"{name.replace(' ', '-')}.xml"
     report.unlink(missing_ok=True)
@@ -125,6 +133,7 @@ def everything() -> list[Suite]:
     suites = lints()
     suites += python_tests("test runner", SETUP, ["-p", "no:asyncio", "."], env)
     suites += rust_tests(env)
+    suites += encrypted_contract(env)
     build = lint("cargo build", ["cargo", "build", "--locked"])
     suites.append(build)
     if not build.failed:

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
-use threadkeep::storage::{self, StorageConfig};
+use threadkeep::storage::{self, Encryption, StorageConfig};
 use tokio::sync::OnceCell;
 
 /// initdb and postgres refuse to run as root.
@@ -68,6 +68,7 @@ async fn start() -> Server {
         connections: 2,
         exclusive: false,
         objects: None,
+        encryption: Encryption::Off,
     };
     storage::open(&config).await.unwrap().close().await;
     server

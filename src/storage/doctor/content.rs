@@ -6,14 +6,17 @@ use bytes::Bytes;
 
 use super::packs::fetch_sound;
 use crate::content::chunking::CHUNK_BYTES_MAX;
+use crate::content::cipher::Home;
 use crate::content::envelope;
 use crate::content::keys::TenantSecret;
 use crate::content::parts::{Name, Part, PartsError, assemble, read, read_node};
 use crate::domain::Result;
 use crate::domain::names::Tag;
 use crate::storage::access::{Access, Cell, Record, rows_named};
+use crate::storage::homes::ValueRow;
 use crate::storage::objects::Objects;
 use crate::storage::objects::place::Place;
+use crate::storage::opening::open_chunk;
 
 /// Columns of manifests and of writes that make a value.
 pub const VALUE_COLUMNS: &str = "tag, size_bytes, digest, body, parts";
@@ -24,6 +27,8 @@ pub const VALUE_SIZE: &str =
 
 /// The columns of a value, found at `at` of a row.
 pub struct Value<'a> {
+    scope_id: i64,
+    row: ValueRow<'a>,
     tag: &'a str,
     size_bytes: i64,
     digest: &'a [u8],
@@ -41,8 +46,14 @@ pub enum Verdict {
 }
 
 impl<'a> Value<'a> {
-    pub fn read(row: &'a Record, at: usize) -> Result<Self> {
+    pub fn read(
+        (scope_id, value): (i64, ValueRow<'a>),
+        row: &'a Record,
+        at: usize,
+    ) -> Result<Self> {
         Ok(Self {
+            scope_id,
+            row: value,
             tag: row.text(at)?,
             size_bytes: row.integer(at + 1)?,
             digest: row.bytes(at + 2)?,
@@ -64,7 +75,9 @@ impl<'a> Value<'a> {
             return Verdict::Damaged("a negative size");
         };
         let opened = match self.list {
-            None => envelope::open(self.body, size).map_err(|_| "the body does not open"),
+            None => self
+                .home(|home| secret.open(home, self.body, size))
+                .map_err(|_| "the body does not open"),
             Some(list) => {
                 let Ok(parts) = read(list) else {
                     return Verdict::Damaged("the list of chunks is damaged");
@@ -72,9 +85,11 @@ impl<'a> Value<'a> {
                 if let Some(verdict) = chunks.lack(&parts) {
                     return verdict;
                 }
-                let ends = envelope::open_at_most(self.body, size);
+                let ends = self.home(|home| secret.open_at_most(home, self.body, size));
                 ends.map_err(|_| "the ends do not open").and_then(|ends| {
-                    assemble(&ends, list, size, &chunks.opened).map_err(|error| match error {
+                    let (node, leaf) =
+                        (|it: &Name| chunks.nodes.get(it), |it: &Name| chunks.leaves.get(it));
+                    assemble(&ends, list, size, node, leaf).map_err(|error| match error {
                         PartsError::Length => "the chunks do not have the length of the value",
                         _ => "the list of chunks is damaged",
                     })
@@ -91,10 +106,17 @@ impl<'a> Value<'a> {
     }
 }
 
+impl Value<'_> {
+    fn home<R>(&self, act: impl FnOnce(Home<'_>) -> R) -> R {
+        self.row.home(self.scope_id, (self.tag, self.digest), act)
+    }
+}
+
 /// The chunks that the values of a page need, as far as they are there and sound.
 #[derive(Default)]
 pub struct Chunks {
-    opened: HashMap<Name, Bytes>,
+    nodes: HashMap<Name, Bytes>,
+    leaves: HashMap<Name, Bytes>,
     /// Those that lie in packs and were not fetched.
     placed: HashMap<Name, Place>,
 }
@@ -113,7 +135,7 @@ impl Chunks {
             lists.partition(|part| matches!(part, Part::Node(_)));
         chunks.add(access, secret, place, &nodes).await?;
         for node in &nodes {
-            let leaves = chunks.opened.get(&node.name()).map(|node| read_node(node));
+            let leaves = chunks.nodes.get(&node.name()).map(|node| read_node(node));
             names.extend(leaves.and_then(Result::ok).into_iter().flatten().map(Part::Leaf));
         }
         chunks.add(access, secret, place, &names).await?;
@@ -130,47 +152,66 @@ impl Chunks {
         const CHUNKS: &str =
             "select name, body from chunks where tenant = $1 and scope_id = $2 and name in";
         let names: Vec<Cell> = parts.iter().map(|part| Cell::from(&part.name()[..])).collect();
+        let Cell::Integer(scope_id) = place[1] else { return Ok(()) };
         for row in rows_named(access, CHUNKS, place, &names).await? {
             let (name, body) = (row.bytes(0)?, row.bytes(1)?);
             let Ok(name) = Name::try_from(name) else { continue };
             if let Ok(Some(place)) = Place::read(body) {
                 self.placed.insert(name, place);
-            } else if let Some(chunk) = open_chunk(secret, &name, body) {
-                self.opened.insert(name, chunk);
+                continue;
+            }
+            if parts.contains(&Part::Node(name)) {
+                self.nodes.extend(open_node(secret, &name, body).map(|node| (name, node)));
+            }
+            if parts.contains(&Part::Leaf(name)) {
+                let leaf = open_leaf(secret, scope_id, &name, body);
+                self.leaves.extend(leaf.map(|leaf| (name, leaf)));
             }
         }
         Ok(())
     }
 
     /// Fetches what lies in packs, as far as it is there and sound. No transaction is open.
-    pub async fn fetch(&mut self, objects: Option<&Objects>, secret: &TenantSecret) -> Result<()> {
+    pub async fn fetch(
+        &mut self,
+        objects: Option<&Objects>,
+        secret: &TenantSecret,
+        scope_id: i64,
+    ) -> Result<()> {
         let Some(objects) = objects.filter(|_| !self.placed.is_empty()) else { return Ok(()) };
         let placed = std::mem::take(&mut self.placed);
         let wanted = placed.iter().map(|(name, place)| (*place, *name)).collect();
         let bodies = fetch_sound(objects, secret, wanted).await?;
         for (name, place) in placed {
-            let chunk = bodies.get(&place).and_then(|body| open_chunk(secret, &name, body));
-            self.opened.extend(chunk.map(|chunk| (name, chunk)));
+            let body = bodies.get(&place);
+            let chunk = body.and_then(|body| open_leaf(secret, scope_id, &name, body));
+            self.leaves.extend(chunk.map(|chunk| (name, chunk)));
         }
         Ok(())
     }
 
     /// What it means for a value that something its list leads to is not at hand; None: all is.
     fn lack(&self, parts: &[Part]) -> Option<Verdict> {
-        let leaves = |part: &Part| match (part, self.opened.get(&part.name())) {
+        let needed = |part: &Part| match (part, self.nodes.get(&part.name())) {
             (Part::Node(_), Some(node)) => read_node(node).unwrap_or_default(),
-            (_, _) => Vec::new(),
+            (_, _) => vec![part.name()],
         };
-        let names = parts.iter().flat_map(|part| [vec![part.name()], leaves(part)].concat());
-        let mut lacking = names.filter(|name| !self.opened.contains_key(name)).peekable();
+        let names = parts.iter().flat_map(needed);
+        let mut lacking = names.filter(|name| !self.leaves.contains_key(name)).peekable();
         lacking.peek()?;
         let moved = lacking.all(|name| self.placed.contains_key(&name));
         Some(if moved { Verdict::Moved } else { Verdict::Unreadable })
     }
 }
 
-/// A chunk, if it opens and has the name of its content.
-pub fn open_chunk(secret: &TenantSecret, name: &[u8], body: &[u8]) -> Option<Bytes> {
-    let chunk = envelope::open_at_most(body, CHUNK_BYTES_MAX).ok()?;
+/// A chunk with content, if it opens in its scope and has the name of its content.
+pub fn open_leaf(secret: &TenantSecret, scope_id: i64, name: &Name, body: &[u8]) -> Option<Bytes> {
+    let chunk = open_chunk(secret, scope_id, name, body).ok()?;
     (secret.name(&chunk) == *name).then_some(chunk)
+}
+
+/// A chunk with names of chunks, if it opens and has the name of its content. It is never encrypted.
+pub fn open_node(secret: &TenantSecret, name: &Name, body: &[u8]) -> Option<Bytes> {
+    let node = envelope::open_at_most(body, CHUNK_BYTES_MAX).ok()?;
+    (secret.name(&node) == *name).then_some(node)
 }

@@ -20,9 +20,9 @@ pub use maps::read_map;
 
 use super::access::{Access, Accessible, Cell, Dialect};
 use crate::content::keys::TenantSecret;
-use crate::domain::Result;
 use crate::domain::clock::Micros;
 use crate::domain::doctor::{Examine, Noun, Place, Report, State};
+use crate::domain::{Error, Result};
 
 /// Younger garbage is still being worked on: by a removal, or by a copy that stages its rows.
 const GARBAGE_AGE: Micros = 3_600 * 1_000_000;
@@ -59,18 +59,35 @@ pub async fn examine(engine: &dyn Accessible, request: &Examine) -> Result<Repor
         for row in &tenants {
             let tenant = row.text(0)?.to_owned();
             report.add(State::Checked, Noun::Tenants, 1, 0);
-            let Ok(secret) = <[u8; 32]>::try_from(row.bytes(1)?) else {
-                let place = Place { tenant, ..Place::default() };
-                let detail = "the secret has a wrong length: nothing of the tenant can be read";
-                report.find(State::Damaged, Noun::Tenants, 0, place, detail);
-                continue;
+            let secret = match secret_of(engine, &tenant, row.bytes(1)?).await {
+                Ok(secret) => secret,
+                Err(Error::KeyDestroyed) => {
+                    report.add(State::Destroyed, Noun::Tenants, 1, 0);
+                    continue;
+                }
+                Err(Error::Integrity(_)) => {
+                    let place = Place { tenant, ..Place::default() };
+                    let detail = "the secret is damaged: nothing of the tenant can be read";
+                    report.find(State::Damaged, Noun::Tenants, 0, place, detail);
+                    continue;
+                }
+                Err(error) => return Err(error),
             };
-            let (dialect, secret) = (engine.dialect(), TenantSecret::new(secret));
+            let dialect = engine.dialect();
             let (fix, thread_lost) = (request.fix, false);
             let mut ward = Ward { engine, dialect, tenant, secret, fix, thread_lost };
             ward.examine(request.now, &mut report).await?;
         }
     }
+}
+
+/// As the tenant's row has it, not as this process remembers it; where it is empty the tenant's content is encrypted.
+async fn secret_of(engine: &dyn Accessible, tenant: &str, stored: &[u8]) -> Result<TenantSecret> {
+    if stored.is_empty() {
+        return engine.secret_of(tenant).await;
+    }
+    let damaged = |_| Error::Integrity("the secret has a wrong length".into());
+    Ok(TenantSecret::new(stored.try_into().map_err(damaged)?))
 }
 
 impl Ward<'_> {

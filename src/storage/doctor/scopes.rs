@@ -1,12 +1,13 @@
 //! Content scopes: who holds them, their values and chunks, and what of them nothing names.
 
-use super::content::{Chunks, VALUE_COLUMNS, VALUE_SIZE, Value, Verdict, open_chunk};
+use super::content::{Chunks, VALUE_COLUMNS, VALUE_SIZE, Value, Verdict, open_leaf, open_node};
 use super::{Ward, read_map, size};
-use crate::content::parts::NAME_BYTES;
+use crate::content::parts::{NAME_BYTES, NODE_BYTES_MAX, Name};
 use crate::domain::Result;
 use crate::domain::clock::random_id;
 use crate::domain::doctor::{Noun, PLACES_MAX, Place, Report, State};
 use crate::storage::access::{Access, Cell, Source, page};
+use crate::storage::homes::ValueRow;
 use crate::storage::objects::place as packed;
 
 const SCOPE_TABLES: [&str; 5] = ["scopes", "scope_holders", "manifests", "chunks", "packs"];
@@ -137,7 +138,7 @@ impl Ward<'_> {
     }
 
     async fn examine_values(&self, scope_id: i64, report: &mut Report) -> Result<()> {
-        let columns = format!("no, {VALUE_COLUMNS}");
+        let columns = format!("no, version_key, {VALUE_COLUMNS}");
         let source = Source { columns: &columns, size: VALUE_SIZE, rows: VALUES };
         let scope = [self.name(), scope_id.into()];
         let mut after = i64::MIN;
@@ -149,10 +150,14 @@ impl Ward<'_> {
             }
             let binds = [self.name(), scope_id.into(), after.into()];
             let rows = page(access.as_mut(), self.dialect, &source, &binds).await?;
-            let values = rows.iter().map(|row| Value::read(row, 1)).collect::<Result<Vec<_>>>()?;
+            let values = rows.iter().map(|row| {
+                let version = ValueRow::Version(row.integer(1)?);
+                Value::read((scope_id, version), row, 2)
+            });
+            let values = values.collect::<Result<Vec<_>>>()?;
             let mut chunks = Chunks::load(access.as_mut(), &self.secret, &scope, &values).await?;
             access.end().await?;
-            chunks.fetch(self.engine.objects(), &self.secret).await?;
+            chunks.fetch(self.engine.objects(), &self.secret, scope_id).await?;
             let mut bad = Vec::new();
             for (row, value) in rows.iter().zip(&values) {
                 after = row.integer(0)?;
@@ -244,13 +249,26 @@ impl Ward<'_> {
                     continue;
                 }
                 report.add(State::Checked, Noun::Chunks, 1, size(body.len()));
-                if open_chunk(&self.secret, name, body).is_none() {
+                if !self.is_sound(scope_id, name, body) {
                     let detail = "a chunk does not open or does not have the name of its content";
                     let place = self.place(thread_id);
                     report.find(State::Damaged, Noun::Chunks, size(body.len()), place, detail);
                 }
             }
         }
+    }
+
+    /// A chunk, whatever is in it.
+    fn is_sound(&self, scope_id: i64, name: &[u8], body: &[u8]) -> bool {
+        let Ok(name) = Name::try_from(name) else { return false };
+        if open_leaf(&self.secret, scope_id, &name, body).is_some() {
+            return true;
+        }
+        // Nodes are never encrypted.
+        let node = open_node(&self.secret, &name, body);
+        let is_node =
+            |node: &[u8]| node.len().is_multiple_of(NAME_BYTES) && node.len() <= NODE_BYTES_MAX;
+        self.secret.cipher().is_some() && node.is_some_and(|it| is_node(&it))
     }
 
     /// What nothing names, and what is named and not there.

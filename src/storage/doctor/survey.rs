@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::content::open_chunk;
+use super::content::open_node;
 use super::threads::Thread;
 use super::{Ward, read_map};
 use crate::content::parts::{Name, Part, read, read_node};
@@ -270,7 +270,8 @@ impl Ward<'_> {
         let rows = rows_named(access, NODES, &[self.name(), scope_id.into()], &nodes).await?;
         let mut opened: HashSet<&[u8]> = HashSet::new();
         for row in &rows {
-            let node = open_chunk(&self.secret, row.bytes(0)?, row.bytes(1)?);
+            let Ok(name) = Name::try_from(row.bytes(0)?) else { continue };
+            let node = open_node(&self.secret, &name, row.bytes(1)?);
             let Some(names) = node.and_then(|node| read_node(&node).ok()) else { continue };
             for name in names {
                 marks.add(name);

@@ -10,8 +10,9 @@ use crate::domain::doctor::{Noun, Place, Report, State};
 use crate::storage::access::{Access, Cell, Record, Source, page, rows_named};
 use crate::storage::base_document::open_base;
 use crate::storage::channel_map::Entry;
+use crate::storage::documents::open_documents;
+use crate::storage::homes::{CheckpointAt, ValueRow};
 use crate::storage::prepare::describe;
-use crate::storage::sealing::open_documents;
 
 const THREADS: Source<'static> = Source {
     columns: "t.thread_id",
@@ -135,7 +136,8 @@ impl Ward<'_> {
             let Some(last) = rows.last() else { return Ok(()) };
             after = last.0[..2].to_vec();
             for row in &rows {
-                self.examine_checkpoint(thread_id, row, &versions, report)?;
+                let scope_id = thread.scope_id;
+                self.examine_checkpoint((thread_id, scope_id), row, &versions, report)?;
             }
         }
     }
@@ -159,7 +161,7 @@ impl Ward<'_> {
 
     fn examine_checkpoint(
         &self,
-        thread_id: &str,
+        (thread_id, scope_id): (&str, i64),
         row: &Record,
         versions: &HashMap<i64, i64>,
         report: &mut Report,
@@ -172,9 +174,11 @@ impl Ward<'_> {
             return Ok(());
         };
         report.add(State::Checked, Noun::Maps, 1, size(20 * map.len()));
-        let described = open_documents(&self.secret, sealed).and_then(|(skeleton, metadata)| {
-            describe(&self.secret, row.text(0)?, &skeleton, &metadata)
-        });
+        let at = CheckpointAt { scope_id, ns: row.text(0)?, id: row.text(1)? };
+        let described =
+            open_documents(&self.secret, at, sealed).and_then(|(skeleton, metadata)| {
+                describe(&self.secret, row.text(0)?, &skeleton, &metadata)
+            });
         match described {
             Err(_) => {
                 let detail = "skeleton and metadata do not open or do not match their digest";
@@ -217,8 +221,8 @@ impl Ward<'_> {
     }
 
     async fn examine_writes(&self, thread_id: &str, report: &mut Report) -> Result<()> {
-        const FIRST_VALUE_COLUMN: usize = 4;
-        let columns = format!("ns, checkpoint_id, task_id, idx, {VALUE_COLUMNS}");
+        const KEY_COLUMNS: usize = 4;
+        let columns = format!("ns, checkpoint_id, task_id, idx, channel, {VALUE_COLUMNS}");
         let source = Source { columns: &columns, size: VALUE_SIZE, rows: WRITES };
         let mut after = vec![Cell::from(""), Cell::from(""), Cell::from(""), i64::MIN.into()];
         loop {
@@ -228,14 +232,23 @@ impl Ward<'_> {
             };
             let binds = [vec![self.name(), thread.key.into()], after].concat();
             let rows = page(access.as_mut(), self.dialect, &source, &binds).await?;
-            let values = rows.iter().map(|row| Value::read(row, FIRST_VALUE_COLUMN));
+            let values = rows.iter().map(|row| {
+                let write = ValueRow::Write {
+                    ns: row.text(0)?,
+                    checkpoint_id: row.text(1)?,
+                    task_id: row.text(2)?,
+                    idx: row.integer(3)?,
+                    channel: row.text(4)?,
+                };
+                Value::read((thread.scope_id, write), row, KEY_COLUMNS + 1)
+            });
             let values = values.collect::<Result<Vec<_>>>()?;
             let scope = [self.name(), thread.scope_id.into()];
             let mut chunks = Chunks::load(access.as_mut(), &self.secret, &scope, &values).await?;
             access.end().await?;
-            chunks.fetch(self.engine.objects(), &self.secret).await?;
+            chunks.fetch(self.engine.objects(), &self.secret, thread.scope_id).await?;
             let Some(last) = rows.last() else { return Ok(()) };
-            after = last.0[..FIRST_VALUE_COLUMN].to_vec();
+            after = last.0[..KEY_COLUMNS].to_vec();
             for (row, value) in rows.iter().zip(&values) {
                 let bytes = value.stored_bytes();
                 let verdict = value.examine(&self.secret, &chunks);
@@ -271,7 +284,9 @@ impl Ward<'_> {
             for row in &rows {
                 let sealed = row.bytes(3)?;
                 report.add(State::Checked, Noun::Bases, 1, size(sealed.len()));
-                if open_base(&self.secret, row.text(2)?.to_owned(), sealed).is_err() {
+                let at =
+                    CheckpointAt { scope_id: thread.scope_id, ns: row.text(0)?, id: row.text(1)? };
+                if open_base(&self.secret, at, row.text(2)?.to_owned(), sealed).is_err() {
                     let place = self.place_of(thread_id, row)?;
                     let detail = "a delta base does not open or does not match its digest";
                     report.find(State::Damaged, Noun::Bases, size(sealed.len()), place, detail);

@@ -9,11 +9,11 @@ use futures::future::try_join_all;
 use super::place::{PackId, Place};
 use super::store::damaged;
 use super::{Objects, packs};
-use crate::content::chunking::CHUNK_BYTES_MAX;
-use crate::content::envelope;
+use crate::content::encrypted::scope_of;
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::{Error, Result};
+use crate::storage::opening::open_chunk;
 
 /// A request costs what these many bytes cost, so they are read along.
 const GAP_BYTES_MAX: u32 = 64 << 10;
@@ -73,7 +73,9 @@ impl Objects {
 
 /// A body that opens to what its name says.
 fn verify(secret: &TenantSecret, name: Name, body: &[u8]) -> std::result::Result<(), String> {
-    let chunk = envelope::open_at_most(body, CHUNK_BYTES_MAX).map_err(|error| error.to_string())?;
+    // What is of another scope than the row that it was read for is not found by any value of that scope.
+    let scope_id = scope_of(body).unwrap_or_default();
+    let chunk = open_chunk(secret, scope_id, &name, body).map_err(|error| error.to_string())?;
     if secret.name(&chunk) == name { Ok(()) } else { Err("a chunk has another name".into()) }
 }
 
@@ -113,6 +115,7 @@ pub(super) fn no_store() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::content::envelope;
 
     #[test]
     fn what_lies_close_together_is_read_at_once_and_packs_are_never_mixed() {

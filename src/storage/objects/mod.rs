@@ -25,6 +25,7 @@ use self::place::Place;
 use crate::content::parts::Name;
 use crate::domain::Result;
 use crate::domain::clock::Micros;
+use crate::storage::resealing::moved_chunk;
 
 /// Reads from the store that run at one time, over all requests.
 const READS_MAX: usize = 32;
@@ -130,8 +131,11 @@ pub async fn stage_packed(
         let objects = objects.ok_or_else(fetch::no_store)?;
         let names: HashMap<Place, Name> = batch.iter().copied().collect();
         let fetched = objects.fetch(&secret, batch.iter().copied()).await?;
-        let chunks: Vec<(Name, Bytes)> =
-            fetched.into_iter().map(|(place, body)| (names[&place], body)).collect();
+        let moved = fetched.into_iter().map(|(place, body)| {
+            let name = names[&place];
+            Ok((name, moved_chunk(&secret, (from.id, to.id), &name, body)?))
+        });
+        let chunks = moved.collect::<Result<Vec<(Name, Bytes)>>>()?;
         storage.put_staged(to, thread_key, &chunks).await?;
     }
     Ok(())

@@ -5,12 +5,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::Objects;
 use super::packs::{Coldness, Draft, PackStorage, Scope};
 use super::place::PackId;
+use super::{Objects, fetch};
+use crate::content::encrypted::encrypt_plain;
+use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::clock::Micros;
 use crate::domain::{Error, Result};
+use crate::storage::homes::of_chunk;
 
 const MINUTE: Micros = 60 * 1_000_000;
 const DAY: Micros = 24 * 60 * MINUTE;
@@ -164,6 +167,53 @@ impl Packer<'_> {
         }
         Ok(())
     }
+}
+
+/// Rewrites the packs of a scope whose chunks are not encrypted. `secrets`: the one that they open with, and the one that
+/// they are encrypted with. Those of an earlier, unfinished time are left as they are.
+///
+/// # Errors
+/// `Integrity` where a chunk is damaged; `Unavailable` of the store, or where none is given.
+pub async fn encrypt(
+    objects: Option<&Objects>,
+    storage: &dyn PackStorage,
+    scope: &Scope,
+    (plain, secret): (&TenantSecret, &TenantSecret),
+    now: Micros,
+) -> Result<()> {
+    let packs = storage.list_packs(Some(scope)).await?;
+    if packs.is_empty() {
+        return Ok(());
+    }
+    let (Some(objects), Some(cipher)) = (objects, secret.cipher()) else {
+        return Err(fetch::no_store());
+    };
+    let packer = Packer { objects, storage, now };
+    let places = storage.list_places(scope).await?;
+    for pack in packs {
+        let mut own: Vec<_> =
+            places.iter().filter(|(place, _)| place.pack == pack.id).copied().collect();
+        own.sort_unstable();
+        let mut draft = Draft::default();
+        for batch in own.chunks(READ_CHUNKS) {
+            let bodies = match objects.fetch(plain, batch.iter().copied()).await {
+                Err(Error::Integrity(_)) => {
+                    objects.fetch(secret, batch.iter().copied()).await?;
+                    continue;
+                }
+                bodies => bodies?.into_iter().collect::<HashMap<_, _>>(),
+            };
+            for (place, name) in batch {
+                let sealed =
+                    of_chunk(scope.id, name, |home| encrypt_plain(cipher, home, &bodies[place]));
+                draft.add(*name, &sealed.unwrap_or_else(|| bodies[place].clone()));
+            }
+        }
+        if !draft.is_empty() {
+            packer.store(scope, draft, vec![pack.id]).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Damage in one scope does not keep the others waiting; it keeps its claim, so that it is not met again at once.

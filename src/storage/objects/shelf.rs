@@ -14,7 +14,7 @@ use super::place::Place;
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::{Error, Result};
-use crate::storage::sealing::Chunks;
+use crate::storage::opening::Chunks;
 
 /// Rounds of one operation: each finds all that the ones before led to, unless the packer moves it in between.
 const ROUNDS_MAX: u32 = 8;
@@ -38,7 +38,7 @@ impl Shelf {
     ///
     /// # Errors
     /// `Integrity` when a chunk is damaged.
-    pub fn complete(&self, chunks: &mut Chunks) -> Result<()> {
+    pub fn complete(&self, secret: &TenantSecret, chunks: &mut Chunks) -> Result<()> {
         let placed = chunks.take_placed();
         if placed.is_empty() {
             return Ok(());
@@ -46,7 +46,7 @@ impl Shelf {
         let mut inner = self.inner();
         for (place, name) in placed {
             match inner.fetched.get(&place) {
-                Some(body) => chunks.add(&name, body)?,
+                Some(body) => chunks.add(secret, &name, body)?,
                 None => {
                     inner.missing.insert(place, name);
                     chunks.lacks_content();

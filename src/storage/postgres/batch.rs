@@ -6,17 +6,18 @@ use sqlx::postgres::PgRow;
 use super::batch_sql::Shape;
 use super::{PostgresStorage, failure};
 use crate::domain::planner::{Batch, CheckpointRow, SlotValue, ThreadRow, WriteRow};
+use crate::domain::prepared::PlannedScope;
 use crate::domain::storage::{BatchError, Outcome};
 
 impl PostgresStorage {
     /// One round trip; one more when a thread that this process knew is gone.
     pub(super) async fn write_rows(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {
         let known = batch.threads.iter().all(|it| self.known.contains(&it.tenant, &it.thread_id));
-        let mut outcomes = self.send(batch, !known).await?;
+        let mut outcomes = self.send_or_doubt(batch, !known).await?;
         let vanished = known && outcomes.contains(&Outcome::Raced);
         if vanished {
             // Threads that were written are written again: every row of a batch is repeatable.
-            outcomes = self.send(batch, true).await?;
+            outcomes = self.send_or_doubt(batch, true).await?;
         }
         self.chunks.learn(batch, &outcomes);
         for (thread, outcome) in batch.threads.iter().zip(&outcomes) {
@@ -27,6 +28,20 @@ impl PostgresStorage {
         Ok(outcomes)
     }
 
+    async fn send_or_doubt(&self, batch: &Batch, create: bool) -> Result<Vec<Outcome>, BatchError> {
+        let sent = self.send(batch, create).await;
+        if matches!(sent, Err(BatchError::ConnectionLost(_))) {
+            self.chunks.doubt(batch);
+        }
+        sent
+    }
+
+    /// Negative where the thread was seen with it.
+    fn seal_scopes(&self, batch: &Batch) -> Vec<Option<i64>> {
+        let signed = |it: PlannedScope| if it.exists { -it.id } else { it.id };
+        batch.threads.iter().map(|it| self.chunks.scopes.checked(it).map(signed)).collect()
+    }
+
     async fn send(&self, batch: &Batch, create: bool) -> Result<Vec<Outcome>, BatchError> {
         let mut connection =
             self.pool.get().await.map_err(|error| BatchError::Unavailable(error.to_string()))?;
@@ -34,6 +49,7 @@ impl PostgresStorage {
         let query = bind_threads(sqlx::query(text), batch);
         let query = bind_slots(bind_values(bind_checkpoints(query, batch), batch), batch);
         let query = bind_chunks(bind_writes(query, batch), batch).bind(owners(batch));
+        let query = query.bind(self.seal_scopes(batch));
         match query.fetch_all(&mut *connection).await {
             Ok(rows) => {
                 connection.release();
@@ -255,6 +271,7 @@ fn outcome(row: &PgRow) -> Outcome {
         "held" => Outcome::LeaseHeld,
         "fence" => Outcome::FenceStale { current: row.get("fence") },
         "quota" => Outcome::QuotaExceeded,
+        "scope" => Outcome::ScopeStale { current: row.get("scope_id") },
         "epoch" => Outcome::EpochStale { current: row.get("epoch") },
         _ => Outcome::Raced,
     }

@@ -21,7 +21,7 @@ const CREATE: &str = r"
     where not exists (select from threads x where x.tenant = t.tenant and x.thread_id = t.thread_id)
       and (d.generation is null or t.want_generation is null or t.want_generation = d.generation)
       and (t.want_fence is null or t.want_fence = coalesce(d.fence, 0))
-      and t.want_epoch is null
+      and t.want_epoch is null and coalesce(t.seal_scope = t.fresh_scope, true)
       and t.fresh_key is not null
     order by t.ord
     on conflict do nothing
@@ -46,15 +46,16 @@ const CREATE_NOTHING: &str = r"
 )
 ";
 
-/// The inputs: one row per thread.
+/// The inputs: one row per thread. `seal_scope` is the scope that its content is encrypted for, null without encryption;
+/// negative where the thread was seen with it, so that only one that was made up creates a thread.
 const THREADS: &str = r"
 with t as materialized (
     select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[],
         $7::bigint[], $8::bigint[], $9::text[], $10::bigint[], $11::text[], $12::text[], $13::text[],
-        $14::integer[], $15::bigint[], $16::bigint[], $61::text[])
+        $14::integer[], $15::bigint[], $16::bigint[], $61::text[], $62::bigint[])
     with ordinality as t (tenant, thread_id, owner, want_generation, want_fence, want_epoch, fresh_key,
         fresh_scope, fresh_generation, last_step, graph_id, assistant_id, user_id, value_count,
-        fresh_checkpoints, fresh_bytes, want_owner, ord)
+        fresh_checkpoints, fresh_bytes, want_owner, seal_scope, ord)
 )
 ";
 
@@ -70,7 +71,7 @@ with t as materialized (
 const GATE: &str = r"
 , seen as materialized (
     select t.ord, t.tenant, t.thread_id, x.thread_key, x.scope_id, s.epoch, t.want_generation,
-        t.want_fence, t.want_epoch, t.want_owner
+        t.want_fence, t.want_epoch, t.want_owner, abs(t.seal_scope) as seal_scope
     from t
     cross join lateral (select x.thread_key, x.scope_id from threads x
         where x.tenant = t.tenant and x.thread_id = t.thread_id limit 1) x
@@ -84,6 +85,7 @@ const GATE: &str = r"
              when seen.want_fence is null and x.lease_expires_at >
                  (extract(epoch from clock_timestamp()) * 1000000)::bigint then 'held'
              when seen.want_fence <> x.fence then 'fence'
+             when seen.seal_scope <> x.scope_id then 'scope'
              when seen.want_epoch <> s.epoch then 'epoch'
              else 'ok' end as state
     from seen
@@ -290,9 +292,10 @@ select t.ord,
          when t.want_generation <> d.generation then 'generation'
          when t.want_fence <> coalesce(d.fence, 0) then 'fence'
          when t.fresh_key is null and gate.ord is null then 'quota'
+         when t.seal_scope < 0 then 'scope'
          when t.want_epoch is not null then 'epoch' else 'missing' end as state,
     coalesce(b.generation, gate.generation, d.generation, '') as generation,
-    coalesce(gate.fence, d.fence, 0) as fence, coalesce(b.epoch, gate.epoch, 0) as epoch
+    coalesce(gate.fence, d.fence, 0) as fence, coalesce(b.epoch, gate.epoch, 0) as epoch, gate.scope_id
 from t left join gate on gate.ord = t.ord
 left join born b on b.tenant = t.tenant and b.thread_id = t.thread_id
 left join lateral (select d.generation, d.fence from thread_tombstones d

@@ -8,18 +8,20 @@ use sqlx::{AssertSqlSafe, Row};
 
 use super::chunks::{CONTENT, chunks_of};
 use super::read_sql::Forms;
+use super::values::{Map, OrderedWrite, base_of, in_order, value_of, values_in_order};
 use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
-use crate::domain::checkpoint::{PendingWrite, Target, Value, View};
+use crate::domain::checkpoint::{Target, View};
 use crate::domain::grants::Action;
 use crate::domain::history::{Base, Chain, Gap, Node};
 use crate::domain::storage::{Found, TargetHistory};
 use crate::domain::{Error, Result};
-use crate::storage::base_document;
+use crate::storage::documents::open_documents;
+use crate::storage::homes::{CheckpointAt, ValueRow};
 use crate::storage::objects::shelf::Shelf;
+use crate::storage::opening::Chunks;
 use crate::storage::prepare::channel_key;
-use crate::storage::sealing::{Chunks, StoredValue, open_documents, open_value};
 use crate::storage::sought::Sought;
 
 /// What a read statement is bound to.
@@ -47,7 +49,7 @@ impl PostgresStorage {
         if history_channels.is_empty() && !self.delta_threads.contains(thread.0, thread.1) {
             let rows = self.read_rows(self.reads.plain, asked).await?;
             let chunks = self.content_of(&secret, &rows).await?;
-            let found = found(&secret, target, &[], (&rows, &chunks))?;
+            let found = self.found(asked, (&rows, &chunks))?;
             if found.history_channels.is_empty() {
                 return Ok(found);
             }
@@ -56,7 +58,30 @@ impl PostgresStorage {
         let asked = Asked { channels: history_channels, ..asked };
         let rows = self.read_rows(self.reads.target, asked).await?;
         let chunks = self.content_of(&secret, &rows).await?;
-        found(&secret, target, history_channels, (&rows, &chunks))
+        self.found(asked, (&rows, &chunks))
+    }
+
+    /// The answer of `get_checkpoint`, from the rows of its statement.
+    fn found(&self, asked: Asked<'_>, (rows, chunks): (&[PgRow], &Chunks)) -> Result<Found> {
+        let Asked { secret, target, channels, .. } = asked;
+        let mut found = Found::default();
+        let mut reading = Reading::new(secret, target.ns.as_str(), channels);
+        reading.take(rows, chunks)?;
+        if reading.generation.is_some() {
+            let thread = (asked.caller.tenant.as_str(), target.thread_id.as_str());
+            self.chunks.scopes.saw_encrypted(secret, thread, reading.scope_id);
+        }
+        found.generation = reading.generation;
+        if let Some(mut view) = reading.view {
+            view.thread_id = target.thread_id.to_string();
+            let based = view.bases.iter().map(|base| base.channel.clone());
+            let walked = wanted_channels(&reading.map, &view.delta_channels, channels, secret);
+            let channels: BTreeSet<String> = based.chain(walked).collect();
+            found.history_channels = channels.into_iter().collect();
+            found.view = Some(view);
+        }
+        found.chain = reading.walk.into_chain();
+        Ok(found)
     }
 
     pub(super) async fn read_history(
@@ -133,14 +158,14 @@ impl PostgresStorage {
         &self,
         connection: &mut sqlx::PgConnection,
         secret: &TenantSecret,
-        place: (&str, &str),
+        place: Walked<'_>,
         gap: &Gap,
         shelf: &Shelf,
     ) -> Result<Vec<Node>> {
         let keys: Vec<i64> = gap.channels.iter().map(|it| channel_key(secret, it)).collect();
         let rows = sqlx::query(AssertSqlSafe(self.reads.walk))
-            .bind(place.0)
-            .bind(place.1)
+            .bind(place.tenant)
+            .bind(place.thread_id)
             .bind(&gap.ns)
             .bind(&gap.start)
             .bind(&gap.channels)
@@ -148,40 +173,20 @@ impl PostgresStorage {
             .fetch_all(connection)
             .await
             .map_err(|error| failure::of_call(&error))?;
-        let chunks = chunks_of(&rows, shelf)?;
+        let chunks = chunks_of(secret, &rows, shelf)?;
         let mut walk = Walk::new(&gap.ns);
-        for row in &rows {
-            walk.take(secret, &gap.channels, &chunks, row)?;
-        }
+        walk.take(secret, place.scope_id, &gap.channels, (&rows, &chunks))?;
         Ok(walk.into_nodes())
     }
 }
 
-/// The answer of `get_checkpoint`, from the rows of its statement.
-fn found(
-    secret: &TenantSecret,
-    target: &Target,
-    history_channels: &[String],
-    (rows, chunks): (&[PgRow], &Chunks),
-) -> Result<Found> {
-    let mut found = Found::default();
-    let mut reading = Reading::new(secret, target.ns.as_str(), history_channels);
-    reading.take(rows, chunks)?;
-    found.generation = reading.generation;
-    if let Some(mut view) = reading.view {
-        view.thread_id = target.thread_id.to_string();
-        let based = view.bases.iter().map(|base| base.channel.clone());
-        let walked = wanted_channels(&reading.map, &view.delta_channels, history_channels, secret);
-        let channels: BTreeSet<String> = based.chain(walked).collect();
-        found.history_channels = channels.into_iter().collect();
-        found.view = Some(view);
-    }
-    found.chain = reading.walk.into_chain();
-    Ok(found)
+/// The thread that a walk goes through.
+#[derive(Clone, Copy)]
+pub(super) struct Walked<'a> {
+    pub tenant: &'a str,
+    pub thread_id: &'a str,
+    pub scope_id: i64,
 }
-
-/// channel key → number of its value, 0 for none
-type Map = HashMap<i64, i32>;
 
 fn wanted_channels(
     map: &Map,
@@ -199,7 +204,10 @@ struct Reading<'a> {
     ns: String,
     asked: &'a [String],
     generation: Option<String>,
+    scope_id: i64,
     view: Option<View>,
+    /// Of the parent, for a checkpoint of an old format.
+    sends_from: Option<String>,
     map: Map,
     walk: Walk,
     /// A history read leaves values and writes out.
@@ -213,7 +221,9 @@ impl<'a> Reading<'a> {
             ns: ns.to_owned(),
             asked,
             generation: None,
+            scope_id: 0,
             view: None,
+            sends_from: None,
             map: Map::new(),
             walk: Walk::new(ns),
             without_values: false,
@@ -223,27 +233,37 @@ impl<'a> Reading<'a> {
     fn take(&mut self, rows: &[PgRow], chunks: &Chunks) -> Result<()> {
         let (mut values, mut writes, mut sends) = (HashMap::new(), Vec::new(), Vec::new());
         let mut bases = Vec::new();
+        let of = |kind: i32| rows.iter().find(move |row| row.get::<i32, _>("kind") == kind);
+        if let Some(thread) = of(0) {
+            (self.generation, self.scope_id) = (thread.get("a"), thread.get("number"));
+        }
+        of(1).map(|row| self.take_checkpoint(row)).transpose()?;
         for row in rows {
             match row.get::<i32, _>("kind") {
-                0 => self.generation = row.get("a"),
-                1 => self.take_checkpoint(row)?,
-                2 => {
-                    values.insert(row.get::<i64, _>("number"), value_of(self.secret, chunks, row)?);
+                2 => drop(values.insert(row.get::<i64, _>("number"), row)),
+                3 => {
+                    let at = self.at(self.view.as_ref().map(|it| it.id.as_str()));
+                    writes.push(OrderedWrite::read(self.secret, at, chunks, row)?);
                 }
-                3 => writes.push(OrderedWrite::read(self.secret, chunks, row)?),
-                4 => sends.push(OrderedWrite::read(self.secret, chunks, row)?),
-                5 => bases.push(base_of(self.secret, row)?),
+                4 => {
+                    let at = self.at(self.sends_from.as_deref());
+                    sends.push(OrderedWrite::read(self.secret, at, chunks, row)?);
+                }
+                5 => {
+                    let at = self.at(self.view.as_ref().map(|it| it.id.as_str()));
+                    bases.push(base_of(self.secret, at, row)?);
+                }
                 _ => {}
             }
         }
         let known = self.view.as_ref().map(|it| it.delta_channels.clone()).unwrap_or_default();
         let channels: Vec<String> = known.into_iter().chain(self.asked.iter().cloned()).collect();
-        for row in rows {
-            self.walk.take(self.secret, &channels, chunks, row)?;
-        }
+        self.walk.take(self.secret, self.scope_id, &channels, (rows, chunks))?;
         if let Some(view) = &mut self.view {
             if !self.without_values {
-                view.values = values_in_order(self.secret, view, &self.map, &values)?;
+                let row = |no| values.get(&no).copied();
+                let scope = (self.secret, self.scope_id);
+                view.values = values_in_order(scope, view, &self.map, (&row, chunks))?;
             }
             view.writes = in_order(writes);
             view.pending_sends = in_order(sends).into_iter().map(|write| write.value).collect();
@@ -253,11 +273,18 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
+    /// A checkpoint of this namespace.
+    fn at<'r>(&'r self, id: Option<&'r str>) -> CheckpointAt<'r> {
+        CheckpointAt { scope_id: self.scope_id, ns: &self.ns, id: id.unwrap_or_default() }
+    }
+
     fn take_checkpoint(&mut self, row: &PgRow) -> Result<()> {
         let keys: Vec<i64> = row.get("keys");
         let nos: Vec<i32> = row.get("nos");
         self.map = keys.into_iter().zip(nos).collect();
-        let (skeleton, metadata) = open_documents(self.secret, row.get("body"))?;
+        self.sends_from = row.get("c");
+        let at = self.at(row.get("a"));
+        let (skeleton, metadata) = open_documents(self.secret, at, row.get("body"))?;
         self.view = Some(View {
             ns: self.ns.clone(),
             id: row.get("a"),
@@ -271,72 +298,6 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Values by channel name: the names are in the skeleton, the map has their keys.
-pub(super) fn values_in_order(
-    secret: &TenantSecret,
-    view: &View,
-    map: &Map,
-    values: &HashMap<i64, Value>,
-) -> Result<Vec<(String, Value)>> {
-    if map.values().all(|no| *no == 0) {
-        return Ok(Vec::new());
-    }
-    let mut named = Vec::new();
-    for channel in crate::storage::prepare::channels_of(&view.skeleton)? {
-        let no = map.get(&channel_key(secret, &channel)).copied().unwrap_or(0);
-        if no == 0 {
-            continue;
-        }
-        let value = values.get(&i64::from(no)).ok_or_else(|| {
-            Error::Integrity("a checkpoint names a value that is not there".into())
-        })?;
-        named.push((channel, value.clone()));
-    }
-    Ok(named)
-}
-
-pub(super) fn value_of(secret: &TenantSecret, chunks: &Chunks, row: &PgRow) -> Result<Value> {
-    let stored = StoredValue {
-        tag: row.get("tag"),
-        size_bytes: row.get("size_bytes"),
-        digest: row.get("digest"),
-        body: row.get("body"),
-        parts: row.get("parts"),
-    };
-    open_value(secret, &stored, chunks)
-}
-
-pub(super) fn base_of(secret: &TenantSecret, row: &PgRow) -> Result<Base> {
-    base_document::open_base(secret, row.get("b"), row.get("body"))
-}
-
-/// A write with its place in the order (`task_path`, `task_id`, `idx`), all by bytes.
-pub(super) struct OrderedWrite {
-    place: (String, String, i64),
-    channel: String,
-    value: Value,
-}
-
-impl OrderedWrite {
-    pub(super) fn read(secret: &TenantSecret, chunks: &Chunks, row: &PgRow) -> Result<Self> {
-        Ok(Self {
-            place: (row.get("c"), row.get("a"), row.get("number")),
-            channel: row.get("b"),
-            value: value_of(secret, chunks, row)?,
-        })
-    }
-}
-
-pub(super) fn in_order(mut writes: Vec<OrderedWrite>) -> Vec<PendingWrite> {
-    writes.sort_by(|a, b| a.place.cmp(&b.place));
-    let pending = writes.into_iter().map(|it| PendingWrite {
-        task_id: it.place.1,
-        channel: it.channel,
-        value: it.value,
-    });
-    pending.collect()
-}
-
 /// Nodes of a walk, by depth.
 struct Walk {
     ns: String,
@@ -348,30 +309,36 @@ impl Walk {
         Self { ns: ns.to_owned(), nodes: HashMap::new() }
     }
 
+    /// Takes the rows of a walk. Nodes first: what belongs to one needs its id.
     fn take(
         &mut self,
         secret: &TenantSecret,
+        scope_id: i64,
         channels: &[String],
-        chunks: &Chunks,
-        row: &PgRow,
+        (rows, chunks): (&[PgRow], &Chunks),
     ) -> Result<()> {
-        let kind: i32 = row.get("kind");
-        if !(6..CONTENT).contains(&kind) {
-            return Ok(());
+        let kind = |row: &PgRow| row.get::<i32, _>("kind");
+        for row in rows.iter().filter(|row| kind(row) == 6) {
+            let (node, _) = self.nodes.entry(row.get("depth")).or_default();
+            let open: Vec<i64> = row.get("keys");
+            let read = |it: &&String| open.contains(&channel_key(secret, it));
+            node.ns.clone_from(&self.ns);
+            node.id = row.get("a");
+            node.parent = row.get("b");
+            node.read_for = channels.iter().filter(read).cloned().collect();
         }
-        let (node, writes) = self.nodes.entry(row.get("depth")).or_default();
-        match kind {
-            6 => {
-                let open: Vec<i64> = row.get("keys");
-                let read = |it: &&String| open.contains(&channel_key(secret, it));
-                node.ns.clone_from(&self.ns);
-                node.id = row.get("a");
-                node.parent = row.get("b");
-                node.read_for = channels.iter().filter(read).cloned().collect();
+        for row in rows.iter().filter(|row| (7..CONTENT).contains(&kind(row))) {
+            let (node, writes) = self.nodes.entry(row.get("depth")).or_default();
+            let at = CheckpointAt { scope_id, ns: &self.ns, id: &node.id };
+            match kind(row) {
+                7 => {
+                    let seed = ValueRow::Version(row.get("number"));
+                    let value = value_of(secret, scope_id, seed, (row, chunks))?;
+                    node.seeds.push((row.get("b"), value));
+                }
+                8 => writes.push(OrderedWrite::read(secret, at, chunks, row)?),
+                _ => node.bases.push(base_of(secret, at, row)?),
             }
-            7 => node.seeds.push((row.get("b"), value_of(secret, chunks, row)?)),
-            8 => writes.push(OrderedWrite::read(secret, chunks, row)?),
-            _ => node.bases.push(base_of(secret, row)?),
         }
         Ok(())
     }

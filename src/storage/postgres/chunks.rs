@@ -7,18 +7,18 @@ use super::PostgresStorage;
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::storage::objects::shelf::Shelf;
-use crate::storage::sealing::Chunks;
+use crate::storage::opening::Chunks;
 
 impl PostgresStorage {
     /// The chunks of an answer; what lies in packs is fetched, now that no connection is held.
     pub(super) async fn content_of(&self, secret: &TenantSecret, rows: &[PgRow]) -> Result<Chunks> {
         let shelf = Shelf::default();
-        let chunks = chunks_of(rows, &shelf)?;
+        let chunks = chunks_of(secret, rows, &shelf)?;
         if shelf.is_complete() {
             return Ok(chunks);
         }
         shelf.restock(self.objects.as_deref(), secret).await?;
-        chunks_of(rows, &shelf)
+        chunks_of(secret, rows, &shelf)
     }
 }
 
@@ -26,12 +26,12 @@ impl PostgresStorage {
 pub(super) const CONTENT: i32 = 10;
 
 /// The chunks of an answer, with what the shelf has.
-pub(super) fn chunks_of(rows: &[PgRow], shelf: &Shelf) -> Result<Chunks> {
+pub(super) fn chunks_of(secret: &TenantSecret, rows: &[PgRow], shelf: &Shelf) -> Result<Chunks> {
     let mut chunks = Chunks::default();
     let content = rows.iter().rfind(|row| row.get::<i32, _>("kind") == CONTENT);
     if let Some(body) = content.and_then(|row| row.get::<Option<&[u8]>, _>("body")) {
-        chunks.add_all(body)?;
+        chunks.add_all(secret, body)?;
     }
-    shelf.complete(&mut chunks)?;
+    shelf.complete(secret, &mut chunks)?;
     Ok(chunks)
 }

@@ -5,13 +5,16 @@ use sqlx::postgres::PgConnection;
 use sqlx::{Executor, Row};
 
 use super::copy_packed::{Fresh, lacks_packed, take_staged};
+use super::doctor::{DIALECT, Within};
 use super::removal::{check, lock};
 use super::{PostgresStorage, failure};
+use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_hex;
 use crate::domain::grants::Action;
 use crate::domain::storage::CopyThread;
 use crate::domain::{Conflict, Error, Result};
+use crate::storage::resealing::{Change, Cursor, Resealer};
 use crate::storage::sought::Sought;
 
 /// Attempts when a removal, the packer or another copy came in between.
@@ -97,6 +100,7 @@ impl PostgresStorage {
         request: &CopyThread,
         fresh: &mut Fresh,
     ) -> Result<u64> {
+        let secret = &self.secret(&caller.tenant).await?;
         let mut attempt = 0;
         loop {
             attempt += 1;
@@ -106,7 +110,7 @@ impl PostgresStorage {
                 .execute("begin isolation level repeatable read")
                 .await
                 .map_err(|error| failure::of_call(&error))?;
-            match copy_once(&mut connection, caller, request, fresh).await {
+            match copy_once(&mut connection, secret, caller, request, fresh).await {
                 Ok(Copied::LacksContentOf(scope_id)) if attempt < ATTEMPTS_MAX => {
                     let ended = connection.execute("rollback").await;
                     ended.map_err(|error| failure::of_call(&error))?;
@@ -149,6 +153,7 @@ enum Copied {
 
 async fn copy_once(
     connection: &mut PgConnection,
+    secret: &TenantSecret,
     caller: &Caller,
     request: &CopyThread,
     fresh: &Fresh,
@@ -183,6 +188,11 @@ async fn copy_once(
             .await
             .map_err(|error| failure::of_call(&error))?;
         copied = row.get::<i64, _>("copied").unsigned_abs();
+        if let (false, Some(cipher)) = (shares, secret.cipher()) {
+            let change = Change::From(source.scope_id);
+            seal_again(connection, Resealer { cipher, tenant, scope_id, change }, thread_key)
+                .await?;
+        }
         sqlx::query(COPY_THREAD)
             .bind(tenant)
             .bind(request.source.as_str())
@@ -198,6 +208,20 @@ async fn copy_once(
     }
     remember(connection, caller, request, copied).await?;
     Ok(Copied::Checkpoints(copied))
+}
+
+/// Seals the rows of a copy, which came with the source's scope, for its own.
+async fn seal_again(
+    connection: &mut PgConnection,
+    resealer: Resealer<'_>,
+    thread_key: i64,
+) -> Result<()> {
+    let mut access = Within(connection);
+    let mut cursor = Cursor::default();
+    while resealer.page_of_scope(&mut access, &DIALECT, &mut cursor).await? {}
+    let mut cursor = Cursor::default();
+    while resealer.page_of_thread(&mut access, &DIALECT, thread_key, &mut cursor).await? {}
+    Ok(())
 }
 
 /// Copies everything of a scope that is in the database into a new one. Answers its id.

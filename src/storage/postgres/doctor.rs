@@ -1,18 +1,20 @@
 //! Transactions for examinations: rows as cells, arrays of numbers as their bytes.
 
 use async_trait::async_trait;
-use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Column, Executor, Postgres, Row, SqlSafeStr, TypeInfo, ValueRef};
 
 use super::garbage::remove_garbage;
 use super::pool::Lease;
 use super::{PostgresStorage, failure};
+use crate::content::keys::TenantSecret;
 use crate::domain::{Error, Result};
 use crate::storage::access::{Access, Accessible, Cell, Dialect, Record};
 use crate::storage::objects::Objects;
+use crate::storage::tenant_keys::stored_secret;
 
-const DIALECT: Dialect = Dialect {
+pub(super) const DIALECT: Dialect = Dialect {
     // A holder is the key as text; one that is damaged must not end the statement.
     thread_of_holder: "t.thread_key = case when h.holder ~ '^-?[0-9]{1,19}$' then h.holder::bigint end",
     holder: "cast(t.thread_key as text)",
@@ -30,6 +32,13 @@ struct Transaction {
 impl Accessible for PostgresStorage {
     fn dialect(&self) -> &'static Dialect {
         &DIALECT
+    }
+
+    async fn secret_of(&self, tenant: &str) -> Result<TenantSecret> {
+        match self.secrets.masters() {
+            None => self.secret(tenant).await,
+            Some(masters) => stored_secret(self, masters, tenant).await,
+        }
     }
 
     fn objects(&self) -> Option<&Objects> {
@@ -60,22 +69,24 @@ impl PostgresStorage {
     }
 }
 
+/// A transaction that somebody else began and ends.
+pub(super) struct Within<'a>(pub &'a mut PgConnection);
+
+#[async_trait]
+impl Access for Within<'_> {
+    async fn rows(&mut self, statement: &str, binds: &[Cell]) -> Result<Vec<Record>> {
+        fetch(self.0, statement, binds).await
+    }
+
+    async fn end(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
 #[async_trait]
 impl Access for Transaction {
     async fn rows(&mut self, statement: &str, binds: &[Cell]) -> Result<Vec<Record>> {
-        // Texts are put together from constants only.
-        let text = AssertSqlSafe(statement.to_owned()).into_sql_str();
-        let mut query: Query<'_, Postgres, PgArguments> = sqlx::query(text);
-        for bind in binds {
-            query = match bind {
-                Cell::Null => query.bind(None::<i64>),
-                Cell::Integer(value) => query.bind(*value),
-                Cell::Text(value) => query.bind(value.clone()),
-                Cell::Bytes(value) => query.bind(value.clone()),
-            };
-        }
-        let rows = query.fetch_all(&mut *self.connection).await;
-        rows.map_err(|error| failure::of_call(&error))?.iter().map(record).collect()
+        fetch(&mut self.connection, statement, binds).await
     }
 
     async fn end(mut self: Box<Self>) -> Result<()> {
@@ -83,6 +94,26 @@ impl Access for Transaction {
         self.connection.release();
         Ok(())
     }
+}
+
+async fn fetch(
+    connection: &mut PgConnection,
+    statement: &str,
+    binds: &[Cell],
+) -> Result<Vec<Record>> {
+    // Texts are put together from constants only.
+    let text = AssertSqlSafe(statement.to_owned()).into_sql_str();
+    let mut query: Query<'_, Postgres, PgArguments> = sqlx::query(text);
+    for bind in binds {
+        query = match bind {
+            Cell::Null => query.bind(None::<i64>),
+            Cell::Integer(value) => query.bind(*value),
+            Cell::Text(value) => query.bind(value.clone()),
+            Cell::Bytes(value) => query.bind(value.clone()),
+        };
+    }
+    let rows = query.fetch_all(connection).await;
+    rows.map_err(|error| failure::of_call(&error))?.iter().map(record).collect()
 }
 
 fn record(row: &PgRow) -> Result<Record> {

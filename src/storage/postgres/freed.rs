@@ -102,7 +102,7 @@ pub(super) async fn contents(
     secret: &TenantSecret,
     place: Place<'_>,
 ) -> Result<Contents> {
-    let rows = stored_rows(connection, secret, place.tenant, place.thread_key).await?;
+    let rows = stored_rows(connection, secret, place).await?;
     let updated =
         sqlx::query("select updated_at from threads where tenant = $1 and thread_key = $2")
             .bind(place.tenant)

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, Executor, Row};
 
+use super::checkpoints::Walked;
 use super::list_details::read_details;
 use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
@@ -16,9 +17,10 @@ use crate::domain::history::Chain;
 use crate::domain::limits::LIMITS;
 use crate::domain::storage::Page;
 use crate::domain::{Error, Result};
+use crate::storage::documents::open_documents;
+use crate::storage::homes::CheckpointAt;
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::prepare::channel_key;
-use crate::storage::sealing::open_documents;
 use crate::storage::sought::{Listed, Sought, Way};
 
 /// Rows that one request looks at when a filter rejects most of them.
@@ -104,7 +106,11 @@ impl PostgresStorage {
                 next = listed.last().map(|row| cursor_of(&row.view));
             }
             if let (Some(asked), Some(thread)) = (&query.history_channels, &query.thread_id) {
-                let place = (caller.tenant.as_str(), thread.as_str());
+                let place = Walked {
+                    tenant: &caller.tenant,
+                    thread_id: thread.as_str(),
+                    scope_id: only.as_ref().map_or(0, |it| it.scope_id),
+                };
                 let chain = (&mut page.chain, shelf);
                 let channels =
                     self.read_chain(connection, secret, place, &listed, asked, chain).await?;
@@ -159,7 +165,7 @@ impl PostgresStorage {
         &self,
         connection: &mut PgConnection,
         secret: &TenantSecret,
-        place: (&str, &str),
+        place: Walked<'_>,
         listed: &[ListedRow],
         asked: &[String],
         (chain, shelf): (&mut Chain, &Shelf),
@@ -300,10 +306,12 @@ fn read_row(
         Some(id) => id.to_string(),
         None => row.get("thread_id"),
     };
-    let (skeleton, metadata) = open_documents(secret, row.get("documents"))?;
+    let scope_id = only.map_or_else(|| row.get("scope_id"), |it| it.scope_id);
+    let at = CheckpointAt { scope_id, ns: row.get("ns"), id: row.get("checkpoint_id") };
+    let (skeleton, metadata) = open_documents(secret, at, row.get("documents"))?;
     Ok(ListedRow {
         thread_key: only.map_or_else(|| row.get("thread_key"), |it| it.thread_key),
-        scope_id: only.map_or_else(|| row.get("scope_id"), |it| it.scope_id),
+        scope_id,
         sends_from: row.get::<Option<String>, _>("sends_from").filter(|_| legacy),
         map: keys.into_iter().zip(nos).collect(),
         view: View {

@@ -6,15 +6,17 @@ use std::sync::LazyLock;
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, Row};
 
-use super::checkpoints::{OrderedWrite, base_of, in_order, value_of, values_in_order};
 use super::chunks::chunks_of;
 use super::failure;
 use super::list::ListedRow;
 use super::read_sql::chunks_of_found;
+use super::values::{OrderedWrite, base_of, in_order, values_in_order};
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
-use crate::domain::checkpoint::{Value, View};
+use crate::domain::checkpoint::View;
+use crate::storage::homes::CheckpointAt;
 use crate::storage::objects::shelf::Shelf;
+use crate::storage::opening::Chunks;
 
 /// Views whose values are read together, so that a page of large values stays bounded.
 const DETAIL_ROWS: usize = 20;
@@ -73,9 +75,10 @@ pub(super) async fn read_details(
     let mut done = 0;
     for group in listed.chunks_mut(DETAIL_ROWS) {
         let rows = fetch_details(connection, tenant, group).await?;
-        let mut details = Details::read(secret, &rows, shelf)?;
+        let chunks = chunks_of(secret, &rows, shelf)?;
+        let mut details = Details::read(secret, group, &rows, &chunks)?;
         for (at, row) in group.iter_mut().enumerate() {
-            details.fill(secret, at, row)?;
+            details.fill(secret, &chunks, at, row)?;
             size += size_of(&row.view);
             if size > size_max && done > 0 {
                 return Ok(done);
@@ -112,45 +115,56 @@ async fn fetch_details(
 }
 
 #[derive(Default)]
-struct Details {
-    /// (scope, number) → value
-    values: HashMap<(i64, i64), Value>,
+struct Details<'r> {
+    /// (scope, number) → row of a value
+    values: HashMap<(i64, i64), &'r PgRow>,
     writes: BTreeMap<i64, Vec<OrderedWrite>>,
     sends: BTreeMap<i64, Vec<OrderedWrite>>,
     bases: BTreeMap<i64, Vec<crate::domain::history::Base>>,
 }
 
-impl Details {
-    fn read(secret: &TenantSecret, rows: &[PgRow], shelf: &Shelf) -> Result<Self> {
+impl<'r> Details<'r> {
+    fn read(
+        secret: &TenantSecret,
+        group: &[ListedRow],
+        rows: &'r [PgRow],
+        chunks: &Chunks,
+    ) -> Result<Self> {
         let mut details = Self::default();
-        let chunks = chunks_of(rows, shelf)?;
         for row in rows {
             let ord: i64 = row.get("ord");
             match row.get::<i32, _>("kind") {
-                2 => {
-                    details
-                        .values
-                        .insert((ord, row.get("number")), value_of(secret, &chunks, row)?);
-                }
+                2 => drop(details.values.insert((ord, row.get("number")), row)),
                 kind @ (3 | 4) => {
-                    let of = if kind == 3 { &mut details.writes } else { &mut details.sends };
-                    of.entry(ord).or_default().push(OrderedWrite::read(secret, &chunks, row)?);
+                    let (of, at) = if kind == 3 {
+                        (&mut details.writes, at(group, ord, |it| Some(&it.view.id)))
+                    } else {
+                        (&mut details.sends, at(group, ord, |it| it.sends_from.as_deref()))
+                    };
+                    let write = OrderedWrite::read(secret, at, chunks, row)?;
+                    of.entry(ord).or_default().push(write);
                 }
-                5 => details.bases.entry(ord).or_default().push(base_of(secret, row)?),
+                5 => {
+                    let at = at(group, ord, |it| Some(&it.view.id));
+                    details.bases.entry(ord).or_default().push(base_of(secret, at, row)?);
+                }
                 _ => {}
             }
         }
         Ok(details)
     }
 
-    fn fill(&mut self, secret: &TenantSecret, at: usize, row: &mut ListedRow) -> Result<()> {
+    fn fill(
+        &mut self,
+        secret: &TenantSecret,
+        chunks: &Chunks,
+        at: usize,
+        row: &mut ListedRow,
+    ) -> Result<()> {
         let ord = i64::try_from(at).unwrap_or(0) + 1;
-        let own = row.map.values().filter_map(|no| {
-            let no = i64::from(*no);
-            self.values.get(&(row.scope_id, no)).map(|value| (no, value.clone()))
-        });
-        let own: HashMap<i64, Value> = own.collect();
-        row.view.values = values_in_order(secret, &row.view, &row.map, &own)?;
+        let own = |no| self.values.get(&(row.scope_id, no)).copied();
+        let scope = (secret, row.scope_id);
+        row.view.values = values_in_order(scope, &row.view, &row.map, (&own, chunks))?;
         row.view.writes = in_order(self.writes.remove(&ord).unwrap_or_default());
         let sends = in_order(self.sends.remove(&ord).unwrap_or_default());
         row.view.pending_sends = sends.into_iter().map(|write| write.value).collect();
@@ -158,6 +172,17 @@ impl Details {
         row.view.bases.sort_by(|a, b| a.channel.cmp(&b.channel));
         Ok(())
     }
+}
+
+/// A checkpoint of the row of the page with this ordinal.
+fn at(
+    group: &[ListedRow],
+    ord: i64,
+    id: impl FnOnce(&ListedRow) -> Option<&str>,
+) -> CheckpointAt<'_> {
+    let row = usize::try_from(ord - 1).ok().and_then(|at| group.get(at));
+    let row = row.expect("the statement answers ordinals of what it was given");
+    CheckpointAt { scope_id: row.scope_id, ns: &row.view.ns, id: id(row).unwrap_or_default() }
 }
 
 fn size_of(view: &View) -> usize {

@@ -30,10 +30,11 @@ mod row_security;
 mod runs;
 mod sql_roles;
 mod threads;
+mod values;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -56,9 +57,13 @@ use crate::domain::storage::{
 use crate::domain::{Error, Result};
 use crate::storage::StorageConfig;
 use crate::storage::chunk_memory::ChunkMemory;
+use crate::storage::encrypting::encrypt;
 use crate::storage::objects::Objects;
 use crate::storage::objects::audit::{audit, check_start};
 use crate::storage::prepare::prepare;
+use crate::storage::secret_memory::{Memory, SecretMemory};
+use crate::storage::tenant_keys::{destroy, given, secret_of};
+use crate::storage::wrapped::rotate;
 
 /// Threads whose existence this process remembers, so that a commit does not look for a new one.
 const KNOWN_THREADS_MAX: usize = 100_000;
@@ -67,7 +72,7 @@ pub struct PostgresStorage {
     pool: pool::Pool,
     statements: batch_sql::Statements,
     reads: read_sql::ReadStatements,
-    secrets: RwLock<HashMap<String, TenantSecret>>,
+    secrets: SecretMemory,
     known: KnownThreads,
     /// Threads that were seen with delta channels.
     delta_threads: KnownThreads,
@@ -104,7 +109,7 @@ impl PostgresStorage {
             pool: pool::Pool::new(options, config.connections.max(2))?,
             statements: batch_sql::Statements::default(),
             reads: read_sql::ReadStatements::assemble(),
-            secrets: RwLock::new(HashMap::new()),
+            secrets: SecretMemory::new(config.encryption.masters()),
             known: KnownThreads::default(),
             delta_threads: KnownThreads::default(),
             whole_threads: KnownThreads::default(),
@@ -120,24 +125,32 @@ impl PostgresStorage {
         Ok(storage)
     }
 
-    /// The tenant's secret; one round trip the first time this process meets the tenant.
+    /// The tenant's secret; one round trip the first time this process meets the tenant. With encryption see
+    /// [`tenant_keys::secret_of`].
     async fn secret(&self, tenant: &str) -> Result<TenantSecret> {
-        let known = self.secrets.read().map_err(|_| poisoned())?.get(tenant).cloned();
-        if let Some(secret) = known {
-            return Ok(secret);
-        }
-        let stored = match self.read_or_make_secret(tenant).await {
+        let known = match self.secrets.look_up(tenant) {
+            Memory::Trusted(secret) => return Ok(secret),
+            known => known,
+        };
+        match self.look_for_secret(tenant, known).await {
             Err(Error::Unavailable { .. }) => {
                 self.pool.clear();
-                self.read_or_make_secret(tenant).await
+                self.look_for_secret(tenant, Memory::Unknown).await
             }
             result => result,
-        }?;
+        }
+    }
+
+    async fn look_for_secret(&self, tenant: &str, known: Memory) -> Result<TenantSecret> {
+        if let Some(masters) = self.secrets.masters() {
+            return secret_of(self, (&self.secrets, known), masters, tenant).await;
+        }
+        let stored = self.read_or_make_secret(tenant).await?;
         let bytes: [u8; 32] = stored
             .try_into()
             .map_err(|_| Error::Integrity("the tenant's secret has a wrong length".into()))?;
         let secret = TenantSecret::new(bytes);
-        self.secrets.write().map_err(|_| poisoned())?.insert(tenant.to_owned(), secret.clone());
+        self.secrets.learn(tenant, &secret);
         Ok(secret)
     }
 
@@ -322,13 +335,21 @@ impl Engine for PostgresStorage {
         self.noting_loss(crate::storage::doctor::examine(self, request).await)
     }
 
+    async fn rotate_master_key(&self) -> Result<u64> {
+        rotate(self, given(self.secrets.masters())?).await
+    }
+
+    async fn destroy_tenant_key(&self, tenant: &str) -> Result<bool> {
+        destroy(self, tenant).await
+    }
+
+    async fn encrypt_stored(&self) -> Result<u64> {
+        encrypt(self, self, given(self.secrets.masters())?).await
+    }
+
     async fn close(&self) {
         self.pool.close();
     }
-}
-
-fn poisoned() -> Error {
-    Error::Internal("a lock was poisoned by a panic".into())
 }
 
 /// A hint only: a wrong one costs one more statement.

@@ -79,12 +79,12 @@ const WALK: &str = r"
 
 /// kind 0: the thread, 1: the checkpoint, 2: its values, 3: its writes, 4: its parent's pending sends, 5: its bases.
 const OF_TARGET: &str = r"
-select 0 as kind, 0 as depth, 0::bigint as number, th.generation as a, null::text as b, null::text as c,
+select 0 as kind, 0 as depth, th.scope_id as number, th.generation as a, null::text as b, null::text as c,
     null::text as tag, null::integer as size_bytes, null::bytea as digest, null::bytea as body,
     null::bytea as parts, null::bigint[] as keys, null::integer[] as nos, null::text[] as names
 from th
 union all
-select 1, 0, case when cp.legacy then 1 else 0 end, cp.checkpoint_id, cp.parent_id, null, null, null, null,
+select 1, 0, 0, cp.checkpoint_id, cp.parent_id, case when cp.legacy then cp.sends_from end, null, null, null,
     cp.documents, null, cp.channel_keys, cp.value_nos, cp.delta_channels
 from cp
 union all
@@ -119,7 +119,7 @@ select 6 as kind, w.depth, 0::bigint as number, w.checkpoint_id as a, w.parent_i
     null::bytea as parts, w.open as keys, null::integer[] as nos, null::text[] as names
 from walk w
 union all
-select 7, w.depth, 0, null, q.name, null, m.tag, m.size_bytes, m.digest, m.body, m.parts, null, null, null
+select 7, w.depth, m.version_key, null, q.name, null, m.tag, m.size_bytes, m.digest, m.body, m.parts, null, null, null
 from walk w cross join th join wanted q on q.key = any (w.open)
 cross join lateral (select * from manifests m where m.tenant = $1 and m.scope_id = th.scope_id
     and m.no = w.value_nos[array_position(w.channel_keys, q.key)] limit 1) m

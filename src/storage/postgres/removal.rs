@@ -3,10 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sqlx::postgres::PgConnection;
+use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{Connection, Executor, Row};
 
+use super::checkpoints::Walked;
 use super::content::collect;
+use super::freed::Place;
 use super::garbage::{bury, remove_garbage};
 use super::policies::forget_policy;
 use super::{PostgresStorage, failure};
@@ -18,10 +20,11 @@ use crate::domain::storage::DeleteThread;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::base_document::seal_base;
 use crate::storage::channel_map::Entry;
+use crate::storage::documents::open_documents;
+use crate::storage::homes::CheckpointAt;
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::prepare::channel_key;
 use crate::storage::retention::{Orphan, Plan, Stored, parents_of};
-use crate::storage::sealing::open_documents;
 use crate::storage::sought::Sought;
 
 /// A thread whose gate this transaction holds.
@@ -81,8 +84,7 @@ pub(super) async fn lock(
 pub(super) async fn stored_rows(
     connection: &mut PgConnection,
     secret: &TenantSecret,
-    tenant: &str,
-    thread_key: i64,
+    place: Place<'_>,
 ) -> Result<Vec<Stored>> {
     let rows = sqlx::query(
         "select ns, checkpoint_id, parent_id, channel_keys, version_keys, value_nos, legacy,
@@ -92,8 +94,8 @@ pub(super) async fn stored_rows(
                 then documents end as documents
          from checkpoints where tenant = $1 and thread_key = $2 order by ns, checkpoint_id",
     )
-    .bind(tenant)
-    .bind(thread_key)
+    .bind(place.tenant)
+    .bind(place.thread_key)
     .fetch_all(connection)
     .await
     .map_err(|error| failure::of_call(&error))?;
@@ -118,7 +120,7 @@ pub(super) async fn stored_rows(
                     .get::<Option<Vec<String>>, _>("delta_channels")
                     .unwrap_or_default(),
                 parents: match row.get::<Option<&[u8]>, _>("documents") {
-                    Some(sealed) => parents_of(&open_documents(secret, sealed)?.1),
+                    Some(sealed) => parents_of(&open_documents(secret, at(place, row), sealed)?.1),
                     None => BTreeMap::new(),
                 },
                 sends_from: row.get("sends_from"),
@@ -130,6 +132,10 @@ pub(super) async fn stored_rows(
         .collect()
 }
 
+fn at<'r>(place: Place<'_>, row: &'r PgRow) -> CheckpointAt<'r> {
+    CheckpointAt { scope_id: place.scope_id, ns: row.get("ns"), id: row.get("checkpoint_id") }
+}
+
 impl PostgresStorage {
     /// The bases that a plan needs, before anything is removed. Where the shelf lacks content they have the right sizes
     /// and are not to be written.
@@ -137,13 +143,15 @@ impl PostgresStorage {
         &self,
         connection: &mut PgConnection,
         secret: &TenantSecret,
-        place: (&str, &str),
+        place: Walked<'_>,
         (plan, shelf): (&Plan, &Shelf),
     ) -> Result<Vec<NewBase>> {
         let mut made = Vec::new();
         for orphan in &plan.orphans {
             for base in self.bases_for(connection, secret, place, (orphan, shelf)).await? {
-                let document = seal_base(secret, &base)?.to_vec();
+                let scope_id = place.scope_id;
+                let at = CheckpointAt { scope_id, ns: &orphan.ns, id: &orphan.id };
+                let document = seal_base(secret, at, &base)?.to_vec();
                 let (ns, id) = (orphan.ns.clone(), orphan.id.clone());
                 made.push(NewBase { ns, id, channel: base.channel, document });
             }
@@ -151,12 +159,12 @@ impl PostgresStorage {
         Ok(made)
     }
 
-    /// What the walk finds before anything is removed. `place`: tenant and thread id.
+    /// What the walk finds before anything is removed.
     async fn bases_for(
         &self,
         connection: &mut PgConnection,
         secret: &TenantSecret,
-        place: (&str, &str),
+        place: Walked<'_>,
         (orphan, shelf): (&Orphan, &Shelf),
     ) -> Result<Vec<Base>> {
         let (mut chain, mut absent) = (Chain::default(), BTreeSet::new());

@@ -4,6 +4,7 @@
 use sqlx::postgres::PgConnection;
 use sqlx::{Connection, Row};
 
+use super::checkpoints::Walked;
 use super::freed::{Place, content, contents, stored_bases};
 use super::garbage::{bury, remove_garbage};
 use super::policies::{forget_policy, record};
@@ -145,7 +146,11 @@ impl PostgresStorage {
                     Retained::Pruned(Pruned { removed, deleted: true })
                 }
                 Decision::Keep(plan) => {
-                    let at = (job.thread.tenant, job.thread.thread_id);
+                    let at = Walked {
+                        tenant: job.thread.tenant,
+                        thread_id: job.thread.thread_id,
+                        scope_id,
+                    };
                     let plan_and_shelf = (&plan, shelf);
                     let bases =
                         self.make_bases(&mut transaction, secret, at, plan_and_shelf).await?;
@@ -235,7 +240,7 @@ impl PostgresStorage {
         let part = plan.part(&contents.rows, &contents.weights(), PART_BYTES, &channel_key);
         let is_last = part.is_none();
         let plan = part.unwrap_or(plan);
-        let at = (job.thread.tenant, job.thread.thread_id);
+        let at = Walked { tenant: job.thread.tenant, thread_id: job.thread.thread_id, scope_id };
         let bases = self.make_bases(connection, secret, at, (&plan, shelf)).await?;
         if !shelf.is_complete() {
             return Ok(Part { retained: Retained::Untouched, is_last: true });

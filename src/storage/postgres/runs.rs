@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sqlx::{AssertSqlSafe, Row};
 
+use super::checkpoints::Walked;
+use super::freed::Place;
 use super::removal::{begin, carry_out, check, key_of, lock, stored_rows};
 use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
@@ -93,10 +95,13 @@ impl PostgresStorage {
         let mut transaction = begin(&mut connection).await?;
         if let Some(gate) = lock(&mut transaction, thread).await? {
             check(&gate, None, None)?;
-            let rows = stored_rows(&mut transaction, secret, tenant, gate.thread_key).await?;
+            let (thread_key, scope_id) = (gate.thread_key, gate.scope_id);
+            let rows =
+                stored_rows(&mut transaction, secret, Place { tenant, thread_key, scope_id })
+                    .await?;
             let plan = without(&rows, doomed, &key_of(secret));
             if plan.removed > 0 {
-                let place = (tenant, thread_id);
+                let place = Walked { tenant, thread_id, scope_id };
                 let plan_and_shelf = (&plan, shelf);
                 let bases =
                     self.make_bases(&mut transaction, secret, place, plan_and_shelf).await?;

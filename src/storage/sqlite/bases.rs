@@ -14,8 +14,9 @@ use crate::domain::history::{Base, Chain};
 use crate::domain::{Error, Result};
 use crate::storage::base_document::seal_base;
 use crate::storage::channel_map;
+use crate::storage::documents::open_documents;
+use crate::storage::homes::CheckpointAt;
 use crate::storage::retention::{Orphan, Stored, parents_of};
-use crate::storage::sealing::open_documents;
 
 /// Documents to be inserted: rows of (ns, checkpoint id, channel, start, length).
 pub(super) async fn make_bases(
@@ -55,7 +56,8 @@ pub(super) async fn make_bases(
         let new = histories.chain(std::iter::once(sends[at].clone()));
         // Without seed and writes the walk of a checkpoint without parent says the same.
         for base in new.filter(|base| base.seed.is_some() || !base.writes.is_empty()) {
-            let document = rows.bytes(&seal_base(ground.tenant.secret, &base)?);
+            let at = CheckpointAt { scope_id: ground.scope_id, ns: &orphan.ns, id: &orphan.id };
+            let document = rows.bytes(&seal_base(ground.tenant.secret, at, &base)?);
             rows.push(json!([orphan.ns, orphan.id, base.channel, document.0, document.1]));
         }
     }
@@ -91,11 +93,12 @@ pub(super) async fn read_stored(
         let delta_channels: String = row.try_get("delta_channels").map_err(storage_error)?;
         let damaged = |_| Error::Integrity("the list of delta channels is damaged".into());
         let documents: Option<Vec<u8>> = row.try_get("documents").map_err(storage_error)?;
-        let documents =
-            documents.map(|it| open_documents(ground.tenant.secret, &it)).transpose()?;
+        let ns: String = row.try_get("ns").map_err(storage_error)?;
+        let id: String = row.try_get("checkpoint_id").map_err(storage_error)?;
+        let at = CheckpointAt { scope_id: ground.scope_id, ns: &ns, id: &id };
+        let open = |it: Vec<u8>| open_documents(ground.tenant.secret, at, &it);
+        let documents = documents.map(open).transpose()?;
         stored.push(Stored {
-            ns: row.try_get("ns").map_err(storage_error)?,
-            id: row.try_get("checkpoint_id").map_err(storage_error)?,
             parent: row.try_get("parent_id").map_err(storage_error)?,
             map: channel_map::unpack(&row.try_get::<Vec<u8>, _>("map").map_err(storage_error)?)?,
             legacy: row.try_get("legacy").map_err(storage_error)?,
@@ -105,6 +108,8 @@ pub(super) async fn read_stored(
             created_at: row.try_get("created_at").map_err(storage_error)?,
             size_bytes: row.try_get("size_bytes").map_err(storage_error)?,
             stored_bytes: row.try_get("stored_bytes").map_err(storage_error)?,
+            ns,
+            id,
         });
     }
     Ok(stored)

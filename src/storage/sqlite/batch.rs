@@ -15,7 +15,7 @@ use super::errors::batch_error;
 use super::rows::RowSet;
 use crate::domain::Error;
 use crate::domain::planner::{Batch, ChunkRow, ThreadRow};
-use crate::domain::prepared::Sealed;
+use crate::domain::prepared::{PlannedScope, Sealed};
 use crate::domain::storage::{BatchError, Outcome};
 
 /// A thread of the batch as it was found.
@@ -65,7 +65,8 @@ impl SqliteStorage {
     pub(super) async fn apply_batch(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {
         let unavailable = |error: sqlx::Error| BatchError::Unavailable(error.to_string());
         let mut write = self.connections.writer().await.map_err(unavailable)?;
-        match apply(&mut write, batch).await {
+        let scopes = batch.threads.iter().map(|it| self.chunks.scopes.checked(it)).collect();
+        match apply(&mut write, batch, scopes).await {
             Ok(outcomes) => {
                 write.give_back();
                 self.chunks.learn(batch, &outcomes);
@@ -85,8 +86,12 @@ impl SqliteStorage {
     }
 }
 
-async fn apply(write: &mut SqliteConnection, batch: &Batch) -> Result<Vec<Outcome>, Failure> {
-    let mut gates = read_gates(write, batch).await?;
+async fn apply(
+    write: &mut SqliteConnection,
+    batch: &Batch,
+    scopes: Vec<Option<PlannedScope>>,
+) -> Result<Vec<Outcome>, Failure> {
+    let mut gates = read_gates(write, batch, scopes).await?;
     let mut changes = Changes::default();
     batch_values::resolve(write, batch, &mut gates, &mut changes).await?;
     batch_writes::resolve(write, batch, &mut gates, &mut changes).await?;
@@ -114,11 +119,16 @@ left join thread_tombstones b on b.tenant = j.value ->> 0 and b.thread_id = j.va
     and (j.value ->> 2 is null or b.owner = j.value ->> 2)
 order by j.key";
 
-async fn read_gates(write: &mut SqliteConnection, batch: &Batch) -> Result<Vec<Gate>, Failure> {
+async fn read_gates(
+    write: &mut SqliteConnection,
+    batch: &Batch,
+    scopes: Vec<Option<PlannedScope>>,
+) -> Result<Vec<Gate>, Failure> {
     let key = |it: &ThreadRow| json!([it.tenant, it.thread_id, it.condition.owner]);
     let wanted: RowSet = batch.threads.iter().map(key).collect();
     let rows = sqlx::query(READ_GATES).bind(wanted.json()).fetch_all(write).await?;
-    let gates = batch.threads.iter().zip(&rows).map(|(thread, row)| gate(thread, row));
+    let gates = batch.threads.iter().zip(scopes).zip(&rows);
+    let gates = gates.map(|((thread, scope), row)| gate(thread, scope, row));
     let mut gates = gates.collect::<Result<Vec<_>, sqlx::Error>>()?;
     // Threads of one scope (copies of each other) number their values one after the other.
     let mut taken: HashMap<(&str, i64), i64> = HashMap::new();
@@ -130,7 +140,11 @@ async fn read_gates(write: &mut SqliteConnection, batch: &Batch) -> Result<Vec<G
     Ok(gates)
 }
 
-fn gate(thread: &ThreadRow, row: &SqliteRow) -> Result<Gate, sqlx::Error> {
+fn gate(
+    thread: &ThreadRow,
+    scope: Option<PlannedScope>,
+    row: &SqliteRow,
+) -> Result<Gate, sqlx::Error> {
     let thread_key: Option<i64> = row.try_get("thread_key")?;
     let known: Option<String> = row.try_get("generation")?;
     let fence: i64 = row.try_get("fence")?;
@@ -141,6 +155,8 @@ fn gate(thread: &ThreadRow, row: &SqliteRow) -> Result<Gate, sqlx::Error> {
     let owner: Option<String> = row.try_get("owner")?;
     // Whose the thread is comes before everything that would tell something of it.
     let taken = thread_key.is_some() && condition.owner.is_some() && condition.owner != owner;
+    let scope_id: Option<i64> = row.try_get("scope_id")?;
+    let foreign = |it: PlannedScope| scope_id.map_or(it.exists, |scope_id| scope_id != it.id);
     let refused = match (&condition.generation, &known) {
         _ if taken => Some(Outcome::ThreadTaken),
         (Some(wanted), Some(current)) if wanted != current => {
@@ -150,13 +166,14 @@ fn gate(thread: &ThreadRow, row: &SqliteRow) -> Result<Gate, sqlx::Error> {
             (None, _) if held => Some(Outcome::LeaseHeld),
             (Some(wanted), _) if wanted != fence => Some(Outcome::FenceStale { current: fence }),
             _ if thread_key.is_none() && !thread.may_create => Some(Outcome::QuotaExceeded),
+            _ if scope.is_some_and(foreign) => Some(Outcome::ScopeStale { current: scope_id }),
             (_, Some(wanted)) if wanted != epoch => Some(Outcome::EpochStale { current: epoch }),
             _ => None,
         },
     };
     Ok(Gate {
         thread_key: thread_key.unwrap_or(thread.fresh.thread_key),
-        scope_id: row.try_get::<Option<i64>, _>("scope_id")?.unwrap_or(thread.fresh.scope_id),
+        scope_id: scope_id.unwrap_or(thread.fresh.scope_id),
         next_no: row.try_get::<Option<i64>, _>("next_no")?.unwrap_or(1),
         exists: thread_key.is_some(),
         refused,

@@ -21,6 +21,7 @@ use crate::storage::sought::Sought;
 /// A thread, perhaps with the checkpoint asked for.
 pub(super) struct FoundTarget {
     pub(super) generation: String,
+    pub(super) scope_id: i64,
     pub(super) checkpoint: Option<CheckpointRow>,
 }
 
@@ -55,6 +56,11 @@ impl SqliteStorage {
             read.end().await?;
             return Ok(Found::default());
         };
+        self.chunks.scopes.saw_encrypted(
+            tenant.secret,
+            (tenant.name, sought.0.thread_id),
+            found.scope_id,
+        );
         let mut answer = Found { generation: Some(found.generation), ..Found::default() };
         if let Some(row) = found.checkpoint {
             let rows = [row];
@@ -102,12 +108,14 @@ impl SqliteStorage {
             .map_err(storage_error)?;
         let Some(row) = row else { return Ok(None) };
         let id: Option<String> = row.try_get("checkpoint_id").map_err(storage_error)?;
+        let scope_id = row.try_get("scope_id").map_err(storage_error)?;
         let thread = (
             row.try_get("thread_id").map_err(storage_error)?,
             row.try_get("thread_key").map_err(storage_error)?,
-            row.try_get("scope_id").map_err(storage_error)?,
+            scope_id,
         );
         Ok(Some(FoundTarget {
+            scope_id,
             generation: row.try_get("generation").map_err(storage_error)?,
             checkpoint: id.map(|_| CheckpointRow::read(&row, thread)).transpose()?,
         }))

@@ -11,7 +11,7 @@ use super::rows::RowSet;
 use super::views::Tenant;
 use crate::content::parts::Part;
 use crate::domain::Result;
-use crate::storage::sealing::{Chunks, parts_of};
+use crate::storage::opening::{Chunks, parts_of};
 
 const READ_CHUNKS: &str = "
 select c.name, c.body from json_each($3) j
@@ -68,7 +68,7 @@ pub(super) async fn chunks_of<'a>(
     for (scope_id, names) in nodes {
         let place = (tenant.name, scope_id);
         for (name, body) in read_chunks(connection, place, names.iter().map(Vec::as_slice)).await? {
-            let leaves = chunks.add_node(&name, &body)?;
+            let leaves = chunks.add_node(tenant.secret, &name, &body)?;
             let names = leaves.iter().map(|name| name.to_vec());
             scopes.entry(scope_id).or_default().extend(names);
         }
@@ -76,9 +76,9 @@ pub(super) async fn chunks_of<'a>(
     for (scope_id, names) in scopes {
         let place = (tenant.name, scope_id);
         for (name, body) in read_chunks(connection, place, names.iter().map(Vec::as_slice)).await? {
-            chunks.add(&name, &body)?;
+            chunks.add(tenant.secret, &name, &body)?;
         }
     }
-    tenant.shelf.complete(&mut chunks)?;
+    tenant.shelf.complete(tenant.secret, &mut chunks)?;
     Ok(chunks)
 }

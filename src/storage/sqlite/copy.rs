@@ -12,6 +12,7 @@ use super::garbage::Garbage;
 use super::packs::read_places;
 use super::rows::RowSet;
 use super::thread_row::{ThreadRow, read_thread_row, read_unless_taken, take_identity};
+use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_id;
@@ -21,6 +22,7 @@ use crate::domain::{Conflict, Error, Result};
 use crate::storage::objects::packs::Scope;
 use crate::storage::objects::place::Place;
 use crate::storage::objects::stage_packed;
+use crate::storage::resealing::{Change, Resealer, seal_all_again};
 use crate::storage::sought::Sought;
 
 /// Attempts when content of the source is removed during the copy.
@@ -69,11 +71,12 @@ impl SqliteStorage {
             source,
             owner,
         };
+        let secret = self.secret(tenant).await?;
         self.register(&copy.staged).await?;
         let result = self.stage(&mut read, &copy).await;
         read.end().await?;
         let flipped = match result {
-            Ok(places) => match self.stage_packed(&copy, places).await {
+            Ok(places) => match self.complete(&copy, &secret, places).await {
                 Ok(()) => self.flip(caller, request, &copy).await.map(Ok),
                 Err(error) => Ok(Err(error)),
             },
@@ -83,6 +86,24 @@ impl SqliteStorage {
             self.collect(&copy.staged).await?;
         }
         flipped
+    }
+
+    /// What a copy for another owner needs besides its rows: packed content, and, where it is encrypted, to be sealed for its
+    /// own scope. Nobody sees the rows yet, so a crash leaves nothing but garbage.
+    async fn complete(
+        &self,
+        copy: &Copy,
+        secret: &TenantSecret,
+        places: Vec<(Place, Name)>,
+    ) -> Result<()> {
+        self.stage_packed(copy, places).await?;
+        let (None, Some(cipher)) = (copy.epoch, secret.cipher()) else { return Ok(()) };
+        let staged = &copy.staged;
+        let (tenant, scope_id) = (staged.tenant.as_str(), staged.scope_id);
+        let change = Change::From(copy.source.scope_id);
+        let resealer = Resealer { cipher, tenant, scope_id, change };
+        let key = staged.thread_key;
+        seal_all_again(self, &resealer, Some(key)).await
     }
 
     /// Packed content of the source, now that no transaction waits for the store.

@@ -10,9 +10,11 @@ use super::SqliteStorage;
 use super::connection::{Read, Write};
 use super::errors::storage_error;
 use super::garbage::Garbage;
+use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::storage::access::{Access, Accessible, Cell, Dialect, Record};
 use crate::storage::objects::Objects;
+use crate::storage::tenant_keys::stored_secret;
 
 const DIALECT: Dialect = Dialect {
     thread_of_holder: "t.thread_id = h.holder",
@@ -28,6 +30,13 @@ const DIALECT: Dialect = Dialect {
 impl Accessible for SqliteStorage {
     fn dialect(&self) -> &'static Dialect {
         &DIALECT
+    }
+
+    async fn secret_of(&self, tenant: &str) -> Result<TenantSecret> {
+        match self.secrets.masters() {
+            None => self.secret(tenant).await,
+            Some(masters) => stored_secret(self, masters, tenant).await,
+        }
     }
 
     fn objects(&self) -> Option<&Objects> {

@@ -7,6 +7,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::SqliteStorage;
 use super::errors::storage_error;
+use super::values::{Wanted, read_values};
 use super::views::{self, Place, Tenant};
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::Target;
@@ -216,8 +217,10 @@ async fn load_nodes(
     let places: Vec<Place<'_>> = (0..steps.len()).map(place).collect();
     let writes = views::read_writes(connection, tenant, &places, Some(&all)).await?;
     let seeds = steps.iter().flat_map(|step| &step.seeds);
-    let wanted: Vec<(i64, u32)> = seeds.map(|(_, no)| (ground.scope_id, *no)).collect();
-    let mut values = views::read_values(connection, tenant, &wanted).await?.into_iter();
+    let scope_id = ground.scope_id;
+    let wanted = seeds.map(|(_, no)| Wanted { scope_id, no: *no, version_key: None });
+    let wanted: Vec<Wanted> = wanted.collect();
+    let mut values = read_values(connection, tenant, &wanted).await?.into_iter();
     let with_bases: Vec<Place<'_>> =
         (0..steps.len()).filter(|at| !steps[*at].bases.is_empty()).map(place).collect();
     let mut bases: BTreeMap<usize, Vec<Base>> = BTreeMap::new();

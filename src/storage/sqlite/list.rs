@@ -18,8 +18,8 @@ use crate::domain::grants::Action;
 use crate::domain::history::channels_without_value;
 use crate::domain::limits::LIMITS;
 use crate::domain::storage::Page;
+use crate::storage::documents::open_documents;
 use crate::storage::objects::shelf::Shelf;
-use crate::storage::sealing::open_documents;
 use crate::storage::sought::{Listed, Way};
 
 /// Rows that one page looks at; a filter that matches less often gives short pages with a cursor.
@@ -110,7 +110,7 @@ fn matches(tenant: Tenant<'_>, query: &ListQuery, row: &CheckpointRow) -> Result
     let Some(filter) = &query.filter else {
         return Ok(true);
     };
-    let (_, metadata) = open_documents(tenant.secret, &row.documents)?;
+    let (_, metadata) = open_documents(tenant.secret, row.at(), &row.documents)?;
     Ok(exact_json::contains(&exact_json::parse("metadata", &metadata)?, filter))
 }
 

@@ -33,17 +33,17 @@ mod schema;
 mod tenants;
 mod thread_row;
 mod threads;
+mod values;
 mod views;
 
-use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 
 use self::connection::Connections;
-use crate::content::keys::TenantSecret;
+use crate::content::master_key::MasterKeys;
 use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::{Commit, ListQuery, Target};
@@ -63,15 +63,19 @@ use crate::domain::storage_use::StorageUse;
 use crate::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 use crate::domain::{Error, Result};
 use crate::storage::chunk_memory::ChunkMemory;
+use crate::storage::encrypting::encrypt;
 use crate::storage::objects::Objects;
 use crate::storage::objects::audit::{audit, check_start};
+use crate::storage::secret_memory::SecretMemory;
 use crate::storage::sought::Sought;
 use crate::storage::storage_use::storage_use;
+use crate::storage::tenant_keys::{destroy, given};
+use crate::storage::wrapped::rotate;
 
 /// One database file.
 pub struct SqliteStorage {
     connections: Connections,
-    secrets: RwLock<HashMap<String, TenantSecret>>,
+    secrets: SecretMemory,
     chunks: ChunkMemory,
     objects: Option<Arc<Objects>>,
 }
@@ -86,6 +90,8 @@ pub struct SqliteConfig<'a> {
     pub exclusive: bool,
     /// Where packed content lies.
     pub objects: Option<Arc<Objects>>,
+    /// What the keys of tenants are wrapped with.
+    pub masters: Option<Arc<MasterKeys>>,
 }
 
 impl SqliteStorage {
@@ -104,7 +110,7 @@ impl SqliteStorage {
         schema::migrate(&connections, config.migrate).await?;
         let storage = Self {
             connections,
-            secrets: RwLock::new(HashMap::new()),
+            secrets: SecretMemory::new(config.masters),
             chunks: ChunkMemory::default(),
             objects: config.objects,
         };
@@ -253,6 +259,18 @@ impl Engine for SqliteStorage {
 
     async fn examine(&self, request: &Examine) -> Result<Report> {
         super::doctor::examine(self, request).await
+    }
+
+    async fn rotate_master_key(&self) -> Result<u64> {
+        rotate(self, given(self.secrets.masters())?).await
+    }
+
+    async fn destroy_tenant_key(&self, tenant: &str) -> Result<bool> {
+        destroy(self, tenant).await
+    }
+
+    async fn encrypt_stored(&self) -> Result<u64> {
+        encrypt(self, self, given(self.secrets.masters())?).await
     }
 
     async fn close(&self) {

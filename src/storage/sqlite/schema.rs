@@ -13,6 +13,7 @@ const MIGRATIONS: &[(i64, i64, &str)] = &[
     (2, 1, include_str!("../../../migrations/sqlite/0002_retention.sql")),
     (3, 1, include_str!("../../../migrations/sqlite/0003_objects.sql")),
     (4, 1, include_str!("../../../migrations/sqlite/0004_tokens.sql")),
+    (5, 1, include_str!("../../../migrations/sqlite/0005_encryption.sql")),
     (6, 1, include_str!("../../../migrations/sqlite/0006_rows.sql")),
     (7, 1, include_str!("../../../migrations/sqlite/0007_quotas_audit.sql")),
     (8, 1, include_str!("../../../migrations/sqlite/0008_owned_threads.sql")),

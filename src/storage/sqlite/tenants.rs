@@ -6,13 +6,18 @@ use super::SqliteStorage;
 use super::errors::storage_error;
 use crate::content::keys::TenantSecret;
 use crate::domain::{Error, Result};
+use crate::storage::secret_memory::Memory;
+use crate::storage::tenant_keys::secret_of;
 
 impl SqliteStorage {
     /// The secret that keys the digests of a tenant's content.
     pub(super) async fn secret(&self, tenant: &str) -> Result<TenantSecret> {
-        let poisoned = "nothing panics while it holds the secrets";
-        if let Some(secret) = self.secrets.read().expect(poisoned).get(tenant) {
-            return Ok(secret.clone());
+        let known = match self.secrets.look_up(tenant) {
+            Memory::Trusted(secret) => return Ok(secret),
+            known => known,
+        };
+        if let Some(masters) = self.secrets.masters() {
+            return secret_of(self, (&self.secrets, known), masters, tenant).await;
         }
         let mut write = self.connections.begin_write().await?;
         let fresh: [u8; 32] = rand::random();
@@ -35,7 +40,7 @@ impl SqliteStorage {
         write.commit().await?;
         let damaged = |_| Error::Integrity("a tenant's secret is damaged".into());
         let secret = TenantSecret::new(stored.try_into().map_err(damaged)?);
-        self.secrets.write().expect(poisoned).insert(tenant.to_owned(), secret.clone());
+        self.secrets.learn(tenant, &secret);
         Ok(secret)
     }
 }

@@ -1,20 +1,24 @@
 //! Loads checkpoints with everything that belongs to them: four statements for any number of them.
 
+use std::collections::HashMap;
+
 use bytes::Bytes;
 use serde_json::json;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::chunks::chunks_of;
 use super::errors::storage_error;
 use super::rows::RowSet;
+use super::values::{Wanted, open_values, read_values};
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoint::{PENDING_SENDS, PendingWrite, Value, View};
 use crate::domain::{Error, Result};
 use crate::storage::base_document::open_base;
 use crate::storage::channel_map::{self, Entry};
+use crate::storage::documents::open_documents;
+use crate::storage::homes::{CheckpointAt, ValueRow};
 use crate::storage::objects::shelf::Shelf;
-use crate::storage::sealing::{StoredValue, open_documents, open_value};
+use crate::storage::prepare::{channels_of, version_key};
 
 /// A checkpoint's row and where its values are.
 #[derive(Debug, Clone)]
@@ -54,6 +58,10 @@ impl CheckpointRow {
             delta_channels: serde_json::from_str(&delta_channels).map_err(damaged)?,
         })
     }
+
+    pub(super) fn at(&self) -> CheckpointAt<'_> {
+        CheckpointAt { scope_id: self.scope_id, ns: &self.ns, id: &self.id }
+    }
 }
 
 /// The tenant whose rows are read, and the secret that opens them.
@@ -88,7 +96,7 @@ pub(super) async fn load_views(
 
 /// A view without values, writes and bases.
 pub(super) fn documents(tenant: Tenant<'_>, row: &CheckpointRow) -> Result<View> {
-    let (skeleton, metadata) = open_documents(tenant.secret, &row.documents)?;
+    let (skeleton, metadata) = open_documents(tenant.secret, row.at(), &row.documents)?;
     Ok(View {
         thread_id: row.thread_id.clone(),
         ns: row.ns.clone(),
@@ -111,9 +119,12 @@ async fn load_values(
     let mut wanted = Vec::new();
     for (at, row) in rows.iter().enumerate() {
         let channels = channel_map::channel_names(&views[at].skeleton, row.map.len())?;
-        for (channel, entry) in channels.into_iter().zip(&row.map) {
+        let versions = versions_of(tenant, &views[at], &row.map)?;
+        for (position, (channel, entry)) in channels.into_iter().zip(&row.map).enumerate() {
             if entry.value_no != 0 {
-                wanted.push((row.scope_id, entry.value_no));
+                let version = versions.as_ref().map(|it| it[position]);
+                let (scope_id, no) = (row.scope_id, entry.value_no);
+                wanted.push(Wanted { scope_id, no, version_key: version });
                 names.push((at, channel));
             }
         }
@@ -125,76 +136,20 @@ async fn load_values(
     Ok(())
 }
 
-const READ_VALUES: &str = "
-select j.value ->> 0 as scope_id, m.tag, m.size_bytes, m.digest, m.body, m.parts
-from json_each($2) j
-cross join manifests m on m.tenant = $1 and m.scope_id = j.value ->> 0 and m.no = j.value ->> 1
-order by j.key";
-
-/// Values by (scope, number), in the order asked for; one that is missing is damage.
-pub(super) async fn read_values(
-    connection: &mut SqliteConnection,
-    tenant: Tenant<'_>,
-    wanted: &[(i64, u32)],
-) -> Result<Vec<Value>> {
-    if wanted.is_empty() {
-        return Ok(Vec::new());
+/// Keys of the versions in the order of the map, from the skeleton, which nobody can have exchanged. None without encryption:
+/// values are not bound to them then.
+fn versions_of(tenant: Tenant<'_>, view: &View, map: &[Entry]) -> Result<Option<Vec<i64>>> {
+    if tenant.secret.cipher().is_none() {
+        return Ok(None);
     }
-    let set: RowSet = wanted.iter().map(|(scope, no)| json!([scope, no])).collect();
-    let rows = sqlx::query(READ_VALUES)
-        .bind(tenant.name)
-        .bind(set.json())
-        .fetch_all(&mut *connection)
-        .await
-        .map_err(storage_error)?;
-    if rows.len() != wanted.len() {
-        return Err(Error::Integrity("a checkpoint names a value that is not there".into()));
+    let key = |(channel, version): (String, String)| {
+        version_key(tenant.secret, &view.ns, &channel, &version)
+    };
+    let keys: Vec<i64> = channels_of(&view.skeleton)?.map(key).collect();
+    if keys.iter().copied().eq(map.iter().map(|it| it.version_key)) {
+        return Ok(Some(keys));
     }
-    open_values(connection, tenant, &rows).await
-}
-
-/// Opens columns `scope_id`, tag, `size_bytes`, digest, body and parts of each row.
-async fn open_values(
-    connection: &mut SqliteConnection,
-    tenant: Tenant<'_>,
-    rows: &[SqliteRow],
-) -> Result<Vec<Value>> {
-    let stored: Vec<StoredRow> = rows.iter().map(StoredRow::read).collect::<Result<_>>()?;
-    let lists = stored.iter().filter_map(|it| Some((it.scope_id, it.parts.as_deref()?)));
-    let chunks = chunks_of(connection, tenant, lists).await?;
-    stored.iter().map(|it| open_value(tenant.secret, &it.value(), &chunks)).collect()
-}
-
-struct StoredRow {
-    scope_id: i64,
-    tag: String,
-    size_bytes: i32,
-    digest: Vec<u8>,
-    body: Vec<u8>,
-    parts: Option<Vec<u8>>,
-}
-
-impl StoredRow {
-    fn read(row: &SqliteRow) -> Result<Self> {
-        Ok(Self {
-            scope_id: row.try_get("scope_id").map_err(storage_error)?,
-            tag: row.try_get("tag").map_err(storage_error)?,
-            size_bytes: row.try_get("size_bytes").map_err(storage_error)?,
-            digest: row.try_get("digest").map_err(storage_error)?,
-            body: row.try_get("body").map_err(storage_error)?,
-            parts: row.try_get("parts").map_err(storage_error)?,
-        })
-    }
-
-    fn value(&self) -> StoredValue<'_> {
-        StoredValue {
-            tag: &self.tag,
-            size_bytes: self.size_bytes,
-            digest: &self.digest,
-            body: &self.body,
-            parts: self.parts.as_deref(),
-        }
-    }
+    Err(Error::Integrity("a map does not list the versions of the skeleton".into()))
 }
 
 /// A checkpoint whose writes or bases are wanted.
@@ -219,7 +174,7 @@ fn places<'a>(
 }
 
 const READ_WRITES: &str = "
-select j.value ->> 0 as position, j.value ->> 2 as scope_id, w.task_id, w.channel, w.tag, w.size_bytes,
+select j.value ->> 0 as position, j.value ->> 2 as scope_id, w.task_id, w.idx, w.channel, w.tag, w.size_bytes,
        w.digest, w.body, w.parts
 from json_each($2) j
 cross join writes w on w.tenant = $1 and w.thread_key = j.value ->> 1 and w.ns = j.value ->> 3
@@ -246,16 +201,43 @@ pub(super) async fn read_writes(
         .fetch_all(&mut *connection)
         .await
         .map_err(storage_error)?;
-    let values = open_values(connection, tenant, &rows).await?;
-    let write = |(row, value): (&SqliteRow, Value)| {
-        let write = PendingWrite {
-            task_id: row.try_get("task_id").map_err(storage_error)?,
-            channel: row.try_get("channel").map_err(storage_error)?,
-            value,
-        };
-        Ok((position(row)?, write))
+    let writes = rows.iter().map(WriteKey::read).collect::<Result<Vec<_>>>()?;
+    let at: HashMap<usize, &Place<'_>> = places.iter().map(|it| (it.at, it)).collect();
+    let row = |index: usize| writes[index].row(at[&writes[index].position]);
+    let values = open_values(connection, tenant, &rows, row).await?;
+    let write = |(key, value): (WriteKey, Value)| {
+        (key.position, PendingWrite { task_id: key.task_id, channel: key.channel, value })
     };
-    rows.iter().zip(values).map(write).collect()
+    Ok(writes.into_iter().zip(values).map(write).collect())
+}
+
+/// Which write a row is.
+struct WriteKey {
+    position: usize,
+    task_id: String,
+    idx: i64,
+    channel: String,
+}
+
+impl WriteKey {
+    fn read(row: &SqliteRow) -> Result<Self> {
+        Ok(Self {
+            position: position(row)?,
+            task_id: row.try_get("task_id").map_err(storage_error)?,
+            idx: row.try_get("idx").map_err(storage_error)?,
+            channel: row.try_get("channel").map_err(storage_error)?,
+        })
+    }
+
+    fn row<'a>(&'a self, place: &Place<'a>) -> ValueRow<'a> {
+        ValueRow::Write {
+            ns: place.ns,
+            checkpoint_id: place.id,
+            task_id: &self.task_id,
+            idx: self.idx,
+            channel: &self.channel,
+        }
+    }
 }
 
 fn place_json(place: &Place<'_>) -> serde_json::Value {
@@ -290,10 +272,14 @@ pub(super) async fn read_bases(
         .fetch_all(connection)
         .await
         .map_err(storage_error)?;
+    let at: HashMap<usize, &Place<'_>> = places.iter().map(|it| (it.at, it)).collect();
     let base = |row: &SqliteRow| {
         let channel: String = row.try_get("channel").map_err(storage_error)?;
         let document: Vec<u8> = row.try_get("document").map_err(storage_error)?;
-        Ok((position(row)?, open_base(tenant.secret, channel, &document)?))
+        let position = position(row)?;
+        let place = at[&position];
+        let at = CheckpointAt { scope_id: place.scope_id, ns: place.ns, id: place.id };
+        Ok((position, open_base(tenant.secret, at, channel, &document)?))
     };
     rows.iter().map(base).collect()
 }

@@ -1,0 +1,14 @@
+-- Encryption at rest, off without a master key. wrapped holds the key that encrypts a tenant's content and the one that
+-- names it, 32 bytes each, sealed with a master key that is not in the database; tenants.secret is empty then. master
+-- names that master key. Destroying a tenant's key empties wrapped and keeps the row.
+create table tenant_keys (
+    tenant text not null,
+    key_no integer not null,
+    wrapped blob not null,
+    master blob not null,
+    created_at integer not null,
+    destroyed_at integer,
+    -- 1: written before encryption was turned on, and not all of it is encrypted yet.
+    plain_rows integer not null,
+    primary key (tenant, key_no)
+) strict;

@@ -1,0 +1,168 @@
+//! `threadkeep master-key create | rotate | destroy` and `threadkeep encrypt`, and how a master key is read. Its text is
+//! never shown, in errors neither.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{open_existing_as, print};
+use crate::config::{Database, Encrypt, Encryption as Settings, MasterKey as Command};
+use crate::domain::caller::check_tenant;
+use crate::domain::{Error, Result};
+use crate::storage::objects::{Objects, Packing};
+use crate::storage::{Encryption, MasterKey, MasterKeys, StorageConfig};
+
+const FIELD: &str = "master-key-file";
+const VARIABLE: &str = "THREADKEEP_MASTER_KEY";
+const PREVIOUS_VARIABLE: &str = "THREADKEEP_PREVIOUS_MASTER_KEY";
+/// A file with a key is short; whatever else it is, it is not read whole.
+const FILE_BYTES_MAX: u64 = 1_024;
+
+/// The master keys that settings and environment name.
+fn masters(settings: &Settings) -> Result<Option<MasterKeys>> {
+    let current = key_of(settings.master_key_file.as_deref(), VARIABLE)?;
+    let previous = key_of(settings.previous_master_key_file.as_deref(), PREVIOUS_VARIABLE)?;
+    match (current, previous) {
+        (Some(current), previous) => Ok(Some(MasterKeys { current, previous })),
+        (None, None) => Ok(None),
+        (None, Some(_)) => {
+            Err(Error::invalid(FIELD, "a previous master key was given, and no current one"))
+        }
+    }
+}
+
+/// Whether these settings turn encryption on.
+pub(super) fn of(settings: &Settings) -> Result<Encryption> {
+    let masters = masters(settings)?.map(Arc::new);
+    Ok(masters.map_or(Encryption::Off, Encryption::On))
+}
+
+fn key_of(file: Option<&Path>, variable: &str) -> Result<Option<MasterKey>> {
+    // What is empty counts as not set, as with the other variables.
+    let text = std::env::var_os(variable).filter(|it| !it.is_empty());
+    match (file.filter(|it| !it.as_os_str().is_empty()), text) {
+        (None, None) => Ok(None),
+        (Some(file), None) => read(file).map(Some),
+        (None, Some(text)) => {
+            let key = text.to_str().and_then(MasterKey::parse);
+            key.map(Some).ok_or_else(|| malformed(variable))
+        }
+        (Some(_), Some(_)) => {
+            let detail = format!("a master key was given twice: in a file and in {variable}");
+            Err(Error::invalid(FIELD, detail))
+        }
+    }
+}
+
+fn read(file: &Path) -> Result<MasterKey> {
+    let name = file.display().to_string();
+    let unreadable = |error: std::io::Error| {
+        Error::invalid(FIELD, format!("the master key file {name} cannot be read: {error}"))
+    };
+    if std::fs::metadata(file).map_err(unreadable)?.len() > FILE_BYTES_MAX {
+        return Err(malformed(&name));
+    }
+    let bytes = std::fs::read(file).map_err(unreadable)?;
+    let text = std::str::from_utf8(&bytes).ok();
+    text.and_then(MasterKey::parse).ok_or_else(|| malformed(&name))
+}
+
+fn malformed(what: &str) -> Error {
+    let detail = format!(
+        "{what} holds no master key: 32 bytes are wanted, as base64 or as 64 hexadecimal digits \
+         (`threadkeep master-key create` makes one)"
+    );
+    Error::invalid(FIELD, detail)
+}
+
+pub(super) async fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Create => print(&format!("{}\n", MasterKey::random_text())),
+        Command::Rotate { new_master_key_file, database } => {
+            rotate(&new_master_key_file, &database).await
+        }
+        Command::Destroy { tenant, yes, database } => destroy(&tenant, yes, &database).await,
+    }
+}
+
+async fn rotate(new: &Path, database: &Database) -> Result<()> {
+    let Some(given) = masters(&database.encryption)? else {
+        return Err(Error::invalid(
+            FIELD,
+            "the present master key is needed too: --master-key-file",
+        ));
+    };
+    let masters = MasterKeys { current: read(new)?, previous: Some(given.current) };
+    let encryption = Encryption::On(Arc::new(masters));
+    let opened = |config| StorageConfig { encryption, ..config };
+    let storage = open_existing_as(database, opened).await?;
+    let changed = storage.rotate_master_key().await;
+    storage.close().await;
+    let changed = changed?;
+    print(&format!("{changed} keys are wrapped with the new master key; none needs the old one\n"))
+}
+
+async fn destroy(tenant: &str, yes: bool, database: &Database) -> Result<()> {
+    check_tenant(tenant)?;
+    if !yes {
+        let detail = format!(
+            "this makes everything that tenant {tenant} has stored unreadable, for ever: repeat it with --yes"
+        );
+        return Err(Error::invalid("yes", detail));
+    }
+    let storage = open_existing_as(database, |config| config).await?;
+    let destroyed = storage.destroy_tenant_key(tenant).await;
+    storage.close().await;
+    if destroyed? {
+        return print(&format!("the key of tenant {tenant} is destroyed\n"));
+    }
+    Err(Error::NotFound("a key of this tenant that encrypts was"))
+}
+
+pub(super) async fn encrypt(command: Encrypt) -> Result<()> {
+    let Some(masters) = masters(&command.database.encryption)? else {
+        return Err(Error::invalid(FIELD, "a master key is needed: --master-key-file"));
+    };
+    let objects = match &command.object_store_url {
+        Some(url) => Some(Arc::new(Objects::open(url, Packing::default(), true).await?)),
+        None => None,
+    };
+    // The lock of a server, where the engine has one, so that none runs meanwhile.
+    let opened = |config| StorageConfig {
+        objects,
+        encryption: Encryption::Begins(Arc::new(masters)),
+        exclusive: true,
+        allow_unsafe: true,
+        migrate: true,
+        ..config
+    };
+    let storage = open_existing_as(&command.database, opened).await?;
+    let tenants = storage.encrypt_stored().await;
+    storage.close().await;
+    let tenants = tenants?;
+    print(&format!(
+        "{tenants} tenants were encrypted; the database holds nothing readable of them\n"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_holds_no_key_is_refused_without_showing_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("key");
+        for text in ["secret but short", &"x".repeat(5_000), "\0\u{1}"] {
+            std::fs::write(&file, text).unwrap();
+            let error = read(&file).unwrap_err().to_string();
+            assert!(error.contains("holds no master key") && !error.contains(text), "{error}");
+        }
+        std::fs::write(&file, [0xff; 44]).unwrap();
+        assert!(read(&file).is_err());
+        std::fs::write(&file, MasterKey::random_text() + "\n").unwrap();
+        assert!(read(&file).is_ok());
+        assert!(
+            read(&folder.path().join("absent")).unwrap_err().to_string().contains("cannot be read")
+        );
+    }
+}

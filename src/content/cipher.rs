@@ -1,0 +1,115 @@
+//! What encrypts the envelopes of one tenant: AES-256-GCM under a key of each content scope, bound to the place that an
+//! envelope is at home in. Knows no noun: a place is a scope, a word and some bytes.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use ring::hkdf::{HKDF_SHA256, Prk, Salt};
+
+/// Bytes of a key of any kind here.
+pub const KEY_BYTES: usize = 32;
+/// Number of the tenant's key, then the scope, little endian.
+pub const KEY_ID_BYTES: usize = 1 + 8;
+/// Random for every envelope. A key belongs to one scope, so with fewer than 2^32 envelopes in a scope two nonces are equal
+/// with a probability below 2^-32 (NIST SP 800-38D, 8.3); a scope with a hundred checkpoints a day for a hundred years
+/// stays far below that.
+pub const NONCE_BYTES: usize = 12;
+pub const TAG_BYTES: usize = 16;
+/// Scopes whose keys are kept ready: making one takes a microsecond.
+const READY_MAX: usize = 4_096;
+const SALT: &[u8] = b"threadkeep content";
+
+/// Where an envelope is at home: bound to it, it opens nowhere else.
+#[derive(Debug, Clone, Copy)]
+pub struct Home<'a> {
+    pub scope_id: i64,
+    /// What kind of row it stands in.
+    pub noun: &'static str,
+    /// What names the row within its scope.
+    pub row: &'a [&'a [u8]],
+}
+
+/// The key of one tenant.
+pub struct Cipher {
+    tenant: String,
+    number: u8,
+    root: Prk,
+    ready: RwLock<HashMap<i64, Arc<LessSafeKey>>>,
+}
+
+impl Cipher {
+    pub fn new(tenant: &str, number: u8, key: &[u8; KEY_BYTES]) -> Self {
+        Self {
+            tenant: tenant.to_owned(),
+            number,
+            root: Salt::new(HKDF_SHA256, SALT).extract(key),
+            ready: RwLock::default(),
+        }
+    }
+
+    /// Which key a scope's envelopes are sealed with, as they say it themselves.
+    pub fn key_id(&self, scope_id: i64) -> [u8; KEY_ID_BYTES] {
+        let mut id = [self.number; KEY_ID_BYTES];
+        id[1..].copy_from_slice(&scope_id.to_le_bytes());
+        id
+    }
+
+    /// Adds nonce, ciphertext and tag of `payload` to what begins with `header`.
+    pub fn seal(&self, home: Home<'_>, header: &[u8], payload: &[u8], sealed: &mut Vec<u8>) {
+        let nonce: [u8; NONCE_BYTES] = rand::random();
+        sealed.extend_from_slice(&nonce);
+        let start = sealed.len();
+        sealed.extend_from_slice(payload);
+        let aad = self.bound_to(home, header);
+        let key = self.scope_key(home.scope_id);
+        let nonce = Nonce::assume_unique_for_key(nonce);
+        let tag = key
+            .seal_in_place_separate_tag(nonce, Aad::from(&aad), &mut sealed[start..])
+            .expect("only 64 GiB are too long, and no value comes near");
+        sealed.extend_from_slice(tag.as_ref());
+    }
+
+    /// The payload; None for anything that was not sealed for this home.
+    pub fn open(&self, home: Home<'_>, header: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
+        let (nonce, sealed) = sealed.split_first_chunk::<NONCE_BYTES>()?;
+        let aad = self.bound_to(home, header);
+        let key = self.scope_key(home.scope_id);
+        let mut payload = sealed.to_vec();
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        let length = key.open_in_place(nonce, Aad::from(&aad), &mut payload).ok()?.len();
+        payload.truncate(length);
+        Some(payload)
+    }
+
+    /// Every part with its length before it, so that parts cannot run into each other.
+    fn bound_to(&self, home: Home<'_>, header: &[u8]) -> Vec<u8> {
+        let scope = home.scope_id.to_le_bytes();
+        let first: [&[u8]; 4] = [header, self.tenant.as_bytes(), &scope, home.noun.as_bytes()];
+        let mut bytes = Vec::with_capacity(192);
+        for part in first.iter().chain(home.row) {
+            bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
+            bytes.extend_from_slice(part);
+        }
+        bytes
+    }
+
+    fn scope_key(&self, scope_id: i64) -> Arc<LessSafeKey> {
+        let ready = self.ready.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(key) = ready.get(&scope_id) {
+            return Arc::clone(key);
+        }
+        drop(ready);
+        let info = scope_id.to_le_bytes();
+        let length = (info.len() as u64).to_le_bytes();
+        let info: [&[u8]; 2] = [&length, &info];
+        let derived = self.root.expand(&info, &AES_256_GCM).expect("32 bytes are not too many");
+        let key = Arc::new(LessSafeKey::new(UnboundKey::from(derived)));
+        let mut ready = self.ready.write().unwrap_or_else(PoisonError::into_inner);
+        if ready.len() >= READY_MAX {
+            ready.clear();
+        }
+        ready.insert(scope_id, Arc::clone(&key));
+        key
+    }
+}

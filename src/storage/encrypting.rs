@@ -1,0 +1,215 @@
+//! Turning encryption on for what is stored already: `threadkeep encrypt`, while no server runs. Goes from tenant to tenant
+//! and may be ended and begun again at any time. The same for every engine.
+
+use std::collections::HashSet;
+
+use super::access::{Access, Accessible, Cell, Source, page, rows_named};
+use super::marks::Marks;
+use super::objects::packs::{PackStorage, Scope};
+use super::resealing::{Change, Resealer, seal_all_again};
+use super::tenant_keys::{Keys, opened, put};
+use crate::content::keys::TenantSecret;
+use crate::content::master_key::MasterKeys;
+use crate::content::parts::Name;
+use crate::domain::clock::Clock;
+use crate::domain::{Error, Result};
+
+/// Tenants whose content is not all encrypted.
+const TENANTS: &str =
+    "select t.tenant, t.secret from tenants t where t.tenant > $1 and not exists (
+        select 1 from tenant_keys k where k.tenant = t.tenant and k.plain_rows = 0)
+    order by t.tenant limit 100";
+
+const SCOPES: &str = "select scope_id from scopes where tenant = $1 and scope_id > $2
+    order by scope_id limit 500";
+
+const THREADS_OF_SCOPE: &str = "select t.thread_key from scope_holders h
+    join threads t on t.tenant = h.tenant and t.scope_id = h.scope_id and {thread_of_holder}
+    where h.tenant = $1 and h.scope_id = $2 and h.kind = 'thread'";
+
+const LISTS_OF_VALUES: &str = "select parts from manifests
+    where tenant = $1 and scope_id = $2 and parts is not null";
+
+const LISTS_OF_WRITES: &str = "select parts from writes
+    where tenant = $1 and thread_key = $2 and parts is not null";
+
+const CHUNKS: Source<'static> = Source {
+    columns: "name",
+    size: "32",
+    rows: "from chunks where tenant = $1 and scope_id = $2 and name > $3 and not {packed} order by name",
+};
+
+/// Encrypts everything that is stored. Answers how many tenants.
+///
+/// # Errors
+/// `Integrity` where stored data is damaged; a database or object store that cannot be reached. What was done stays done.
+pub async fn encrypt(
+    engine: &dyn Accessible,
+    packs: &dyn PackStorage,
+    masters: &MasterKeys,
+) -> Result<u64> {
+    let (mut done, mut after) = (0, String::new());
+    loop {
+        let mut access = engine.look().await?;
+        let tenants = access.rows(TENANTS, &[after.as_str().into()]).await?;
+        access.end().await?;
+        let Some(last) = tenants.last() else { return Ok(done) };
+        last.text(0)?.clone_into(&mut after);
+        for row in &tenants {
+            let tenant = row.text(0)?;
+            let Some(keys) = begin(engine, masters, tenant, row.bytes(1)?).await? else { continue };
+            Move { engine, packs, tenant, keys }.all().await?;
+            finish(engine, tenant).await?;
+            done += 1;
+        }
+    }
+}
+
+/// The tenant's key: made, and written in the place of what named its content in plain. None: it was destroyed.
+async fn begin(
+    engine: &dyn Accessible,
+    masters: &MasterKeys,
+    tenant: &str,
+    names: &[u8],
+) -> Result<Option<Keys>> {
+    let mut access = engine.hold().await?;
+    let text = "select wrapped from tenant_keys where tenant = $1 order by key_no desc limit 1";
+    let stored = access.rows(text, &[tenant.into()]).await?;
+    let keys = match stored.first() {
+        Some(row) if row.bytes(0)?.is_empty() => None,
+        Some(row) => Some(opened(masters, tenant, row)?),
+        None => {
+            let damaged = |_| Error::Integrity(format!("the secret of tenant {tenant} is damaged"));
+            let keys = Keys::for_names(names.try_into().map_err(damaged)?);
+            put(access.as_mut(), masters, tenant, &keys, true).await?;
+            let emptied = "update tenants set secret = $2 where tenant = $1";
+            access.rows(emptied, &[tenant.into(), Cell::Bytes(Vec::new())]).await?;
+            Some(keys)
+        }
+    };
+    access.end().await?;
+    Ok(keys)
+}
+
+async fn finish(engine: &dyn Accessible, tenant: &str) -> Result<()> {
+    let mut access = engine.hold().await?;
+    let text = "update tenant_keys set plain_rows = 0 where tenant = $1";
+    access.rows(text, &[tenant.into()]).await?;
+    access.end().await
+}
+
+/// The tenant that is being encrypted.
+struct Move<'a> {
+    engine: &'a dyn Accessible,
+    packs: &'a dyn PackStorage,
+    tenant: &'a str,
+    keys: Keys,
+}
+
+impl Move<'_> {
+    async fn all(&self) -> Result<()> {
+        self.remove_garbage().await?;
+        let mut after = i64::MIN;
+        loop {
+            let mut access = self.engine.look().await?;
+            let scopes = access.rows(SCOPES, &[self.tenant.into(), after.into()]).await?;
+            access.end().await?;
+            if scopes.is_empty() {
+                return Ok(());
+            }
+            for row in &scopes {
+                after = row.integer(0)?;
+                self.scope(after).await?;
+            }
+        }
+    }
+
+    /// What nobody reaches is not worth encrypting.
+    async fn remove_garbage(&self) -> Result<()> {
+        let text = "select thread_key, scope_id from garbage where tenant = $1";
+        let mut access = self.engine.look().await?;
+        let garbage = access.rows(text, &[self.tenant.into()]).await?;
+        access.end().await?;
+        for row in &garbage {
+            let (thread_key, scope_id) = (row.integer(0)?, row.integer(1)?);
+            self.engine.remove_unreachable(self.tenant, thread_key, scope_id).await?;
+        }
+        Ok(())
+    }
+
+    async fn scope(&self, scope_id: i64) -> Result<()> {
+        let secret: TenantSecret = self.keys.secret(self.tenant);
+        let Some(cipher) = secret.cipher() else { return Ok(()) };
+        let place = [Cell::from(self.tenant), scope_id.into()];
+        let mut access = self.engine.look().await?;
+        let text = self.engine.dialect().fill(THREADS_OF_SCOPE);
+        let threads = access.rows(&text, &place).await?;
+        let threads = threads.iter().map(|row| row.integer(0)).collect::<Result<Vec<_>>>()?;
+        let marks = self.marks(access.as_mut(), &place, &threads).await?;
+        access.end().await?;
+        self.remove_unnamed(&place, &marks).await?;
+        let nodes = marks.nodes().into_iter().filter_map(|it| Name::try_from(it).ok());
+        let nodes: HashSet<Name> = nodes.collect();
+        let change = Change::Encrypt { nodes: &nodes };
+        let resealer = Resealer { cipher, tenant: self.tenant, scope_id, change };
+        seal_all_again(self.engine, &resealer, threads.first().copied()).await?;
+        for thread_key in threads.iter().skip(1) {
+            seal_all_again(self.engine, &resealer, Some(*thread_key)).await?;
+        }
+        let scope = Scope { tenant: self.tenant.to_owned(), id: scope_id };
+        let secrets = (&self.keys.plain(), &secret);
+        super::objects::packer::encrypt(
+            self.engine.objects(),
+            self.packs,
+            &scope,
+            secrets,
+            Clock::System.now(),
+        )
+        .await
+    }
+
+    /// What the lists of a scope lead to.
+    async fn marks(
+        &self,
+        access: &mut dyn Access,
+        place: &[Cell; 2],
+        threads: &[i64],
+    ) -> Result<Marks> {
+        let mut marks = Marks::default();
+        let mut lists = access.rows(LISTS_OF_VALUES, place).await?;
+        for key in threads {
+            lists.extend(access.rows(LISTS_OF_WRITES, &[place[0].clone(), (*key).into()]).await?);
+        }
+        for row in &lists {
+            marks.add_list(row.bytes(0)?)?;
+        }
+        let names: Vec<Cell> = marks.nodes().into_iter().map(Cell::Bytes).collect();
+        let text = "select body from chunks where tenant = $1 and scope_id = $2 and name in";
+        for row in rows_named(access, text, place, &names).await? {
+            marks.add_node(row.bytes(0)?)?;
+        }
+        Ok(marks)
+    }
+
+    /// Whether a chunk that no list names is a node cannot be known: it goes.
+    async fn remove_unnamed(&self, place: &[Cell; 2], marks: &Marks) -> Result<()> {
+        let text = "delete from chunks where tenant = $1 and scope_id = $2 and name in";
+        let mut after = Cell::Bytes(Vec::new());
+        loop {
+            let mut access = self.engine.hold().await?;
+            let binds = [&place[..], &[after]].concat();
+            let rows = page(access.as_mut(), self.engine.dialect(), &CHUNKS, &binds).await?;
+            let Some(last) = rows.last() else { return access.end().await };
+            after = last.0[0].clone();
+            let unnamed = rows.iter().filter(|row| row.bytes(0).is_ok_and(|it| !marks.names(it)));
+            let unnamed: Vec<Cell> = unnamed.map(|row| row.0[0].clone()).collect();
+            if !unnamed.is_empty() {
+                rows_named(access.as_mut(), text, place, &unnamed).await?;
+                let raise =
+                    "update scopes set epoch = epoch + 1 where tenant = $1 and scope_id = $2";
+                access.rows(raise, place).await?;
+            }
+            access.end().await?;
+        }
+    }
+}

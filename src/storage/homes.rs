@@ -1,0 +1,78 @@
+//! What each sealed thing belongs to: the rows of which an envelope is a part, within its content scope. An envelope that
+//! is found in another row does not open there.
+
+use crate::content::cipher::Home;
+use crate::content::parts::Name;
+
+/// A checkpoint, by what its threads have in common: copies of one owner share the scope and the rows' contents.
+#[derive(Debug, Clone, Copy)]
+pub struct CheckpointAt<'a> {
+    pub scope_id: i64,
+    pub ns: &'a str,
+    pub id: &'a str,
+}
+
+impl CheckpointAt<'_> {
+    /// The home of skeleton and metadata.
+    pub fn documents<R>(self, act: impl FnOnce(Home<'_>) -> R) -> R {
+        let row = [self.ns.as_bytes(), self.id.as_bytes()];
+        act(Home { scope_id: self.scope_id, noun: "documents", row: &row })
+    }
+
+    /// The home of what it shows of a channel whose ancestors were removed.
+    pub fn base<R>(self, channel: &str, act: impl FnOnce(Home<'_>) -> R) -> R {
+        let row = [self.ns.as_bytes(), self.id.as_bytes(), channel.as_bytes()];
+        act(Home { scope_id: self.scope_id, noun: "base", row: &row })
+    }
+}
+
+/// The row of a value.
+#[derive(Debug, Clone, Copy)]
+pub enum ValueRow<'a> {
+    /// Of a checkpoint: the key of namespace, channel and version. Its number is given by the statement that writes it, so it
+    /// cannot be bound.
+    Version(i64),
+    Write {
+        ns: &'a str,
+        checkpoint_id: &'a str,
+        task_id: &'a str,
+        idx: i64,
+        channel: &'a str,
+    },
+}
+
+impl ValueRow<'_> {
+    /// The home of a value with this tag and digest.
+    pub fn home<R>(
+        self,
+        scope_id: i64,
+        (tag, digest): (&str, &[u8]),
+        act: impl FnOnce(Home<'_>) -> R,
+    ) -> R {
+        match self {
+            Self::Version(key) => {
+                let key = key.to_le_bytes();
+                let row: [&[u8]; 3] = [&key, tag.as_bytes(), digest];
+                act(Home { scope_id, noun: "value", row: &row })
+            }
+            Self::Write { ns, checkpoint_id, task_id, idx, channel } => {
+                let idx = idx.to_le_bytes();
+                let row = [
+                    ns.as_bytes(),
+                    checkpoint_id.as_bytes(),
+                    task_id.as_bytes(),
+                    &idx,
+                    channel.as_bytes(),
+                    tag.as_bytes(),
+                    digest,
+                ];
+                act(Home { scope_id, noun: "write", row: &row })
+            }
+        }
+    }
+}
+
+/// The home of a chunk with content. Nodes are not sealed: they hold names only, and statements read them in place.
+pub fn of_chunk<R>(scope_id: i64, name: &Name, act: impl FnOnce(Home<'_>) -> R) -> R {
+    act(Home { scope_id, noun: "chunk", row: &[name] })
+}

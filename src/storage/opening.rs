@@ -1,0 +1,177 @@
+//! The way out: chunks, values and lists are opened and checked. The same for every engine.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+
+use super::homes::{ValueRow, of_chunk};
+use super::objects::place::Place;
+use crate::content::chunking::CHUNK_BYTES_MAX;
+use crate::content::encrypted::scope_of;
+use crate::content::envelope::{self, EnvelopeError};
+use crate::content::keys::TenantSecret;
+use crate::content::parts::{self, NAME_BYTES, Name, Part};
+use crate::domain::checkpoint::Value;
+use crate::domain::names::Tag;
+use crate::domain::{Error, Result};
+
+/// Chunks of an answer, opened.
+#[derive(Default)]
+pub struct Chunks {
+    /// Those that are not encrypted: where encryption is on, nodes only.
+    plain: HashMap<Name, Bytes>,
+    /// By the scope that they were encrypted for.
+    encrypted: HashMap<i64, HashMap<Name, Bytes>>,
+    /// Those that lie in packs: a shelf gives them their content.
+    placed: Vec<(Place, Name)>,
+    incomplete: bool,
+}
+
+impl Chunks {
+    /// Takes a stored chunk.
+    ///
+    /// # Errors
+    /// `Integrity` when it is damaged.
+    pub fn add(&mut self, secret: &TenantSecret, name: &[u8], body: &[u8]) -> Result<()> {
+        let name = Name::try_from(name)
+            .map_err(|_| Error::Integrity("the name of a chunk has a wrong length".into()))?;
+        if let Some(place) = Place::read(body)? {
+            self.placed.push((place, name));
+            return Ok(());
+        }
+        let damaged =
+            |error: EnvelopeError| Error::Integrity(format!("a chunk is damaged: {error}"));
+        if let (Some(scope_id), true) = (scope_of(body), secret.cipher().is_some()) {
+            let chunk = open_chunk(secret, scope_id, &name, body).map_err(damaged)?;
+            self.encrypted.entry(scope_id).or_default().insert(name, chunk);
+        } else {
+            let chunk = envelope::open_at_most(body, CHUNK_BYTES_MAX).map_err(damaged)?;
+            self.plain.insert(name, chunk);
+        }
+        Ok(())
+    }
+
+    /// Takes chunks one after the other: name, length of 4 bytes, big endian, envelope.
+    ///
+    /// # Errors
+    /// `Integrity` when they are damaged.
+    pub fn add_all(&mut self, secret: &TenantSecret, mut chunks: &[u8]) -> Result<()> {
+        let cut = || Error::Integrity("the chunks of an answer are cut off".into());
+        while !chunks.is_empty() {
+            let (name, rest) = chunks.split_first_chunk::<NAME_BYTES>().ok_or_else(cut)?;
+            let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(cut)?;
+            let length = u32::from_be_bytes(*length) as usize;
+            let (body, rest) = rest.split_at_checked(length).ok_or_else(cut)?;
+            self.add(secret, name, body)?;
+            chunks = rest;
+        }
+        Ok(())
+    }
+
+    /// Takes a stored node. Answers the names in it.
+    ///
+    /// # Errors
+    /// `Integrity` when it is damaged.
+    pub fn add_node(
+        &mut self,
+        secret: &TenantSecret,
+        name: &[u8],
+        body: &[u8],
+    ) -> Result<Vec<Name>> {
+        self.add(secret, name, body)?;
+        let node = Name::try_from(name).ok().and_then(|name| self.plain.get(&name));
+        parts::read_node(node.map(|it| &it[..]).unwrap_or_default())
+            .map_err(|error| Error::Integrity(error.to_string()))
+    }
+
+    /// The chunks that lie in packs, for the shelf.
+    pub fn take_placed(&mut self) -> Vec<(Place, Name)> {
+        std::mem::take(&mut self.placed)
+    }
+
+    /// Some content is not at hand: split values open to zeros, and the answer is not given to anybody.
+    pub fn lacks_content(&mut self) {
+        self.incomplete = true;
+    }
+
+    /// A chunk with content, if a value of this scope may have it.
+    fn leaf(&self, secret: &TenantSecret, scope_id: i64, name: &Name) -> Option<&Bytes> {
+        match secret.cipher() {
+            None => self.plain.get(name),
+            Some(_) => self.encrypted.get(&scope_id).and_then(|it| it.get(name)),
+        }
+    }
+}
+
+/// Opens a chunk with content.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn open_chunk(
+    secret: &TenantSecret,
+    scope_id: i64,
+    name: &Name,
+    body: &[u8],
+) -> std::result::Result<Bytes, EnvelopeError> {
+    of_chunk(scope_id, name, |home| secret.open_at_most(home, body, CHUNK_BYTES_MAX))
+}
+
+/// A stored value as its row has it.
+#[derive(Debug, Clone, Copy)]
+pub struct StoredValue<'a> {
+    pub scope_id: i64,
+    pub row: ValueRow<'a>,
+    pub tag: &'a str,
+    pub size_bytes: i32,
+    pub digest: &'a [u8],
+    pub body: &'a [u8],
+    pub parts: Option<&'a [u8]>,
+}
+
+/// Opens what a `Sealer` made and checks its digest.
+///
+/// # Errors
+/// `Integrity` when the stored bytes are damaged or a chunk is not there.
+pub fn open_value(
+    secret: &TenantSecret,
+    stored: &StoredValue<'_>,
+    chunks: &Chunks,
+) -> Result<Value> {
+    let tag =
+        Tag::new(stored.tag).map_err(|_| Error::Integrity("a stored tag is not legal".into()))?;
+    if chunks.incomplete && stored.parts.is_some() {
+        let size = usize::try_from(stored.size_bytes).unwrap_or(0);
+        return Ok(Value { tag, data: Bytes::from(vec![0; size]) });
+    }
+    let data = open_bytes(secret, stored, chunks).map_err(Error::Integrity)?;
+    if secret.digest(&data) != *stored.digest {
+        return Err(Error::Integrity("a value does not match its digest".into()));
+    }
+    Ok(Value { tag, data })
+}
+
+fn open_bytes(
+    secret: &TenantSecret,
+    stored: &StoredValue<'_>,
+    chunks: &Chunks,
+) -> std::result::Result<Bytes, String> {
+    let size = usize::try_from(stored.size_bytes).map_err(|_| "a negative size".to_owned())?;
+    let named = (stored.tag, stored.digest);
+    let opened = stored.row.home(stored.scope_id, named, |home| match stored.parts {
+        None => secret.open(home, stored.body, size),
+        Some(_) => secret.open_at_most(home, stored.body, size),
+    });
+    let opened = opened.map_err(|error| error.to_string())?;
+    let Some(list) = stored.parts else { return Ok(opened) };
+    let leaf = |name: &Name| chunks.leaf(secret, stored.scope_id, name);
+    let node = |name: &Name| chunks.plain.get(name);
+    parts::assemble(&opened, list, size, node, leaf).map_err(|error| error.to_string())
+}
+
+/// Names of the nodes in a stored list.
+///
+/// # Errors
+/// `Integrity` when the list is damaged.
+pub fn parts_of(list: &[u8]) -> Result<Vec<Part>> {
+    parts::read(list).map_err(|error| Error::Integrity(error.to_string()))
+}

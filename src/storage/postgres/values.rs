@@ -1,0 +1,108 @@
+//! Values, writes and bases among the rows of an answer.
+
+use std::collections::HashMap;
+
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+
+use crate::content::keys::TenantSecret;
+use crate::domain::checkpoint::{PendingWrite, Value, View};
+use crate::domain::history::Base;
+use crate::domain::{Error, Result};
+use crate::storage::base_document::open_base;
+use crate::storage::homes::{CheckpointAt, ValueRow};
+use crate::storage::opening::{Chunks, StoredValue, open_value};
+use crate::storage::prepare::{channel_key, channels_of, version_key};
+
+/// channel key → number of its value, 0 for none
+pub(super) type Map = HashMap<i64, i32>;
+
+/// Values by channel name: names and versions are in the skeleton, the map has the keys. `row_of` answers the row of a number.
+pub(super) fn values_in_order<'r>(
+    (secret, scope_id): (&TenantSecret, i64),
+    view: &View,
+    map: &Map,
+    (row_of, chunks): (&dyn Fn(i64) -> Option<&'r PgRow>, &Chunks),
+) -> Result<Vec<(String, Value)>> {
+    if map.values().all(|no| *no == 0) {
+        return Ok(Vec::new());
+    }
+    let mut named = Vec::new();
+    for (channel, version) in channels_of(&view.skeleton)? {
+        let no = map.get(&channel_key(secret, &channel)).copied().unwrap_or(0);
+        if no == 0 {
+            continue;
+        }
+        let row = row_of(i64::from(no)).ok_or_else(|| {
+            Error::Integrity("a checkpoint names a value that is not there".into())
+        })?;
+        // Only what is encrypted is bound to its version.
+        let bound =
+            secret.cipher().map_or(0, |_| version_key(secret, &view.ns, &channel, &version));
+        let value = value_of(secret, scope_id, ValueRow::Version(bound), (row, chunks))?;
+        named.push((channel, value));
+    }
+    Ok(named)
+}
+
+pub(super) fn value_of(
+    secret: &TenantSecret,
+    scope_id: i64,
+    at: ValueRow<'_>,
+    (row, chunks): (&PgRow, &Chunks),
+) -> Result<Value> {
+    let stored = StoredValue {
+        scope_id,
+        row: at,
+        tag: row.get("tag"),
+        size_bytes: row.get("size_bytes"),
+        digest: row.get("digest"),
+        body: row.get("body"),
+        parts: row.get("parts"),
+    };
+    open_value(secret, &stored, chunks)
+}
+
+pub(super) fn base_of(secret: &TenantSecret, at: CheckpointAt<'_>, row: &PgRow) -> Result<Base> {
+    open_base(secret, at, row.get("b"), row.get("body"))
+}
+
+/// A write with its place in the order (`task_path`, `task_id`, `idx`), all by bytes.
+pub(super) struct OrderedWrite {
+    place: (String, String, i64),
+    pub(super) channel: String,
+    pub(super) value: Value,
+}
+
+impl OrderedWrite {
+    /// Reads a write of a checkpoint.
+    pub(super) fn read(
+        secret: &TenantSecret,
+        at: CheckpointAt<'_>,
+        chunks: &Chunks,
+        row: &PgRow,
+    ) -> Result<Self> {
+        let write = ValueRow::Write {
+            ns: at.ns,
+            checkpoint_id: at.id,
+            task_id: row.get("a"),
+            idx: row.get("number"),
+            channel: row.get("b"),
+        };
+        Ok(Self {
+            place: (row.get("c"), row.get("a"), row.get("number")),
+            channel: row.get("b"),
+            value: value_of(secret, at.scope_id, write, (row, chunks))?,
+        })
+    }
+}
+
+pub(super) fn in_order(mut writes: Vec<OrderedWrite>) -> Vec<PendingWrite> {
+    writes.sort_by(|a, b| a.place.cmp(&b.place));
+    let pending = writes.into_iter().map(|it| PendingWrite {
+        task_id: it.place.1,
+        channel: it.channel,
+        value: it.value,
+    });
+    pending.collect()
+}

@@ -1,0 +1,104 @@
+//! Values of checkpoints and writes: read by number, put together with their chunks, opened.
+
+use serde_json::json;
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::chunks::chunks_of;
+use super::errors::storage_error;
+use super::rows::RowSet;
+use super::views::Tenant;
+use crate::domain::checkpoint::Value;
+use crate::domain::{Error, Result};
+use crate::storage::homes::ValueRow;
+use crate::storage::opening::{StoredValue, open_value};
+
+/// A value that is wanted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    pub(super) scope_id: i64,
+    pub(super) no: u32,
+    /// Key of the version that it is wanted for; None: that of its row counts.
+    pub(super) version_key: Option<i64>,
+}
+
+const READ_VALUES: &str = "
+select j.value ->> 0 as scope_id, m.version_key, m.tag, m.size_bytes, m.digest, m.body, m.parts
+from json_each($2) j
+cross join manifests m on m.tenant = $1 and m.scope_id = j.value ->> 0 and m.no = j.value ->> 1
+order by j.key";
+
+/// Values in the order asked for; one that is missing is damage.
+pub(super) async fn read_values(
+    connection: &mut SqliteConnection,
+    tenant: Tenant<'_>,
+    wanted: &[Wanted],
+) -> Result<Vec<Value>> {
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let set: RowSet = wanted.iter().map(|it| json!([it.scope_id, it.no])).collect();
+    let rows = sqlx::query(READ_VALUES)
+        .bind(tenant.name)
+        .bind(set.json())
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(storage_error)?;
+    if rows.len() != wanted.len() {
+        return Err(Error::Integrity("a checkpoint names a value that is not there".into()));
+    }
+    let keys = wanted.iter().zip(&rows).map(|(wanted, row)| match wanted.version_key {
+        Some(key) => Ok(key),
+        None => row.try_get("version_key").map_err(storage_error),
+    });
+    let keys = keys.collect::<Result<Vec<i64>>>()?;
+    open_values(connection, tenant, &rows, |at| ValueRow::Version(keys[at])).await
+}
+
+/// Opens columns `scope_id`, tag, `size_bytes`, digest, body and parts of each row; `row_of` says which row it is.
+pub(super) async fn open_values<'a>(
+    connection: &mut SqliteConnection,
+    tenant: Tenant<'_>,
+    rows: &[SqliteRow],
+    row_of: impl Fn(usize) -> ValueRow<'a>,
+) -> Result<Vec<Value>> {
+    let stored: Vec<StoredRow> = rows.iter().map(StoredRow::read).collect::<Result<_>>()?;
+    let lists = stored.iter().filter_map(|it| Some((it.scope_id, it.parts.as_deref()?)));
+    let chunks = chunks_of(connection, tenant, lists).await?;
+    let values = stored.iter().enumerate().map(|(at, it)| (it, row_of(at)));
+    values.map(|(it, row)| open_value(tenant.secret, &it.value(row), &chunks)).collect()
+}
+
+struct StoredRow {
+    scope_id: i64,
+    tag: String,
+    size_bytes: i32,
+    digest: Vec<u8>,
+    body: Vec<u8>,
+    parts: Option<Vec<u8>>,
+}
+
+impl StoredRow {
+    fn read(row: &SqliteRow) -> Result<Self> {
+        Ok(Self {
+            scope_id: row.try_get("scope_id").map_err(storage_error)?,
+            tag: row.try_get("tag").map_err(storage_error)?,
+            size_bytes: row.try_get("size_bytes").map_err(storage_error)?,
+            digest: row.try_get("digest").map_err(storage_error)?,
+            body: row.try_get("body").map_err(storage_error)?,
+            parts: row.try_get("parts").map_err(storage_error)?,
+        })
+    }
+
+    fn value<'a>(&'a self, row: ValueRow<'a>) -> StoredValue<'a> {
+        StoredValue {
+            scope_id: self.scope_id,
+            row,
+            tag: &self.tag,
+            size_bytes: self.size_bytes,
+            digest: &self.digest,
+            body: &self.body,
+            parts: self.parts.as_deref(),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Secrets that stand in the database, wrapped with a master key from outside where there is one. Every table that holds
+//! some is registered here, so that changing the master key forgets none.
+
+use super::access::{Accessible, Cell, Record};
+use crate::content::master_key::{MasterKeys, WrapError, fingerprint_of};
+use crate::domain::{Error, Result};
+
+/// First byte of a secret that is kept as it is, where there is no master key.
+const PLAIN: u8 = 0;
+
+/// A table with columns `wrapped` (the secret; empty when it was destroyed) and `master` (the fingerprint of the master key).
+#[derive(Debug)]
+pub struct SecretTable {
+    pub name: &'static str,
+    pub key: &'static [&'static str],
+}
+
+pub const TENANT_KEYS: SecretTable =
+    SecretTable { name: "tenant_keys", key: &["tenant", "key_no"] };
+
+/// All of them.
+const TABLES: [&SecretTable; 1] = [&TENANT_KEYS];
+
+/// Rows whose secrets are wrapped again in one transaction.
+const ROWS_TOGETHER: i64 = 200;
+
+/// What the columns `wrapped` and `master` of a row hold for a secret. `key`: the row's key, which is bound to it.
+pub fn wrap(
+    masters: Option<&MasterKeys>,
+    table: &SecretTable,
+    key: &[Cell],
+    secret: &[u8],
+) -> (Vec<u8>, Vec<u8>) {
+    match masters {
+        None => ([&[PLAIN], secret].concat(), Vec::new()),
+        Some(masters) => {
+            let wrapped = with_name(table, key, |name| masters.wrap(name, secret));
+            (wrapped, masters.current.fingerprint().to_vec())
+        }
+    }
+}
+
+/// The secret of a row.
+///
+/// # Errors
+/// `Unavailable` when it was wrapped with a master key that is not here, `Integrity` when it is damaged, another row's, or
+/// not wrapped where everything has to be.
+pub fn unwrap(
+    masters: Option<&MasterKeys>,
+    table: &SecretTable,
+    key: &[Cell],
+    wrapped: &[u8],
+) -> Result<Vec<u8>> {
+    let damaged =
+        |detail: String| Error::Integrity(format!("a secret in {}: {detail}", table.name));
+    match (masters, wrapped) {
+        (None, [PLAIN, secret @ ..]) => Ok(secret.to_vec()),
+        (None, _) => Err(other_master("it is wrapped with a master key, and none was given")),
+        (Some(masters), wrapped) => with_name(table, key, |name| masters.unwrap(name, wrapped))
+            .map_err(|error| match error {
+                WrapError::OtherKey(_) => other_master(&error.to_string()),
+                WrapError::Damaged => damaged(error.to_string()),
+            }),
+    }
+}
+
+fn other_master(detail: &str) -> Error {
+    Error::Unavailable {
+        detail: format!("a secret of the database cannot be opened: {detail}"),
+        retry_after: std::time::Duration::from_secs(5),
+    }
+}
+
+/// A secret is bound to its table and its row's key.
+fn with_name<R>(table: &SecretTable, key: &[Cell], act: impl FnOnce(&[&[u8]]) -> R) -> R {
+    let parts: Vec<Vec<u8>> = key
+        .iter()
+        .map(|cell| match cell {
+            Cell::Null => Vec::new(),
+            Cell::Integer(number) => number.to_le_bytes().to_vec(),
+            Cell::Text(text) => text.clone().into_bytes(),
+            Cell::Bytes(bytes) => bytes.clone(),
+        })
+        .collect();
+    let name: Vec<&[u8]> =
+        std::iter::once(table.name.as_bytes()).chain(parts.iter().map(Vec::as_slice)).collect();
+    act(&name)
+}
+
+/// Wraps every secret of the database with the current master key. Answers how many were changed; doing it again changes
+/// nothing.
+///
+/// # Errors
+/// As [`unwrap`]: what was changed before stays so, and both master keys are needed until all is.
+pub async fn rotate(engine: &dyn Accessible, masters: &MasterKeys) -> Result<u64> {
+    let mut changed = 0;
+    for table in TABLES {
+        loop {
+            let done = rotate_some(engine, masters, table).await?;
+            changed += done;
+            if done == 0 {
+                break;
+            }
+        }
+    }
+    Ok(changed)
+}
+
+async fn rotate_some(
+    engine: &dyn Accessible,
+    masters: &MasterKeys,
+    table: &SecretTable,
+) -> Result<u64> {
+    let columns = table.key.join(", ");
+    let current = masters.current.fingerprint();
+    let select = format!(
+        "select {columns}, wrapped from {} where master <> $1 and length(wrapped) > 0
+         order by {columns} limit $2 {}",
+        table.name,
+        engine.dialect().lock,
+    );
+    let count = table.key.len();
+    let row_is = |(at, column): (usize, &&str)| format!("{column} = ${}", at + 3);
+    let row_is: Vec<String> = table.key.iter().enumerate().map(row_is).collect();
+    let row_is = row_is.join(" and ");
+    let update = format!("update {} set wrapped = $1, master = $2 where {row_is}", table.name);
+    let mut access = engine.hold().await?;
+    let rows = access.rows(&select, &[current[..].into(), ROWS_TOGETHER.into()]).await?;
+    for row in &rows {
+        let key = &row.0[..count];
+        let secret = unwrap(Some(masters), table, key, row.bytes(count)?)?;
+        let (wrapped, master) = wrap(Some(masters), table, key, &secret);
+        let binds = [&[Cell::Bytes(wrapped), Cell::Bytes(master)], key].concat();
+        access.rows(&update, &binds).await?;
+    }
+    access.end().await?;
+    Ok(rows.len() as u64)
+}
+
+/// Whether secrets of the database were wrapped, and with keys that are not among these.
+///
+/// # Errors
+/// A database that cannot be read.
+pub async fn other_masters(
+    engine: &dyn Accessible,
+    masters: Option<&MasterKeys>,
+) -> Result<Wrapping> {
+    let mut wrapping = Wrapping::default();
+    let mut access = engine.look().await?;
+    for table in TABLES {
+        let any = format!("select count(*) from {} where length(master) > 0", table.name);
+        wrapping.any |= access.rows(&any, &[]).await?[0].integer(0)? > 0;
+        // Of a secret that was destroyed the key does not matter.
+        let text = format!(
+            "select distinct master from {} where length(master) > 0 and length(wrapped) > 0",
+            table.name
+        );
+        let rows: Vec<Record> = access.rows(&text, &[]).await?;
+        for row in &rows {
+            if !masters.is_some_and(|it| it.knows(row.bytes(0).unwrap_or_default())) {
+                wrapping.foreign = Some(hex::encode(row.bytes(0)?));
+            }
+        }
+    }
+    access.end().await?;
+    Ok(wrapping)
+}
+
+/// How the secrets of a database are wrapped.
+#[derive(Debug, Default)]
+pub struct Wrapping {
+    pub any: bool,
+    /// Fingerprint of a master key that is needed and not there.
+    pub foreign: Option<String>,
+}
+
+/// The fingerprint that a wrapped secret itself names.
+pub fn master_of(wrapped: &[u8]) -> Option<Vec<u8>> {
+    fingerprint_of(wrapped).ok().map(|it| it.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::master_key::MasterKey;
+
+    #[test]
+    fn a_secret_opens_in_its_row_only_and_plain_ones_are_refused_where_there_is_a_master_key() {
+        let masters = MasterKeys { current: MasterKey::new(&[1; 32]), previous: None };
+        let row = |tenant: &str| [Cell::from(tenant), Cell::Integer(1)];
+        let (wrapped, master) = wrap(Some(&masters), &TENANT_KEYS, &row("a"), b"secret");
+        assert_eq!(master_of(&wrapped), Some(master));
+        let opened =
+            |masters, tenant, wrapped: &[u8]| unwrap(masters, &TENANT_KEYS, &row(tenant), wrapped);
+        assert_eq!(opened(Some(&masters), "a", &wrapped).unwrap(), b"secret");
+        assert!(matches!(opened(Some(&masters), "b", &wrapped), Err(Error::Integrity(_))));
+        assert!(matches!(opened(None, "a", &wrapped), Err(Error::Unavailable { .. })));
+        let (plain, master) = wrap(None, &TENANT_KEYS, &row("a"), b"secret");
+        assert!(master.is_empty());
+        assert_eq!(opened(None, "a", &plain).unwrap(), b"secret");
+        assert!(matches!(opened(Some(&masters), "a", &plain), Err(Error::Integrity(_))));
+    }
+}
