@@ -179,6 +179,28 @@ const OVER_TENANTS: &[(&str, &str, &str)] = &[
         "from keys where revoked_at is null union all select",
         "who holds a key or a token is not known before it was read",
     ),
+    (
+        "storage/encrypting.rs",
+        "from tenants t where t.tenant > $1",
+        "goes through the tenants one by one",
+    ),
+    (
+        "storage/tenant_keys.rs",
+        "select count(*) from tenants t where not exists",
+        "whether a server may start",
+    ),
+    (
+        "storage/wrapped.rs",
+        "wrapped from {} where master <> $1",
+        "a new master key is for all tenants",
+    ),
+    (
+        "storage/wrapped.rs",
+        "update {} set wrapped = $1, master = $2",
+        "the rows of the select before, by their whole key",
+    ),
+    ("storage/wrapped.rs", "from {} where length(master) > 0", "whether a server may start"),
+    ("storage/resealing.rs", "where {name}.tenant = $1", "the name of the table is put in"),
     ("storage/quota_rows.rs", "from quotas where tenant is not null", "polling of quotas"),
     ("storage/audit_rows.rs", "from audit_events where at < $1", "removal by age"),
     ("postgres/garbage.rs", "delete from token_revocations where expires_at <", "removal by age"),

@@ -96,9 +96,9 @@ async fn causes_of_internal_errors_are_not_shown() {
     }
     let answer = copy(&server).await;
     assert_eq!(answer.header("retry-after"), Some("3"));
+    server.get("/readyz").await.assert_problem(503, "unavailable");
     server.storage.fail(|| Error::KeyDestroyed);
     copy(&server).await.assert_problem(410, "key_destroyed");
-    server.get("/readyz").await.assert_problem(503, "unavailable");
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use sqlx::{AssertSqlSafe, Row};
 
 use super::SqliteStorage;
 use super::connection::Read;
+use super::copy_answers::{store_answer, stored_answer};
 use super::copy_rows::{OF_SCOPE, OF_THREAD, read_slice, slices};
 use super::errors::storage_error;
 use super::garbage::Garbage;
@@ -365,57 +366,4 @@ async fn check_registered(connection: &mut SqliteConnection, staged: &Garbage) -
         retry_after: std::time::Duration::from_secs(1),
     };
     row.map(|_| ()).ok_or_else(lost)
-}
-
-async fn stored_answer(
-    connection: &mut SqliteConnection,
-    caller: &Caller,
-    request: &CopyThread,
-) -> Result<Option<u64>> {
-    let Some((key, digest)) = &request.idempotency else {
-        return Ok(None);
-    };
-    let row = sqlx::query(
-        "select digest, answer from idempotency where tenant = $1 and caller = $2 and key = $3",
-    )
-    .bind(&caller.tenant)
-    .bind(&caller.credential)
-    .bind(key)
-    .fetch_optional(connection)
-    .await
-    .map_err(storage_error)?;
-    let Some(row) = row else { return Ok(None) };
-    let stored: Vec<u8> = row.try_get(0).map_err(storage_error)?;
-    if stored != digest {
-        return Err(Error::IdempotencyMismatch);
-    }
-    let answer: Vec<u8> = row.try_get(1).map_err(storage_error)?;
-    let damaged = |_| Error::Integrity("a stored answer is damaged".into());
-    serde_json::from_slice(&answer).map(Some).map_err(damaged)
-}
-
-async fn store_answer(
-    connection: &mut SqliteConnection,
-    caller: &Caller,
-    request: &CopyThread,
-    count: u64,
-) -> Result<()> {
-    let Some((key, digest)) = &request.idempotency else {
-        return Ok(());
-    };
-    sqlx::query(
-        "insert into idempotency (tenant, caller, key, digest, answer, subject, created_at)
-         values ($1, $2, $3, $4, $5, $6, cast(unixepoch('subsec') * 1000000 as integer))
-         on conflict do nothing",
-    )
-    .bind(&caller.tenant)
-    .bind(&caller.credential)
-    .bind(key)
-    .bind(digest.to_vec())
-    .bind(count.to_string().into_bytes())
-    .bind(&caller.subject)
-    .execute(connection)
-    .await
-    .map_err(storage_error)?;
-    Ok(())
 }

@@ -11,6 +11,7 @@ mod checkpoints;
 mod chunks;
 mod connection;
 mod copy;
+mod copy_answers;
 mod copy_rows;
 mod delete;
 mod doctor;

@@ -1,0 +1,187 @@
+//! Settings of the commands that look after tenants: keys, tokens, quotas, the audit log, roles for SQL, erasure.
+
+use clap::{Args, Subcommand};
+
+use super::{Database, ReportFormat};
+
+#[derive(Debug, Subcommand)]
+pub enum Keys {
+    /// Make a key and print it, once, alone on standard output.
+    Create {
+        /// Tenant that the key opens: 1 to 63 characters of a-z, 0-9, _ and -.
+        #[arg(long)]
+        tenant: String,
+        /// Subject the key speaks for; without one it has the whole tenant.
+        #[arg(long)]
+        subject: Option<String>,
+        #[command(flatten)]
+        database: Database,
+    },
+    /// List a tenant's keys: id, subject, time of making, and of revocation.
+    List {
+        #[arg(long)]
+        tenant: String,
+        #[command(flatten)]
+        database: Database,
+    },
+    /// Revoke a key, and with it all tokens that were made with it. Running servers refuse them within two seconds.
+    Revoke {
+        #[arg(long)]
+        tenant: String,
+        /// The id that `keys list` shows, `key_…`.
+        #[arg(long)]
+        key_id: String,
+        #[command(flatten)]
+        database: Database,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Quotas {
+    /// Replace a tenant's quota. What is left out is unlimited. Running servers follow within ten seconds.
+    Set(SetQuota),
+    /// Show a tenant's quota and what it has: one `name value` per line, and the limit where there is one.
+    Show {
+        #[arg(long)]
+        tenant: String,
+        #[command(flatten)]
+        database: Database,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct SetQuota {
+    #[arg(long)]
+    pub tenant: String,
+    /// Bytes of values, writes, skeletons and metadata, before compression and sharing: as listings of threads count.
+    #[arg(long)]
+    pub bytes_max: Option<u64>,
+    #[arg(long)]
+    pub threads_max: Option<u64>,
+    #[arg(long)]
+    pub items_max: Option<u64>,
+    /// On each server. As many may come at once after a pause.
+    #[arg(long)]
+    pub requests_per_second: Option<u64>,
+    /// The same for each key and each token.
+    #[arg(long)]
+    pub requests_per_second_per_token: Option<u64>,
+    #[command(flatten)]
+    pub database: Database,
+}
+
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("whose").required(true)))]
+pub struct Audit {
+    #[arg(long, group = "whose")]
+    pub tenant: Option<String>,
+    /// Refusals of which nobody knows whose they were: requests without a key, or with one that opens nothing.
+    #[arg(long, group = "whose")]
+    pub unknown: bool,
+    /// Not before this RFC 3339 time.
+    #[arg(long)]
+    pub since: Option<String>,
+    /// Before this RFC 3339 time.
+    #[arg(long)]
+    pub until: Option<String>,
+    /// Only this kind: `key_created`, `refused`, …
+    #[arg(long)]
+    pub act: Option<String>,
+    /// Events at most.
+    #[arg(long, default_value_t = 100)]
+    pub limit: usize,
+    #[command(flatten)]
+    pub database: Database,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SqlRoles {
+    /// Make a role and print the URL to log in with, once, alone on standard output.
+    ///
+    /// The role reads views of its tenant only, named sql_…: threads, checkpoints, writes, retention policies and
+    /// reports. The database user needs createrole.
+    Create {
+        #[arg(long)]
+        tenant: String,
+        /// Name of the role: a-z, 0-9 and _, unique in the database cluster, whose roles can all see it. Default: a
+        /// random one.
+        #[arg(long)]
+        name: Option<String>,
+        #[command(flatten)]
+        database: Database,
+    },
+    /// List a tenant's roles: name, time of making.
+    List {
+        #[arg(long)]
+        tenant: String,
+        #[command(flatten)]
+        database: Database,
+    },
+    /// Drop a role, with its open sessions.
+    Drop {
+        #[arg(long)]
+        tenant: String,
+        #[arg(long)]
+        name: String,
+        #[command(flatten)]
+        database: Database,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct Erase {
+    #[arg(long)]
+    pub tenant: String,
+    /// The subject of the keys and tokens that made its threads.
+    #[arg(long)]
+    pub subject: String,
+    #[command(flatten)]
+    pub database: Database,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Token {
+    /// Make a token and print it, alone on standard output; its id and its end go to standard error.
+    ///
+    /// No key ends it: it lasts until it expires or is revoked by its id.
+    Mint(MintToken),
+    /// Revoke a token and all that were narrowed from it. Running servers refuse them within two seconds.
+    Revoke {
+        #[arg(long)]
+        tenant: String,
+        /// `tok_…`.
+        #[arg(long)]
+        token_id: String,
+        #[command(flatten)]
+        database: Database,
+    },
+    /// Throw away what a tenant's tokens are signed with: all its tokens end within two seconds, and new ones are signed
+    /// anew. For emergencies; secrets are replaced every 30 days by themselves, and no token notices.
+    RotateSecrets {
+        #[arg(long)]
+        tenant: String,
+        #[command(flatten)]
+        database: Database,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct MintToken {
+    #[arg(long)]
+    pub tenant: String,
+    /// Subject the token speaks for. Needed without --grants.
+    #[arg(long)]
+    pub subject: Option<String>,
+    /// What the token may do, as the API has it: `{"threads":[{"prefix":"acme:","actions":["read"]}]}`. Default: what
+    /// the subject has.
+    #[arg(long, value_name = "JSON")]
+    pub grants: Option<String>,
+    /// Seconds until it expires, up to 86400. Default: 3600.
+    #[arg(long)]
+    pub ttl_seconds: Option<u64>,
+    /// `json`: the token with its id, its end and its grants, all on standard output.
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub format: ReportFormat,
+    #[command(flatten)]
+    pub database: Database,
+}
