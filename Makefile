@@ -1,19 +1,18 @@
 # The commands of this project. Each is one line of work; what they need is installed by the scripts in tests/setup.
-# A front end to other languages' packages goes here too: their modules get a script beside tests/setup/python.sh.
 
 PYTHON := target/py/bin/python
 RELEASE := $(CURDIR)/target/release/threadkeep
 SOAK := KILLS=20 DATABASE_SHUTDOWNS=5 COMMITS_BETWEEN_FAULTS=300 CONCURRENCY_SECONDS=60 DIFFERENTIAL_EXAMPLES=60 ROUND_TRIPS=300 DERANDOMIZED=0
 
-.PHONY: run test demo bench soak lint pin setup setup-python release
+.PHONY: run test demo bench soak lint pin setup setup-python setup-node release
 
 run: ## serve on the embedded database
 	cargo run --release --locked -- serve
 
-test: setup ## everything: formatting, lints, types, Rust tests, Python tests on both engines
+test: setup ## everything: formatting, lints, types, Rust tests, Python and JavaScript tests on both engines
 	$(PYTHON) tests/setup/run_tests.py
 
-lint: setup-python ## only formatting, lints and types
+lint: setup-python setup-node ## only formatting, lints and types
 	$(PYTHON) tests/setup/run_tests.py --only lint
 
 demo: setup-python release ## a deepagents agent that remembers after SIGKILL
@@ -36,6 +35,9 @@ setup-python:
 	tests/setup/system.sh
 	tests/setup/python.sh
 
-setup: setup-python
+setup-node:
+	tests/setup/node.sh
+
+setup: setup-python setup-node
 	tests/setup/postgres.sh
 	tests/setup/object_store.sh

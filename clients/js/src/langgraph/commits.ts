@@ -20,6 +20,7 @@ export type Send = (threadId: string, ops: readonly Op[]) => Promise<void>;
 interface Waiter {
   preparing: Promise<void>;
   op: Op | undefined;
+  hasFailed: boolean;
   resolve: () => void;
   reject: (reason: unknown) => void;
 }
@@ -35,10 +36,22 @@ export class Commits {
   /** Resolves when the operation is durable, else rejects with its own error. */
   commit(threadId: string, preparing: Promise<Op>): Promise<void> {
     return new Promise((resolve, reject) => {
-      const waiter: Waiter = { preparing: Promise.resolve(), op: undefined, resolve, reject };
-      waiter.preparing = preparing.then((op) => {
-        waiter.op = op;
-      }, reject);
+      const waiter: Waiter = {
+        preparing: Promise.resolve(),
+        op: undefined,
+        hasFailed: false,
+        resolve,
+        reject,
+      };
+      waiter.preparing = preparing.then(
+        (op) => {
+          waiter.op = op;
+        },
+        (reason: unknown) => {
+          waiter.hasFailed = true;
+          reject(reason);
+        },
+      );
       const lane = this.#lanes.get(threadId);
       if (lane) {
         lane.push(waiter);
@@ -96,14 +109,14 @@ type Ready = Waiter & { op: Op };
 function take(lane: Waiter[]): Ready[] {
   const batch: Ready[] = [];
   let sizeBytes = 0;
-  let [head] = lane;
-  // The head was awaited: without an operation it has failed, and its caller knows.
-  if (head && !head.op) lane.shift();
-  for ([head] = lane; head && batch.length < OPS_MAX; [head] = lane) {
-    if (!isReady(head)) break;
-    sizeBytes += head.op.sizeBytes;
-    if (batch.length > 0 && sizeBytes > BATCH_BYTES_MAX) break;
-    batch.push(head);
+  for (let [head] = lane; head && batch.length < OPS_MAX; [head] = lane) {
+    if (isReady(head)) {
+      sizeBytes += head.op.sizeBytes;
+      if (batch.length > 0 && sizeBytes > BATCH_BYTES_MAX) break;
+      batch.push(head);
+    } else if (!head.hasFailed) {
+      break;
+    }
     lane.shift();
   }
   return batch;
