@@ -62,7 +62,7 @@ def has_node() -> bool:
 def javascript_lints() -> list[Suite]:
     if not has_node():
         return []
-    types = [NODE_BIN / "tsc", "-p"]
+    types: list[str | Path] = [NODE_BIN / "tsc", "-p"]
     return [
         lint("biome", [NODE_BIN / "biome", "ci", "."]),
         lint("tsc, JavaScript client", [*types, JAVASCRIPT_CLIENT]),
