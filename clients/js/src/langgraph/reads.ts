@@ -55,7 +55,10 @@ export class Get {
   }
 }
 
-/** `getDeltaChannelHistory`: from memory while that holds, else one request. */
+/**
+ * `getDeltaChannelHistory`: from memory while that holds, else one request. LangGraph.js asks without an id when it found no
+ * checkpoint to begin from, a replay of the time before a subgraph's first one included: so this is not the latest but none.
+ */
 export class History {
   readonly #memory: Memory;
   readonly #target: Target;
@@ -71,9 +74,8 @@ export class History {
   /** The histories, when the last read of this checkpoint brought them along. */
   remembered(): Map<string, ChannelHistory> | undefined {
     const { threadId, checkpointNs, checkpointId } = this.#target;
-    if (this.#channels.length === 0) return new Map();
     this.#memory.asked(threadId, this.#channels);
-    if (checkpointId === undefined) return undefined;
+    if (checkpointId === undefined || this.#channels.length === 0) return this.#empty();
     const key = keyOf(checkpointNs, checkpointId);
     const chain = this.#memory.answer(threadId, key, this.#channels);
     const target = chain?.targets.get(key);
@@ -91,7 +93,7 @@ export class History {
     const checkpointId = optionalTextIn(answer, "checkpoint_id");
     if (checkpointId === undefined || !this.#walk) {
       this.#memory.dropAnswers(this.#target.threadId);
-      return new Map(this.#channels.map((name) => [name, { seed: undefined, writes: [] }]));
+      return this.#empty();
     }
     const target = {
       parentId: optionalTextIn(answer, "parent_checkpoint_id"),
@@ -102,6 +104,10 @@ export class History {
       this.#walk.keep(answer, [this.#target.checkpointNs, checkpointId, target]),
       target,
     );
+  }
+
+  #empty(): Map<string, ChannelHistory> {
+    return new Map(this.#channels.map((name) => [name, { seed: undefined, writes: [] }]));
   }
 
   #read(chain: Chain, target: WalkTarget): Map<string, ChannelHistory> {
