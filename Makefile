@@ -15,8 +15,9 @@ test: setup ## everything: formatting, lints, types, Rust tests, Python and Java
 lint: setup-python setup-node ## only formatting, lints and types
 	$(PYTHON) tests/setup/run_tests.py --only lint
 
-demo: setup-python release ## a deepagents agent that remembers after SIGKILL
+demo: setup-python setup-node release ## deepagents agents, in Python and JavaScript, that remember after SIGKILL
 	$(PYTHON) examples/deepagents_memory/run.py --binary $(RELEASE)
+	if [ -d node_modules ]; then node examples/deepagents_memory_js/run.mjs --binary $(RELEASE); fi
 
 bench: setup release ## speed against the Postgres saver, on one PostgreSQL with fsync on
 	THREADKEEP_BIN=$(RELEASE) THREADKEEP_TEST_PG_BIN="$$(tests/setup/postgres.sh)" $(PYTHON) clients/python/bench/run.py

@@ -7,6 +7,8 @@ import { BaseMessage } from "@langchain/core/messages";
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const HEX_ID = /(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f.])/g;
+/** What deepagents calls the file of a conversation's summary. */
+const SESSION_ID = /session_[0-9a-f]{8}/g;
 const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g;
 
 /** One per transcript: the same id gets the same placeholder everywhere in it. */
@@ -46,7 +48,11 @@ export class Normaliser {
 
   text(value: string): string {
     const name = (found: string) => this.#placeholder(found);
-    return value.replaceAll(TIME, "<time>").replaceAll(UUID, name).replaceAll(HEX_ID, name);
+    return value
+      .replaceAll(TIME, "<time>")
+      .replaceAll(UUID, name)
+      .replaceAll(HEX_ID, name)
+      .replaceAll(SESSION_ID, name);
   }
 
   /** LangGraph gives an id to a message without one while a saver may be writing it: both are seen. */

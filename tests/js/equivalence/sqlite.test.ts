@@ -11,6 +11,6 @@ describe("on sqlite", () => {
     const [expected, found] = [new Driver(new MemorySaver()), new Driver(await newSaver("sqlite"))];
     await scenario(expected);
     await scenario(found);
-    expect(firstDifference(expected.transcript, found.transcript)).toBe(undefined);
+    expect(firstDifference(expected.transcript, found.transcript)).toBeUndefined();
   });
 });
