@@ -2,7 +2,8 @@
  * Size and time against @langchain/langgraph-checkpoint-postgres, on one PostgreSQL with fsync on: a real deepagents agent, turn by
  * turn on both sides in lockstep. Only the ratios mean anything: the figures are those of this machine at this minute.
  *
- *     node --import tsx clients/js/bench/run.ts [--turns 20] [--tools 5] [--result-characters 3000] [--json FILE]
+ *     node --import tsx clients/js/bench/run.ts [--turns 20] [--tools 5] [--result-characters 3000]
+ *         [--model-ms 25] [--json FILE]
  *
  * THREADKEEP_TEST_PG_BIN names the folder of initdb, THREADKEEP_BIN the server.
  */
@@ -12,7 +13,7 @@ import { parseArgs } from "node:util";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { type BaseCheckpointSaver, MemorySaver } from "@langchain/langgraph-checkpoint";
-import { agent, calls, type Line } from "../../../tests/js/support/agents.js";
+import { agent, calls, type Line, Scripted } from "../../../tests/js/support/agents.js";
 import { Postgres } from "../../../tests/js/support/postgres.js";
 import { Prose } from "./prose.js";
 import { reference, type Side, threadkeep } from "./sides.js";
@@ -22,6 +23,7 @@ const { values } = parseArgs({
     turns: { type: "string", default: "20" },
     tools: { type: "string", default: "5" },
     "result-characters": { type: "string", default: "3000" },
+    "model-ms": { type: "string", default: "25" },
     json: { type: "string" },
   },
 });
@@ -29,6 +31,8 @@ const TURNS = Number(values.turns);
 const TOOLS = Number(values.tools);
 const RESULT_CHARACTERS = Number(values["result-characters"]);
 const CONFIG = { configurable: { thread_id: "bench" } };
+/** No model answers at once; LangGraph.js stores steps in the background meanwhile. */
+const MODEL_MS = Number(values["model-ms"]);
 const DISK_AT_MOST = 1 / 30;
 const TIME_AT_MOST = 0.5;
 
@@ -56,7 +60,7 @@ function talker(saver: BaseCheckpointSaver | undefined) {
     description: "Look something up.",
     schema: { type: "object", properties: { query: { type: "string" } } } as const,
   });
-  return agent(saver, script, { tools: [look] });
+  return agent(saver, [], { model: new Scripted(script, MODEL_MS), tools: [look] });
 }
 
 function question(turn: number) {

@@ -6,16 +6,19 @@ import type { ChatResult } from "@langchain/core/outputs";
 import { tool } from "@langchain/core/tools";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { createDeepAgent } from "deepagents";
+import { sleep } from "./waiting.js";
 
 export type Line = AIMessage | ((messages: BaseMessage[]) => AIMessage);
 
 /** Answers with the next line of its script; a line that is a function sees the conversation. */
 export class Scripted extends BaseChatModel {
   readonly script: Line[];
+  readonly delayMs: number;
 
-  constructor(script: readonly Line[]) {
+  constructor(script: readonly Line[], delayMs = 0) {
     super({});
     this.script = [...script];
+    this.delayMs = delayMs;
   }
 
   override _llmType(): string {
@@ -27,6 +30,7 @@ export class Scripted extends BaseChatModel {
   }
 
   override async _generate(messages: BaseMessage[]): Promise<ChatResult> {
+    if (this.delayMs > 0) await sleep(this.delayMs);
     const line = this.script.shift() ?? new AIMessage("done");
     const message = typeof line === "function" ? line(messages) : line;
     return { generations: [{ message, text: message.text }] };

@@ -11,6 +11,8 @@ import type { Op, Value } from "./encode.js";
 import { Offer } from "./offer.js";
 import { type Named, Values } from "./values.js";
 
+/** A difference of so few bytes is taken without looking for a better one. */
+const CHEAP = 1_024;
 /** Values of other places that are looked at when the one before at the same place is no base. */
 const OTHERS_MAX = 6;
 /** Of them, the ones that are tried in earnest. */
@@ -83,46 +85,41 @@ export class Exchange {
     const { data, place } = value;
     if (this.values.get(threadId, name)) return toWire(name, [[0, data.length]], data, name);
     const before = this.values.at(threadId, place);
-    if (before) {
-      const ends = endsOf(before.data, data);
-      const isLike = ends.prefix + ends.suffix >= data.length / 2;
-      const pieces = isLike ? between(before.data, data, ends) : undefined;
-      if (pieces) return toWire(before.name, pieces, data, name);
-    }
+    const ends = before && endsOf(before.data, data);
+    const isLike = ends && ends.prefix + ends.suffix >= data.length / 2;
+    let best = before && isLike ? foundIn(before, data, ends) : undefined;
+    if (best && best.cost < CHEAP) return toWire(best.base.name, best.pieces, data, name);
+    // A task for a tool has the newest messages; those are rather in the list than in the task before it.
     const key = JSON.stringify([threadId, place]);
-    const usualPlace = this.#usual.get(key);
-    const usual = usualPlace === undefined ? usualPlace : this.values.at(threadId, usualPlace);
-    if (usual) {
-      const pieces = between(usual.data, data, endsOf(usual.data, data));
-      if (pieces && costOf(pieces) < data.length / 4) {
-        return toWire(usual.name, pieces, data, name);
-      }
+    const usual = this.values.at(threadId, this.#usual.get(key) ?? "");
+    best = cheaper(best, usual && foundIn(usual, data));
+    if (!best || best.cost > data.length / 4) {
+      best = cheaper(best, this.#searched(threadId, data, before, key));
     }
-    return this.#searched(threadId, value, name, before, key);
+    return best && toWire(best.base.name, best.pieces, data, name);
   }
 
   /** A difference to a value of any place. */
   #searched(
     threadId: string,
-    value: Value,
-    name: Name,
+    data: Uint8Array,
     before: Named | undefined,
     key: string,
-  ): Schemas["Difference"] | undefined {
+  ): Found | undefined {
     const others = this.values.latestOfPlaces(threadId, OTHERS_MAX);
     if (others.length === 0 || !this.#maySearch(key)) return undefined;
     if (this.#misses.size + this.#usual.size > PLACES_MAX) {
       this.#misses.clear();
       this.#usual.clear();
     }
-    const found = cheapest(value.data, before ? [...others, before] : others);
+    const found = cheapest(data, before ? [...others, before] : others);
     if (!found) {
       this.#misses.set(key, (this.#misses.get(key) ?? 0) + 1);
       return undefined;
     }
     this.#misses.delete(key);
-    this.#usual.set(key, found.base.place);
-    return toWire(found.base.name, found.pieces, value.data, name);
+    if (found.base.place !== before?.place) this.#usual.set(key, found.base.place);
+    return found;
   }
 
   #maySearch(key: string): boolean {
@@ -133,11 +130,8 @@ export class Exchange {
   }
 }
 
-/** The base that saves most, with the pieces; undefined when none saves enough. */
-function cheapest(
-  data: Uint8Array,
-  candidates: readonly Named[],
-): { base: Named; pieces: Piece[] } | undefined {
+/** The base that saves most; undefined when none saves enough. */
+function cheapest(data: Uint8Array, candidates: readonly Named[]): Found | undefined {
   const likely = new Map<Name, { base: Named; count: number }>();
   for (const base of candidates) {
     // Of the base in the value, so that a small one inside counts; how much is covered says the other.
@@ -146,10 +140,24 @@ function cheapest(
   }
   // Samples are coarse, so the best few are tried.
   const best = [...likely.values()].sort((a, b) => b.count - a.count).slice(0, TRIED_MAX);
-  let found: { base: Named; pieces: Piece[] } | undefined;
-  for (const { base } of best) {
-    const pieces = between(base.data, data, endsOf(base.data, data));
-    if (pieces && (!found || costOf(pieces) < costOf(found.pieces))) found = { base, pieces };
-  }
+  let found: Found | undefined;
+  for (const { base } of best) found = cheaper(found, foundIn(base, data));
   return found;
+}
+
+/** A base of a value, the pieces, and what they cost. */
+interface Found {
+  base: Named;
+  pieces: Piece[];
+  cost: number;
+}
+
+function foundIn(base: Named, data: Uint8Array, ends = endsOf(base.data, data)): Found | undefined {
+  const pieces = between(base.data, data, ends);
+  return pieces && { base, pieces, cost: costOf(pieces) };
+}
+
+function cheaper(one: Found | undefined, other: Found | undefined): Found | undefined {
+  if (!one || !other) return one ?? other;
+  return other.cost < one.cost ? other : one;
 }
