@@ -19,8 +19,10 @@ demo: setup-python setup-node release ## deepagents agents, in Python and JavaSc
 	$(PYTHON) examples/deepagents_memory/run.py --binary $(RELEASE)
 	if [ -d node_modules ]; then node examples/deepagents_memory_js/run.mjs --binary $(RELEASE); fi
 
-bench: setup release ## speed against the Postgres saver, on one PostgreSQL with fsync on
+bench: setup release ## speed and size against the Postgres savers, on one PostgreSQL with fsync on
 	THREADKEEP_BIN=$(RELEASE) THREADKEEP_TEST_PG_BIN="$$(tests/setup/postgres.sh)" $(PYTHON) clients/python/bench/run.py
+	if [ -d node_modules ]; then THREADKEEP_BIN=$(RELEASE) THREADKEEP_TEST_PG_BIN="$$(tests/setup/postgres.sh)" \
+		node --import tsx clients/js/bench/run.ts; fi
 
 soak: setup release ## the fault and concurrency suites at full length
 	env $(addprefix THREADKEEP_TEST_,$(SOAK)) THREADKEEP_BIN=$(RELEASE) \
