@@ -1,7 +1,15 @@
 /** The package as npm would publish it, installed into an empty project: it runs there, and its types hold. */
 
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -94,12 +102,28 @@ it("has types that hold in a strict project", async () => {
   expect(stdout).toBe("");
 });
 
-it("needs nothing of Node: on a runtime without its globals the names come from WebCrypto", async () => {
+it("imports nothing of Node and names nothing that only Node has", () => {
+  const files = readdirSync(join(installed, "dist"), { recursive: true }).map(String);
+  const code = files.filter((file) => file.endsWith(".js"));
+  expect(code.length).toBeGreaterThan(15);
+  for (const file of code) {
+    // The two uses of the process, both behind a question whether there is one.
+    const text = readFileSync(join(installed, "dist", file), "utf8").replaceAll(
+      /^\s*(\/\/|\/?\*).*$/gm,
+      "",
+    );
+    expect(text.replaceAll(/process\?\./g, ""), file).not.toMatch(
+      /\bBuffer\b|from "node:|require\(|process\./,
+    );
+  }
+});
+
+it("runs where there is no process, with names by WebCrypto", async () => {
   const program = `
     delete process.getBuiltinModule;
     const { ThreadkeepSaver } = await import("threadkeep/langgraph");
     const url = process.env.THREADKEEP_URL, apiKey = process.env.THREADKEEP_API_KEY;
-    for (const name of ["process", "Buffer", "require", "setImmediate"]) delete globalThis[name];
+    for (const name of ["process", "require", "setImmediate"]) delete globalThis[name];
     const saver = new ThreadkeepSaver({ url, apiKey });
     const config = { configurable: { thread_id: "elsewhere" } };
     const list = Array.from({ length: 50 }, (_, at) => "message " + at * 7919);
