@@ -22,8 +22,8 @@ if ! is_made_from node_modules/.made-from "$packages"; then
 fi
 
 client=$(find clients/js/src clients/js/tsconfig.build.json tsconfig.json -type f -exec cksum {} + | sort | cksum; pwd)
-if ! is_made_from clients/js/dist/.made-from "$client"; then
+if [ ! -d clients/js/dist ] || ! is_made_from node_modules/.client-made-from "$client"; then
     rm -rf clients/js/dist
     node_modules/.bin/tsc -p clients/js/tsconfig.build.json >&2
-    printf '%s' "$client" >clients/js/dist/.made-from
+    printf '%s' "$client" >node_modules/.client-made-from
 fi

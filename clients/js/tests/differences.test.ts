@@ -83,6 +83,7 @@ describe("a difference", () => {
       );
       const [base, value] = [packed(entries.slice(0, -1)), packed(entries)];
       expect(await checked(base, value)).toBeLessThan(1_000);
+      expect(endsOf(base, value).prefix).toBeGreaterThanOrEqual(base.length - 5);
     }
   });
 

@@ -158,8 +158,11 @@ describe("a value on its way out", () => {
     server.gate = new Promise<void>((resolve) => {
       open = resolve;
     });
-    const [first, second] = [put(0, "x"), put(1, mine)];
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    const settle = () => new Promise((resolve) => setTimeout(resolve, 5));
+    const first = put(0, "x");
+    await settle();
+    const second = put(1, mine);
+    await settle();
     mine.fill(0);
     open();
     await Promise.all([first, second]);
