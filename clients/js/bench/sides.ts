@@ -7,7 +7,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface, type Interface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { type BaseCheckpointSaver, emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import pg from "pg";
 import type { Postgres } from "../../../tests/js/support/postgres.js";
@@ -71,9 +71,22 @@ export interface Side {
   /** Another saver that remembers nothing. */
   fresh(): BaseCheckpointSaver;
   wire(): Promise<Bytes>;
-  /** After a vacuum, without what the empty tables take. */
+  /** After a vacuum, without what the tables take with one small thread in them: the first page of each, its maps. */
   bytesOnDisk(): Promise<number>;
   close(): Promise<void>;
+}
+
+async function putSmallThread(saver: BaseCheckpointSaver): Promise<void> {
+  const config = { configurable: { thread_id: "small", checkpoint_ns: "" } };
+  const versions = { messages: 1 };
+  const checkpoint = {
+    ...emptyCheckpoint(),
+    channel_values: { messages: "x" },
+    channel_versions: versions,
+  };
+  const metadata = { source: "loop", step: 0, parents: {} } as const;
+  const put = await saver.put(config, checkpoint, metadata, versions);
+  await saver.putWrites(put, [["messages", "y"]], crypto.randomUUID());
 }
 
 async function sizeOf(postgres: Postgres, database: string): Promise<number> {
@@ -88,6 +101,7 @@ export async function threadkeep(postgres: Postgres): Promise<Side> {
   const wire = await Wire.before(server.url);
   const apiKey = await newKey(server.place);
   const make = (url: string) => new ThreadkeepSaver({ url, apiKey });
+  await putSmallThread(make(server.url));
   const empty = await sizeOf(postgres, database);
   return {
     name: "threadkeep",
@@ -113,6 +127,7 @@ export async function reference(postgres: Postgres): Promise<Side> {
   });
   const saver = new PostgresSaver(far);
   await saver.setup();
+  await putSmallThread(new PostgresSaver(near));
   const before = await wire.count();
   const empty = await sizeOf(postgres, database);
   return {
