@@ -3,6 +3,8 @@
  * that is a problem document becomes the class of its `code`. Nothing here knows how a request is sent.
  */
 
+import type { Schemas } from "./wire/schemas.js";
+
 /** What is known of an error beside its text. */
 export interface ErrorDetails {
   code?: string | undefined;
@@ -62,7 +64,17 @@ export class TooLargeError extends InvalidError {
 
 /** No API key was sent, or the server does not know it. */
 export class UnauthorizedError extends ThreadkeepError {
-  static override readonly code = "unauthorized";
+  static override readonly code: string = "unauthorized";
+}
+
+/** The token is past its time: get a new one. */
+export class TokenExpiredError extends UnauthorizedError {
+  static override readonly code = "token_expired";
+}
+
+/** The token, or one that it was made from, was revoked. */
+export class TokenRevokedError extends UnauthorizedError {
+  static override readonly code = "token_revoked";
 }
 
 /** The key does not grant this, or the server refuses the host or origin. */
@@ -90,6 +102,11 @@ export class ThreadExistsError extends ConflictError {
   static override readonly code = "thread_exists";
 }
 
+/** The thread belongs to another subject, and the token is for one's own threads. */
+export class ThreadTakenError extends ConflictError {
+  static override readonly code = "thread_taken";
+}
+
 /** The server cannot resolve a difference. The saver then sends the value whole by itself. */
 export class ResendWholeError extends ConflictError {
   static override readonly code = "resend_whole";
@@ -103,6 +120,11 @@ export class LeaseHeldError extends ConflictError {
 /** The fence sent is not the current one: the lease was lost to another holder. */
 export class FenceStaleError extends ConflictError {
   static override readonly code = "fence_stale";
+}
+
+/** The tenant is at a quota: `limit` is the quota, `field` what it counts. */
+export class QuotaExceededError extends ThreadkeepError {
+  static override readonly code = "quota_exceeded";
 }
 
 /** The server could not do it now, and all attempts are used up. May be tried again later. */
@@ -135,24 +157,37 @@ export class CodecError extends ThreadkeepError {
 
 type Kind = new (detail: string, details?: ErrorDetails) => ThreadkeepError;
 
-const BY_CODE = new Map<string, Kind>([
-  ["malformed_body", InvalidError],
-  ["invalid", InvalidError],
-  ["idempotency_mismatch", InvalidError],
-  ["too_large", TooLargeError],
-  ["unauthorized", UnauthorizedError],
-  ["not_granted", NotGrantedError],
-  ["forbidden_host", NotGrantedError],
-  ["forbidden_origin", NotGrantedError],
-  ["forbidden_forwarding", NotGrantedError],
-  ["not_found", NotFoundError],
-  ["thread_restored", ThreadRestoredError],
-  ["thread_exists", ThreadExistsError],
-  ["resend_whole", ResendWholeError],
-  ["lease_held", LeaseHeldError],
-  ["fence_stale", FenceStaleError],
-  ["internal", InternalError],
-]);
+/** The compiler sees to it that every code of the server's document has its class. */
+const BY_CODE: Record<Schemas["Problem"]["code"], Kind> = {
+  malformed_body: InvalidError,
+  invalid: InvalidError,
+  idempotency_mismatch: InvalidError,
+  too_large: TooLargeError,
+  quota_exceeded: QuotaExceededError,
+  unauthorized: UnauthorizedError,
+  token_expired: TokenExpiredError,
+  token_revoked: TokenRevokedError,
+  not_granted: NotGrantedError,
+  forbidden_host: NotGrantedError,
+  forbidden_origin: NotGrantedError,
+  forbidden_forwarding: NotGrantedError,
+  not_found: NotFoundError,
+  thread_restored: ThreadRestoredError,
+  thread_exists: ThreadExistsError,
+  thread_taken: ThreadTakenError,
+  resend_whole: ResendWholeError,
+  lease_held: LeaseHeldError,
+  fence_stale: FenceStaleError,
+  internal: InternalError,
+  method_not_allowed: ProtocolError,
+  not_acceptable: ProtocolError,
+  unsupported_media_type: ProtocolError,
+  too_many_requests: UnavailableError,
+  unavailable: UnavailableError,
+  deadline_exceeded: UnavailableError,
+  overloaded: UnavailableError,
+  commit_unknown: UnavailableError,
+};
 const BY_STATUS = new Map<number, Kind>([
   [400, InvalidError],
   [401, UnauthorizedError],
@@ -173,7 +208,9 @@ const TRUSTED_WITHOUT_PROBLEM = new Set([401, 403, 429, 502, 503, 504]);
 /** The typed error of a problem document. An unknown code falls back to its status. */
 export function errorOfProblem(status: number, problem: Record<string, unknown>): ThreadkeepError {
   const code = text(problem["code"]);
-  const kind = BY_CODE.get(code ?? "") ?? BY_STATUS.get(status) ?? ProtocolError;
+  const known: Partial<Record<string, Kind>> = BY_CODE;
+  const byCode = code !== undefined && Object.hasOwn(known, code) ? known[code] : undefined;
+  const kind = byCode ?? BY_STATUS.get(status) ?? ProtocolError;
   const { limit } = problem;
   return new kind(text(problem["detail"]) ?? text(problem["title"]) ?? `HTTP ${status}`, {
     code,

@@ -134,6 +134,8 @@ describe("a refusal", () => {
   it.each([
     [400, "malformed_body", errors.InvalidError],
     [401, "unauthorized", errors.UnauthorizedError],
+    [401, "token_expired", errors.TokenExpiredError],
+    [401, "token_revoked", errors.TokenRevokedError],
     [403, "not_granted", errors.NotGrantedError],
     [403, "forbidden_host", errors.NotGrantedError],
     [404, "not_found", errors.NotFoundError],
@@ -141,6 +143,8 @@ describe("a refusal", () => {
     [409, "lease_held", errors.LeaseHeldError],
     [409, "fence_stale", errors.FenceStaleError],
     [409, "thread_exists", errors.ThreadExistsError],
+    [409, "thread_taken", errors.ThreadTakenError],
+    [413, "quota_exceeded", errors.QuotaExceededError],
     [409, "of_a_later_server", errors.ConflictError],
     [413, "too_large", errors.TooLargeError],
     [422, "invalid", errors.InvalidError],

@@ -94,6 +94,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the audit log
+         * @description Newest first: administrative acts one by one, and refusals (`refused`), one event per minute, credential, code and
+         *     route with the `count` of requests. Ids, never values. For keys of the whole tenant.
+         */
+        get: operations["list_audit_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/checkpoints/commit": {
         parameters: {
             query?: never;
@@ -126,7 +147,7 @@ export interface paths {
         put?: never;
         /**
          * Delete the checkpoints of runs
-         * @description In all threads of the tenant. Checkpoints that stay keep their state, also that of delta channels.
+         * @description In all threads that the caller may write to. Checkpoints that stay keep their state, also that of delta channels.
          */
         post: operations["delete_for_runs"];
         delete?: never;
@@ -343,6 +364,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/subjects": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Erase a subject
+         * @description Removes the subject's keys, its threads with everything in them, and what names them, and answers what went. Goes on when
+         *     the caller leaves; after a failure the same call removes the rest. A second call answers zeros. Tokens of the
+         *     subject are not ended: revoke them first, or a writer makes new threads. Threads that a key of the whole tenant
+         *     made belong to no subject and stay, and so do copies that others made.
+         */
+        delete: operations["delete_subject"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/threads": {
         parameters: {
             query?: never;
@@ -352,7 +396,7 @@ export interface paths {
         };
         /**
          * List threads
-         * @description `created` and `thread_id` are stable orders that neither skip nor repeat while others write; `updated`
+         * @description Those that the caller may read, if that are more than a few by name. `created` and `thread_id` are stable orders that neither skip nor repeat while others write; `updated`
          *     moves.
          */
         get: operations["list_threads"];
@@ -375,7 +419,7 @@ export interface paths {
         put?: never;
         /**
          * Copy a thread
-         * @description All checkpoints, values and writes, into a thread that is not there or empty.
+         * @description All checkpoints, values and writes, into a thread that is not there or empty. Of a source that is not there, none.
          */
         post: operations["copy_thread"];
         delete?: never;
@@ -502,6 +546,94 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a token
+         * @description Only for keys; tokens narrow themselves. A key of the whole tenant makes tokens for any subject, or without one; a key
+         *     with a subject for this subject and within its own grants. Without `grants`, the token has what the subject has: its own
+         *     threads, sessions and snapshots, and the namespaces under its label. The text is answered once and kept nowhere. A retry
+         *     makes another token; the first one expires unused, so this call takes no Idempotency-Key.
+         */
+        post: operations["mint_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tokens/narrow": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Narrow what the caller holds
+         * @description Makes a token that may do no more than the key or token that was presented, has the same subject and expires no later.
+         *     It dies with the one that it came from. Beyond that: 403 `not_granted`. Without `grants` they stay the same, without
+         *     `ttl_seconds` it lasts an hour or as long as what was presented. A retry makes another token, as with minting.
+         */
+        post: operations["narrow_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tokens/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revoke a token
+         * @description With all that were narrowed from it: here at once, on other servers within two seconds. A key of the whole tenant
+         *     revokes any token of the tenant by its id; since ids are not stored, an unknown one is no error. A token revokes itself, by
+         *     its id or by an empty body, and by their text the tokens that came from it. A key with a subject revokes by their text
+         *     the tokens that it made. A text that is not one of these is 404, whatever it is. Can be repeated.
+         */
+        post: operations["revoke_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get usage and quota
+         * @description What the tenant has, at most 10 seconds ago, and what it may have. For keys of the whole tenant.
+         */
+        get: operations["get_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/whoami": {
         parameters: {
             query?: never;
@@ -533,6 +665,28 @@ export interface components {
             ttl_seconds: number;
         };
         Age: number | string;
+        AuditEvent: {
+            act: string;
+            /** @description Id of the key or token; `cli` for the command line. Absent where it is not known. */
+            actor?: string;
+            /** Format: date-time */
+            at: string;
+            /**
+             * Format: int64
+             * @description 1 for acts; for refusals, how many requests. After a connection to the database that broke it may be too high.
+             */
+            count: number;
+            /** @description Of refusals, `code` and `route`. */
+            details: components["schemas"]["Exact"];
+            event_id: string;
+            /** @description Id of what it was done to. Absent for the tenant as a whole, and of refusals. */
+            object?: string;
+        };
+        AuditEvents: {
+            events: components["schemas"]["AuditEvent"][];
+            /** @description Send it with the same arguments for the next page; absent at the end. */
+            next_cursor?: string | null;
+        };
         /** @description What replaces the removed ancestors of a checkpoint for one channel. */
         Base: {
             channel: string;
@@ -546,6 +700,17 @@ export interface components {
             task_id: string;
         };
         Caller: {
+            /**
+             * @description What was presented: the id of a key (`key_…`) or token (`tok_…`), `issuer:NAME:SUBJECT`, or `local` on a server
+             *     without keys. No secret.
+             */
+            credential: string;
+            /**
+             * Format: date-time
+             * @description Of a token.
+             */
+            expires_at?: string | null;
+            grants?: components["schemas"]["Grants"] | null;
             /** @description The subject as one legal namespace label. */
             label?: string | null;
             /** @description Absent for a key of the whole tenant. */
@@ -651,6 +816,50 @@ export interface components {
         };
         /** @description The answer of writes that have nothing to tell. */
         Empty: Record<string, never>;
+        /** @description What an erasure removed. Counts are of rows; of what a copy shares with its source, once. */
+        ErasureReceipt: {
+            /**
+             * Format: int64
+             * @description Stored answers to requests that may be repeated.
+             */
+            answers: number;
+            /** Format: int64 */
+            checkpoints: number;
+            /** Format: int64 */
+            chunks: number;
+            /** Format: int64 */
+            delta_bases: number;
+            /** Format: int64 */
+            keys: number;
+            /**
+             * Format: int64
+             * @description Objects that are deleted from the object store in the next minutes.
+             */
+            packs: number;
+            /** Format: int64 */
+            retention_policies: number;
+            /** Format: int64 */
+            retention_reports: number;
+            /**
+             * Format: int64
+             * @description As threads count themselves: before compression and sharing.
+             */
+            size_bytes: number;
+            /** Format: int64 */
+            threads: number;
+            /**
+             * Format: int64
+             * @description What was left of threads that had been deleted before.
+             */
+            tombstones: number;
+            /**
+             * Format: int64
+             * @description Values of channels, each once.
+             */
+            values: number;
+            /** Format: int64 */
+            writes: number;
+        };
         /** @description Exact JSON text: kept and answered byte for byte. In place in application/json; in application/msgpack a `bin` with the UTF-8 JSON text. */
         Exact: Uint8Array;
         GetCheckpoint: {
@@ -700,6 +909,28 @@ export interface components {
         };
         GotThread: {
             thread?: components["schemas"]["Thread"] | null;
+        };
+        /** @description Things by name. Exactly one of `id`, `prefix` and `owned`. */
+        Grant: {
+            actions: components["schemas"]["GrantedAction"][];
+            /** @description The one with this name. */
+            id?: string | null;
+            /** @description `true`: all that the token's subject made. */
+            owned?: boolean | null;
+            /** @description All whose names begin with this; it ends in `:` or `/`. */
+            prefix?: string | null;
+        };
+        /**
+         * @description `append` adds and never removes or replaces by force; `write` changes and removes, and covers `append` but not `read`.
+         * @enum {string}
+         */
+        GrantedAction: "read" | "append" | "write";
+        /** @description What a token may do with which things. An absent kind is granted to nobody. */
+        Grants: {
+            namespaces?: components["schemas"]["NamespaceGrant"][] | null;
+            sessions?: components["schemas"]["Grant"][] | null;
+            snapshots?: components["schemas"]["Grant"][] | null;
+            threads?: components["schemas"]["Grant"][] | null;
         };
         /** @description A chain that the caller holds already. */
         Have: {
@@ -765,6 +996,11 @@ export interface components {
              * @description Copies and inserts of one difference.
              */
             difference_ops_max: number;
+            /**
+             * Format: int64
+             * @description The text of a token of a configured issuer (JWT).
+             */
+            external_token_bytes_max: number;
             /**
              * Format: int64
              * @description Grants of a kind in one token, and labels in one of them.
@@ -833,6 +1069,28 @@ export interface components {
             thread_policies_max: number;
             /**
              * Format: int64
+             * @description The text of a token.
+             */
+            token_bytes_max: number;
+            /**
+             * Format: int64
+             * @description How many times in a row a token can be narrowed.
+             */
+            token_depth_max: number;
+            /**
+             * Format: int64
+             * @description Living revocations of a tenant up to which tokens can revoke themselves. Keys of the whole tenant always can.
+             */
+            token_revocations_max: number;
+            /**
+             * Format: int64
+             * @description Of a token whose maker did not say.
+             */
+            token_ttl_seconds_default: number;
+            /** Format: int64 */
+            token_ttl_seconds_max: number;
+            /**
+             * Format: int64
              * @description One value, write, skeleton or metadata document.
              */
             value_bytes_max: number;
@@ -874,6 +1132,41 @@ export interface components {
             /** @description Send it with the same arguments for the next page; absent at the end. */
             next_cursor?: string | null;
         };
+        /** @description Also what the command line prints. */
+        MintedToken: {
+            /** Format: date-time */
+            expires_at: string;
+            grants: components["schemas"]["Grants"];
+            subject?: string | null;
+            /** @description The secret; in no log and in no table. */
+            token: string;
+            /** @description Names the token, to revoke it. */
+            token_id: string;
+        };
+        MintToken: {
+            grants?: components["schemas"]["Grants"] | null;
+            /** @description For whom the token speaks. Of a key with a subject: this one, also when it is absent. */
+            subject?: string | null;
+            /**
+             * Format: int64
+             * @description 1-86,400; an hour when absent.
+             */
+            ttl_seconds?: number | null;
+        };
+        /** @description Namespaces whose first labels are these. */
+        NamespaceGrant: {
+            actions: components["schemas"]["GrantedAction"][];
+            /** @description Whole labels; none: all of the tenant. Of a token with a subject, the first one is the subject's label. */
+            prefix: string[];
+        };
+        NarrowToken: {
+            grants?: components["schemas"]["Grants"] | null;
+            /**
+             * Format: int64
+             * @description 1-86,400, and not beyond the end of what was presented.
+             */
+            ttl_seconds?: number | null;
+        };
         NewValue: {
             channel: string;
             data?: components["schemas"]["DataIn"] | null;
@@ -913,7 +1206,7 @@ export interface components {
              * @description For programs; stable.
              * @enum {string}
              */
-            code: "malformed_body" | "unauthorized" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "resend_whole" | "too_large" | "unsupported_media_type" | "invalid" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
+            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "thread_taken" | "resend_whole" | "too_large" | "quota_exceeded" | "unsupported_media_type" | "invalid" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
             /** @description For people. */
             detail: string;
             /** @description The input that is at fault. */
@@ -983,6 +1276,25 @@ export interface components {
              */
             older_than_seconds?: number | null;
             thread_id?: string | null;
+        };
+        /** @description What is absent is unlimited. */
+        Quota: {
+            /** Format: int64 */
+            bytes_max?: number | null;
+            /** Format: int64 */
+            items_max?: number | null;
+            /**
+             * Format: int64
+             * @description On each server.
+             */
+            requests_per_second?: number | null;
+            /**
+             * Format: int64
+             * @description Of each key and each token, on each server.
+             */
+            requests_per_second_per_token?: number | null;
+            /** Format: int64 */
+            threads_max?: number | null;
         };
         ReleaseLease: {
             /** Format: int64 */
@@ -1090,6 +1402,14 @@ export interface components {
             next_cursor?: string | null;
             reports: components["schemas"]["RetentionReport"][];
         };
+        RevokedToken: {
+            token_id: string;
+        };
+        RevokeToken: {
+            /** @description The text of a token, instead of its id. */
+            token?: string | null;
+            token_id?: string | null;
+        };
         /** @description The value that the caller holds under this name. */
         SameValue: {
             /** @description SHA-256 of a value that the request named or that came earlier in this answer. */
@@ -1168,6 +1488,23 @@ export interface components {
             /** Format: int64 */
             writes: number;
         };
+        Usage: {
+            /**
+             * Format: int64
+             * @description Of values, writes, skeletons and metadata, before compression and sharing: the sum of the threads' `size_bytes`.
+             */
+            bytes: number;
+            /** Format: int64 */
+            items: number;
+            /**
+             * Format: date-time
+             * @description When it was added up.
+             */
+            measured_at: string;
+            quota: components["schemas"]["Quota"];
+            /** Format: int64 */
+            threads: number;
+        };
         Value: {
             data: components["schemas"]["DataAnswered"];
             tag: string;
@@ -1227,8 +1564,8 @@ export interface components {
                 };
             };
         };
-        /** @description `unauthorized`: A valid key is needed */
-        "401.unauthorized": {
+        /** @description `unauthorized`: A valid key is needed; `token_expired`: The token has expired; `token_revoked`: The token was revoked */
+        "401.unauthorized.token_expired.token_revoked": {
             headers: {
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
@@ -1247,7 +1584,7 @@ export interface components {
                  */
                 "application/problem+json": components["schemas"]["Problem"] & {
                     /** @enum {string} */
-                    code?: "unauthorized";
+                    code?: "unauthorized" | "token_expired" | "token_revoked";
                 };
             };
         };
@@ -1347,8 +1684,8 @@ export interface components {
                 };
             };
         };
-        /** @description `lease_held`: The lease is held by another; `fence_stale`: The fence is not the current one */
-        "409.fence_stale.lease_held": {
+        /** @description `lease_held`: The lease is held by another; `fence_stale`: The fence is not the current one; `thread_taken`: The thread belongs to somebody else */
+        "409.fence_stale.lease_held.thread_taken": {
             headers: {
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
@@ -1367,7 +1704,7 @@ export interface components {
                  */
                 "application/problem+json": components["schemas"]["Problem"] & {
                     /** @enum {string} */
-                    code?: "fence_stale" | "lease_held";
+                    code?: "fence_stale" | "lease_held" | "thread_taken";
                 };
             };
         };
@@ -1395,8 +1732,32 @@ export interface components {
                 };
             };
         };
-        /** @description `lease_held`: The lease is held by another; `thread_exists`: The thread exists */
-        "409.thread_exists.lease_held": {
+        /** @description `lease_held`: The lease is held by another; `thread_taken`: The thread belongs to somebody else */
+        "409.lease_held.thread_taken": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "lease_held",
+                 *       "detail": "The lease is held by another",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The lease is held by another",
+                 *       "type": "urn:threadkeep:problem:lease_held"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "lease_held" | "thread_taken";
+                };
+            };
+        };
+        /** @description `lease_held`: The lease is held by another; `thread_exists`: The thread exists; `thread_taken`: The thread belongs to somebody else */
+        "409.thread_exists.thread_taken.lease_held": {
             headers: {
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
@@ -1415,7 +1776,7 @@ export interface components {
                  */
                 "application/problem+json": components["schemas"]["Problem"] & {
                     /** @enum {string} */
-                    code?: "thread_exists" | "lease_held";
+                    code?: "thread_exists" | "thread_taken" | "lease_held";
                 };
             };
         };
@@ -1443,8 +1804,8 @@ export interface components {
                 };
             };
         };
-        /** @description `thread_restored`: The thread was restored; `lease_held`: The lease is held by another; `fence_stale`: The fence is not the current one; `resend_whole`: Send the value whole */
-        "409.thread_restored.lease_held.fence_stale.resend_whole": {
+        /** @description `thread_restored`: The thread was restored; `lease_held`: The lease is held by another; `fence_stale`: The fence is not the current one; `thread_taken`: The thread belongs to somebody else; `resend_whole`: Send the value whole */
+        "409.thread_restored.thread_taken.lease_held.fence_stale.resend_whole": {
             headers: {
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
@@ -1463,7 +1824,55 @@ export interface components {
                  */
                 "application/problem+json": components["schemas"]["Problem"] & {
                     /** @enum {string} */
-                    code?: "thread_restored" | "lease_held" | "fence_stale" | "resend_whole";
+                    code?: "thread_restored" | "thread_taken" | "lease_held" | "fence_stale" | "resend_whole";
+                };
+            };
+        };
+        /** @description `thread_taken`: The thread belongs to somebody else */
+        "409.thread_taken": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "thread_taken",
+                 *       "detail": "The thread belongs to somebody else",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The thread belongs to somebody else",
+                 *       "type": "urn:threadkeep:problem:thread_taken"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "thread_taken";
+                };
+            };
+        };
+        /** @description `too_large`: Larger than a limit; `quota_exceeded`: A quota of the tenant is used up */
+        "413.quota_exceeded.too_large": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "quota_exceeded",
+                 *       "detail": "A quota of the tenant is used up",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 413,
+                 *       "title": "A quota of the tenant is used up",
+                 *       "type": "urn:threadkeep:problem:quota_exceeded"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "quota_exceeded" | "too_large";
                 };
             };
         };
@@ -1848,6 +2257,77 @@ export interface operations {
             503: components["responses"]["503.unavailable"];
         };
     };
+    list_audit_events: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only these: `key_created`, `key_revoked`, `token_minted`, `token_revoked`, `policy_put`, `policy_deleted`,
+                 *     `quota_set`, `role_created`, `role_dropped`, `subject_erased`, `snapshot_restored`, `refused`.
+                 */
+                act?: string;
+                cursor?: string;
+                /** @description At most 1,000; default 100. */
+                limit?: number;
+                /** @description Not before this time. Refusals have the beginning of their minute. */
+                since?: string;
+                /** @description Before this time. */
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "events": [
+                     *         {
+                     *           "act": "policy_put",
+                     *           "actor": "key_5b1e",
+                     *           "at": "2026-01-31T12:00:07.120000Z",
+                     *           "count": 1,
+                     *           "details": {
+                     *             "keep_last": 20
+                     *           },
+                     *           "event_id": "0d3c5f0a4ad14c5f9f0b8a6e2c1d7e55",
+                     *           "object": "t-1"
+                     *         },
+                     *         {
+                     *           "act": "refused",
+                     *           "actor": "key_5b1e",
+                     *           "at": "2026-01-31T12:00:00.000000Z",
+                     *           "count": 10000,
+                     *           "details": {
+                     *             "code": "too_many_requests",
+                     *             "route": "/v1/threads/get"
+                     *           },
+                     *           "event_id": "5ad0b6d3e6a94d1d8f3e6a7b9c0d1e2f"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AuditEvents"];
+                    "application/msgpack": components["schemas"]["AuditEvents"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
     commit_checkpoints: {
         parameters: {
             query?: never;
@@ -1930,11 +2410,11 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
-            409: components["responses"]["409.thread_restored.lease_held.fence_stale.resend_whole"];
-            413: components["responses"]["413.too_large"];
+            409: components["responses"]["409.thread_restored.thread_taken.lease_held.fence_stale.resend_whole"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
@@ -1979,7 +2459,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             413: components["responses"]["413.too_large"];
@@ -2056,7 +2536,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             413: components["responses"]["413.too_large"];
@@ -2109,7 +2589,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             413: components["responses"]["413.too_large"];
@@ -2163,7 +2643,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             413: components["responses"]["413.too_large"];
@@ -2237,7 +2717,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.lease_held"];
@@ -2270,7 +2750,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["Limits"];
                 };
             };
-            401: components["responses"]["401.unauthorized"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             429: components["responses"]["429.too_many_requests"];
@@ -2313,7 +2793,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             413: components["responses"]["413.too_large"];
@@ -2352,7 +2832,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             413: components["responses"]["413.too_large"];
@@ -2401,8 +2881,9 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.not_found"];
             406: components["responses"]["406.not_acceptable"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
@@ -2444,7 +2925,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["RetentionReports"];
                 };
             };
-            401: components["responses"]["401.unauthorized"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             422: components["responses"]["422.invalid"];
@@ -2489,7 +2970,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             413: components["responses"]["413.too_large"];
@@ -2498,6 +2979,39 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    delete_subject: {
+        parameters: {
+            query: {
+                /** @description As in the keys and tokens that made its threads. */
+                subject: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Erased */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErasureReceipt"];
+                    "application/msgpack": components["schemas"]["ErasureReceipt"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
         };
     };
     list_threads: {
@@ -2539,7 +3053,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["Threads"];
                 };
             };
-            401: components["responses"]["401.unauthorized"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             422: components["responses"]["422.invalid"];
@@ -2591,12 +3105,11 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
-            404: components["responses"]["404.not_found"];
             406: components["responses"]["406.not_acceptable"];
-            409: components["responses"]["409.thread_exists.lease_held"];
-            413: components["responses"]["413.too_large"];
+            409: components["responses"]["409.thread_exists.thread_taken.lease_held"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
@@ -2639,7 +3152,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.thread_restored.lease_held.fence_stale"];
@@ -2696,7 +3209,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             413: components["responses"]["413.too_large"];
@@ -2750,11 +3263,11 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
-            409: components["responses"]["409.lease_held"];
-            413: components["responses"]["413.too_large"];
+            409: components["responses"]["409.lease_held.thread_taken"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
@@ -2799,9 +3312,10 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.thread_taken"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
@@ -2854,10 +3368,10 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
-            409: components["responses"]["409.fence_stale.lease_held"];
+            409: components["responses"]["409.fence_stale.lease_held.thread_taken"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
@@ -2912,10 +3426,268 @@ export interface operations {
                     "application/msgpack": components["schemas"]["GotStorage"];
                 };
             };
-            401: components["responses"]["401.unauthorized"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    mint_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "grants": {
+                 *         "namespaces": [
+                 *           {
+                 *             "actions": [
+                 *               "read"
+                 *             ],
+                 *             "prefix": [
+                 *               "ann@acme~2etest",
+                 *               "notes"
+                 *             ]
+                 *           }
+                 *         ],
+                 *         "threads": [
+                 *           {
+                 *             "actions": [
+                 *               "read",
+                 *               "append"
+                 *             ],
+                 *             "id": "ann-1"
+                 *           }
+                 *         ]
+                 *       },
+                 *       "subject": "ann@acme.test",
+                 *       "ttl_seconds": 900
+                 *     }
+                 */
+                "application/json": components["schemas"]["MintToken"];
+                "application/msgpack": components["schemas"]["MintToken"];
+            };
+        };
+        responses: {
+            /** @description Made */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "expires_at": "2026-01-31T12:15:00.000000Z",
+                     *       "grants": {
+                     *         "namespaces": [
+                     *           {
+                     *             "actions": [
+                     *               "read"
+                     *             ],
+                     *             "prefix": [
+                     *               "ann@acme~2etest",
+                     *               "notes"
+                     *             ]
+                     *           }
+                     *         ],
+                     *         "threads": [
+                     *           {
+                     *             "actions": [
+                     *               "read",
+                     *               "append"
+                     *             ],
+                     *             "id": "ann-1"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "subject": "ann@acme.test",
+                     *       "token": "tks_5f0c1d2e3b4a5968.hqF0pGFjbWWhbapr…",
+                     *       "token_id": "tok_0b9df1c3a2e54d7c8f60718293a4b5c6"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MintedToken"];
+                    "application/msgpack": components["schemas"]["MintedToken"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    narrow_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "grants": {
+                 *         "threads": [
+                 *           {
+                 *             "actions": [
+                 *               "read"
+                 *             ],
+                 *             "id": "ann-1"
+                 *           }
+                 *         ]
+                 *       },
+                 *       "ttl_seconds": 300
+                 *     }
+                 */
+                "application/json": components["schemas"]["NarrowToken"];
+                "application/msgpack": components["schemas"]["NarrowToken"];
+            };
+        };
+        responses: {
+            /** @description Made */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "expires_at": "2026-01-31T12:05:00.000000Z",
+                     *       "grants": {
+                     *         "threads": [
+                     *           {
+                     *             "actions": [
+                     *               "read"
+                     *             ],
+                     *             "id": "ann-1"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "subject": "ann@acme.test",
+                     *       "token": "tks_5f0c1d2e3b4a5968.hqF0pGFjbWWhbapr…",
+                     *       "token_id": "tok_7a0c5de48b1f4c2e9d3360718293a4b5"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MintedToken"];
+                    "application/msgpack": components["schemas"]["MintedToken"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    revoke_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "token_id": "tok_0b9df1c3a2e54d7c8f60718293a4b5c6"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RevokeToken"];
+                "application/msgpack": components["schemas"]["RevokeToken"];
+            };
+        };
+        responses: {
+            /** @description Revoked */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "token_id": "tok_0b9df1c3a2e54d7c8f60718293a4b5c6"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RevokedToken"];
+                    "application/msgpack": components["schemas"]["RevokedToken"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    get_usage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Usage and quota */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "bytes": 65500000,
+                     *       "items": 0,
+                     *       "measured_at": "2026-01-31T12:00:00.000000Z",
+                     *       "quota": {
+                     *         "bytes_max": 1000000000,
+                     *         "requests_per_second": 500,
+                     *         "threads_max": 10000
+                     *       },
+                     *       "threads": 340
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Usage"];
+                    "application/msgpack": components["schemas"]["Usage"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
@@ -2930,7 +3702,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Whom the key speaks for */
+            /** @description Whom the key or token speaks for */
             200: {
                 headers: {
                     /** @description Of the request; finds it in the server's log */
@@ -2940,6 +3712,19 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "credential": "tok_0b9df1c3a2e54d7c8f60718293a4b5c6",
+                     *       "expires_at": "2026-01-31T12:15:00.000000Z",
+                     *       "grants": {
+                     *         "threads": [
+                     *           {
+                     *             "actions": [
+                     *               "read",
+                     *               "append"
+                     *             ],
+                     *             "id": "ann-1"
+                     *           }
+                     *         ]
+                     *       },
                      *       "label": "ann@acme~2etest",
                      *       "subject": "ann@acme.test",
                      *       "tenant": "acme"
@@ -2949,7 +3734,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["Caller"];
                 };
             };
-            401: components["responses"]["401.unauthorized"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             429: components["responses"]["429.too_many_requests"];
