@@ -1,26 +1,28 @@
 # The commands of this project. Each is one line of work; what they need is installed by the scripts in tests/setup.
-# A front end to other languages' packages goes here too: their modules get a script beside tests/setup/python.sh.
 
 PYTHON := target/py/bin/python
 RELEASE := $(CURDIR)/target/release/threadkeep
 SOAK := KILLS=20 DATABASE_SHUTDOWNS=5 COMMITS_BETWEEN_FAULTS=300 CONCURRENCY_SECONDS=60 DIFFERENTIAL_EXAMPLES=60 ROUND_TRIPS=300 DERANDOMIZED=0
 
-.PHONY: run test demo bench soak lint pin setup setup-python release
+.PHONY: run test demo bench soak lint pin setup setup-python setup-node release
 
 run: ## serve on the embedded database
 	cargo run --release --locked -- serve
 
-test: setup ## everything: formatting, lints, types, Rust tests, Python tests on both engines
+test: setup ## everything: formatting, lints, types, Rust tests, Python and JavaScript tests on both engines
 	$(PYTHON) tests/setup/run_tests.py
 
-lint: setup-python ## only formatting, lints and types
+lint: setup-python setup-node ## only formatting, lints and types
 	$(PYTHON) tests/setup/run_tests.py --only lint
 
-demo: setup-python release ## a deepagents agent that remembers after SIGKILL
+demo: setup-python setup-node release ## deepagents agents, in Python and JavaScript, that remember after SIGKILL
 	$(PYTHON) examples/deepagents_memory/run.py --binary $(RELEASE)
+	if [ -d node_modules ]; then node examples/deepagents_memory_js/run.mjs --binary $(RELEASE); fi
 
-bench: setup release ## speed against the Postgres saver, on one PostgreSQL with fsync on
+bench: setup release ## speed and size against the Postgres savers, on one PostgreSQL with fsync on
 	THREADKEEP_BIN=$(RELEASE) THREADKEEP_TEST_PG_BIN="$$(tests/setup/postgres.sh)" $(PYTHON) clients/python/bench/run.py
+	if [ -d node_modules ]; then THREADKEEP_BIN=$(RELEASE) THREADKEEP_TEST_PG_BIN="$$(tests/setup/postgres.sh)" \
+		node --import tsx clients/js/bench/run.ts; fi
 
 soak: setup release ## the fault and concurrency suites at full length
 	env $(addprefix THREADKEEP_TEST_,$(SOAK)) THREADKEEP_BIN=$(RELEASE) \
@@ -36,6 +38,9 @@ setup-python:
 	tests/setup/system.sh
 	tests/setup/python.sh
 
-setup: setup-python
+setup-node:
+	tests/setup/node.sh
+
+setup: setup-python setup-node
 	tests/setup/postgres.sh
 	tests/setup/object_store.sh

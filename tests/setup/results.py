@@ -61,9 +61,7 @@ def from_junit(name: str, report: Path, output: str, code: int) -> list[Suite]:
         return [Suite(name, failed=1, reasons=[f"no report, ended with {code}"])]
     suites: dict[str, Suite] = {}
     for case in ElementTree.parse(report).iter("testcase"):
-        # `a.b.test_file` or `a.b.test_file.TestClass`; a file that failed to import has none.
-        words = case.get("classname", "").split(".")
-        folder = "/".join(w for w in words if not w.startswith(("test_", "Test")))
+        folder = _folder(case.get("classname", ""))
         suite = suites.setdefault(folder, Suite(f"{name} {folder}".strip()))
         _count(case, suite)
     for suite in suites.values():
@@ -77,6 +75,14 @@ def from_junit(name: str, report: Path, output: str, code: int) -> list[Suite]:
     if code != 0 and not any(suite.failed for suite in suites.values()):
         suites.setdefault("", Suite(name)).fail(f"ended with {code}")
     return list(suites.values())
+
+
+def _folder(classname: str) -> str:
+    """Of pytest `a.b.test_file` or `a.b.test_file.TestClass`, of vitest `a/b/file.test.ts`."""
+    if classname.endswith(".ts"):
+        return Path(classname).parent.as_posix().removeprefix(".")
+    words = classname.split(".")
+    return "/".join(word for word in words if not word.startswith(("test_", "Test")))
 
 
 def _count(case: ElementTree.Element, suite: Suite) -> None:

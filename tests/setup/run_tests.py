@@ -19,6 +19,9 @@ PYTHON = Path(sys.executable)
 CLIENT = ROOT / "clients" / "python"
 PYTHON_TESTS = ROOT / "tests" / "python"
 PYTHON_SOURCES = [CLIENT, PYTHON_TESTS, ROOT / "tests" / "setup", ROOT / "examples"]
+JAVASCRIPT_CLIENT = ROOT / "clients" / "js"
+JAVASCRIPT_TESTS = ROOT / "tests" / "js"
+NODE_BIN = ROOT / "node_modules" / ".bin"
 SETUP = ROOT / "tests" / "setup"
 MYPY: list[str | Path] = [
     PYTHON,
@@ -44,6 +47,26 @@ def lints() -> list[Suite]:
         lint("mypy, client", [*MYPY, "src"], cwd=CLIENT),
         lint("mypy, test support", [*MYPY, "support"], cwd=PYTHON_TESTS),
         lint("mypy, test runner", [*MYPY, "run_tests.py"], cwd=SETUP),
+        *javascript_lints(),
+    ]
+
+
+def has_node() -> bool:
+    """Node.js is not ours to install. Where it was found, its modules are here (node.sh)."""
+    if NODE_BIN.exists():
+        return True
+    print("== JavaScript: no Node.js 20 here, so not tested", flush=True)
+    return False
+
+
+def javascript_lints() -> list[Suite]:
+    if not has_node():
+        return []
+    types: list[str | Path] = [NODE_BIN / "tsc", "-p"]
+    return [
+        lint("biome", [NODE_BIN / "biome", "ci", "."]),
+        lint("tsc, JavaScript client", [*types, JAVASCRIPT_CLIENT]),
+        lint("tsc, JavaScript tests", [*types, JAVASCRIPT_TESTS]),
     ]
 
 
@@ -93,6 +116,18 @@ def python_tests(name: str, cwd: Path, paths: list[str], env: dict[str, str]) ->
     return from_junit(name, report, output, code)
 
 
+def javascript_tests(name: str, cwd: Path, env: dict[str, str]) -> list[Suite]:
+    if not has_node():
+        return []
+    report = REPORTS / f"{name.replace(' ', '-')}.xml"
+    report.unlink(missing_ok=True)
+    reporters = ["--reporter=default", "--reporter=junit", f"--outputFile.junit={report}"]
+    command: list[str | Path] = [NODE_BIN / "vitest", "run", *reporters]
+    # Colours only where somebody looks.
+    code, output = run(name, command, cwd=cwd, env={**env, "NO_COLOR": "1"})
+    return from_junit(name, report, output, code)
+
+
 def suite_folders() -> list[str]:
     """Every folder of tests/python that holds a test file, so that none is forgotten."""
     return sorted(
@@ -139,6 +174,8 @@ def everything() -> list[Suite]:
     if not build.failed:
         suites += python_tests("python client", CLIENT, ["tests"], env)
         suites += python_tests("python", PYTHON_TESTS, suite_folders(), env)
+        suites += javascript_tests("javascript client", JAVASCRIPT_CLIENT, env)
+        suites += javascript_tests("javascript", JAVASCRIPT_TESTS, env)
     return suites
 
 

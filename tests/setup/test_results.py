@@ -78,6 +78,14 @@ def test_junit_cases_are_counted_by_folder(tmp_path: Path) -> None:
     assert counted == {"python faults": 2, "python hostile": 1}
 
 
+def test_files_of_javascript_are_counted_by_folder(tmp_path: Path) -> None:
+    cases = case("wire/chat.test.ts") + case("wire/other.test.ts") + case("one.test.ts")
+    report = tmp_path / "report.xml"
+    report.write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
+    counted = {suite.name: suite.passed for suite in from_junit("javascript", report, "", 0)}
+    assert counted == {"javascript wire": 2, "javascript": 1}
+
+
 @pytest.mark.parametrize("inner", ["<failure/>", "<error/>", "<skipped/>"])
 def test_a_case_that_did_not_pass_is_a_failure(tmp_path: Path, inner: str) -> None:
     assert junit(tmp_path, case("a.test_a") + case("a.test_a", inner)) == (1, 1)

@@ -1,0 +1,232 @@
+/**
+ * Everything that this package throws on purpose, one class per thing a caller can do about it. An answer of the server
+ * that is a problem document becomes the class of its `code`. Nothing here knows how a request is sent.
+ */
+
+import type { Schemas } from "./wire/schemas.js";
+
+/** What is known of an error beside its text. */
+export interface ErrorDetails {
+  code?: string | undefined;
+  status?: number | undefined;
+  field?: string | undefined;
+  limit?: number | undefined;
+  requestId?: string | undefined;
+  cause?: unknown;
+}
+
+/**
+ * Base class. `detail` is for people, `code` is stable and for programs. `status` is the HTTP status, undefined when no
+ * answer of the server is behind the error. `field` and `limit` name what was refused, `requestId` finds the request in
+ * the server's log.
+ */
+export class ThreadkeepError extends Error {
+  static readonly code: string = "error";
+  readonly detail: string;
+  readonly code: string;
+  readonly status: number | undefined;
+  readonly field: string | undefined;
+  readonly limit: number | undefined;
+  readonly requestId: string | undefined;
+
+  constructor(detail: string, details: ErrorDetails = {}) {
+    const code = details.code ?? new.target.code;
+    const known = [
+      ["status", details.status],
+      ["field", details.field],
+      ["limit", details.limit],
+      ["request_id", details.requestId],
+    ].filter(([, value]) => value !== undefined);
+    const named = [code, ...known.map(([name, value]) => `${name} ${value}`)].join(", ");
+    super(
+      `${detail} [${named}]`,
+      details.cause === undefined ? undefined : { cause: details.cause },
+    );
+    this.name = new.target.name;
+    this.detail = detail;
+    this.code = code;
+    this.status = details.status;
+    this.field = details.field;
+    this.limit = details.limit;
+    this.requestId = details.requestId;
+  }
+}
+
+/** An argument is of the wrong kind, missing or out of range. Sending it again is no use. */
+export class InvalidError extends ThreadkeepError {
+  static override readonly code: string = "invalid";
+}
+
+/** A value or a request is over the declared `limit`. */
+export class TooLargeError extends InvalidError {
+  static override readonly code = "too_large";
+}
+
+/** No API key was sent, or the server does not know it. */
+export class UnauthorizedError extends ThreadkeepError {
+  static override readonly code: string = "unauthorized";
+}
+
+/** The token is past its time: get a new one. */
+export class TokenExpiredError extends UnauthorizedError {
+  static override readonly code = "token_expired";
+}
+
+/** The token, or one that it was made from, was revoked. */
+export class TokenRevokedError extends UnauthorizedError {
+  static override readonly code = "token_revoked";
+}
+
+/** The key does not grant this, or the server refuses the host or origin. */
+export class NotGrantedError extends ThreadkeepError {
+  static override readonly code = "not_granted";
+}
+
+/** The route or the named thing does not exist. A checkpoint that does not exist is undefined. */
+export class NotFoundError extends ThreadkeepError {
+  static override readonly code = "not_found";
+}
+
+/** The state on the server is not the one the request was made for. */
+export class ConflictError extends ThreadkeepError {
+  static override readonly code: string = "conflict";
+}
+
+/** The thread was restored in place since it was last read: read it again, then go on. */
+export class ThreadRestoredError extends ConflictError {
+  static override readonly code = "thread_restored";
+}
+
+/** The target of a copy already has checkpoints or writes. */
+export class ThreadExistsError extends ConflictError {
+  static override readonly code = "thread_exists";
+}
+
+/** The thread belongs to another subject, and the token is for one's own threads. */
+export class ThreadTakenError extends ConflictError {
+  static override readonly code = "thread_taken";
+}
+
+/** The server cannot resolve a difference. The saver then sends the value whole by itself. */
+export class ResendWholeError extends ConflictError {
+  static override readonly code = "resend_whole";
+}
+
+/** Somebody else holds the lease of the thread. */
+export class LeaseHeldError extends ConflictError {
+  static override readonly code = "lease_held";
+}
+
+/** The fence sent is not the current one: the lease was lost to another holder. */
+export class FenceStaleError extends ConflictError {
+  static override readonly code = "fence_stale";
+}
+
+/** The tenant is at a quota: `limit` is the quota, `field` what it counts. */
+export class QuotaExceededError extends ThreadkeepError {
+  static override readonly code = "quota_exceeded";
+}
+
+/** The server could not do it now, and all attempts are used up. May be tried again later. */
+export class UnavailableError extends ThreadkeepError {
+  static override readonly code = "unavailable";
+}
+
+/** A defect of the server; `requestId` finds it in the log. */
+export class InternalError extends ThreadkeepError {
+  static override readonly code = "internal";
+}
+
+/** No connection, a lost one, or no answer in time, in every attempt. */
+export class TransportError extends ThreadkeepError {
+  static override readonly code = "transport";
+}
+
+/**
+ * An answer came that is not one of ours: truncated, wrong media type, missing fields. Most often something else answers
+ * at this address, or a proxy stands in between.
+ */
+export class ProtocolError extends ThreadkeepError {
+  static override readonly code = "protocol";
+}
+
+/** What is stored was written by a client of another language, or with another serializer. */
+export class CodecError extends ThreadkeepError {
+  static override readonly code = "unknown_codec";
+}
+
+type Kind = new (detail: string, details?: ErrorDetails) => ThreadkeepError;
+
+/** The compiler sees to it that every code of the server's document has its class. */
+const BY_CODE: Record<Schemas["Problem"]["code"], Kind> = {
+  malformed_body: InvalidError,
+  invalid: InvalidError,
+  idempotency_mismatch: InvalidError,
+  too_large: TooLargeError,
+  quota_exceeded: QuotaExceededError,
+  unauthorized: UnauthorizedError,
+  token_expired: TokenExpiredError,
+  token_revoked: TokenRevokedError,
+  not_granted: NotGrantedError,
+  forbidden_host: NotGrantedError,
+  forbidden_origin: NotGrantedError,
+  forbidden_forwarding: NotGrantedError,
+  not_found: NotFoundError,
+  thread_restored: ThreadRestoredError,
+  thread_exists: ThreadExistsError,
+  thread_taken: ThreadTakenError,
+  resend_whole: ResendWholeError,
+  lease_held: LeaseHeldError,
+  fence_stale: FenceStaleError,
+  internal: InternalError,
+  method_not_allowed: ProtocolError,
+  not_acceptable: ProtocolError,
+  unsupported_media_type: ProtocolError,
+  too_many_requests: UnavailableError,
+  unavailable: UnavailableError,
+  deadline_exceeded: UnavailableError,
+  overloaded: UnavailableError,
+  commit_unknown: UnavailableError,
+};
+const BY_STATUS = new Map<number, Kind>([
+  [400, InvalidError],
+  [401, UnauthorizedError],
+  [403, NotGrantedError],
+  [404, NotFoundError],
+  [409, ConflictError],
+  [413, TooLargeError],
+  [422, InvalidError],
+  [429, UnavailableError],
+  [500, InternalError],
+  [502, UnavailableError],
+  [503, UnavailableError],
+  [504, UnavailableError],
+]);
+/** What a proxy may say by itself and mean it. */
+const TRUSTED_WITHOUT_PROBLEM = new Set([401, 403, 429, 502, 503, 504]);
+
+/** The typed error of a problem document. An unknown code falls back to its status. */
+export function errorOfProblem(status: number, problem: Record<string, unknown>): ThreadkeepError {
+  const code = text(problem["code"]);
+  const known: Partial<Record<string, Kind>> = BY_CODE;
+  const byCode = code !== undefined && Object.hasOwn(known, code) ? known[code] : undefined;
+  const kind = byCode ?? BY_STATUS.get(status) ?? ProtocolError;
+  const { limit } = problem;
+  return new kind(text(problem["detail"]) ?? text(problem["title"]) ?? `HTTP ${status}`, {
+    code,
+    status,
+    field: text(problem["field"]),
+    limit: typeof limit === "number" ? limit : undefined,
+    requestId: text(problem["request_id"]),
+  });
+}
+
+/** The typed error of an answer that is no problem document, such as a proxy's page. */
+export function errorOfStatus(status: number, detail: string): ThreadkeepError {
+  const kind = TRUSTED_WITHOUT_PROBLEM.has(status) ? BY_STATUS.get(status) : undefined;
+  return new (kind ?? ProtocolError)(detail, { status });
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}

@@ -1,0 +1,26 @@
+/** The errors that everything in this package throws. The checkpointer is in `threadkeep/langgraph`. */
+
+export {
+  CodecError,
+  ConflictError,
+  type ErrorDetails,
+  FenceStaleError,
+  InternalError,
+  InvalidError,
+  LeaseHeldError,
+  NotFoundError,
+  NotGrantedError,
+  ProtocolError,
+  QuotaExceededError,
+  ResendWholeError,
+  ThreadExistsError,
+  ThreadkeepError,
+  ThreadRestoredError,
+  ThreadTakenError,
+  TokenExpiredError,
+  TokenRevokedError,
+  TooLargeError,
+  TransportError,
+  UnauthorizedError,
+  UnavailableError,
+} from "./errors.js";

@@ -1,0 +1,163 @@
+/**
+ * Values in their short forms: on their way out as differences, on their way in by their names. Both directions use one
+ * memory, `Values`. What cannot be resolved is asked for, or sent, whole; nothing here is ever needed for a call to succeed.
+ */
+
+import type { Schemas } from "../wire/schemas.js";
+import { likeness, type Piece } from "./blocks.js";
+import { between, costOf, endsOf, toWire } from "./differences.js";
+import { type Name, nameOf } from "./digest.js";
+import type { Op, Value } from "./encode.js";
+import { Offer } from "./offer.js";
+import { type Named, Values } from "./values.js";
+
+/** A difference of so few bytes is taken without looking for a better one. */
+const CHEAP = 1_024;
+/** Values of other places that are looked at when the one before at the same place is no base. */
+const OTHERS_MAX = 6;
+/** Of them, the ones that are tried in earnest. */
+const TRIED_MAX = 3;
+/** After so many values of a place without a base, others are looked at only now and then. */
+const MISSES_MAX = 3;
+const MISSES_BETWEEN = 8;
+/** Places of threads about which something is remembered. */
+const PLACES_MAX = 10_000;
+/** Commits without differences after the server refused several in a row. */
+const PAUSE_MAX = 64;
+
+/** What was put into the operations, and what is known to be stored when they are acknowledged. */
+export interface Shortened {
+  stored: Named[];
+  hasDifferences: boolean;
+}
+
+/** See above. `bytesMax` 0: everything goes whole. */
+export class Exchange {
+  readonly values: Values;
+  readonly #misses = new Map<string, number>();
+  /** Where the base of a place was found: sends after the list they repeat. */
+  readonly #usual = new Map<string, string>();
+  #refusedInARow = 0;
+  #pause = 0;
+
+  constructor(bytesMax: number) {
+    this.values = new Values(bytesMax);
+  }
+
+  /** Puts differences into the operations for values whose base the server should know, and bytes for the others. */
+  async shorten(threadId: string, ops: readonly Op[], isWhole = false): Promise<Shortened> {
+    const values = ops.flatMap((op) => op.values);
+    const stored: Named[] = [];
+    if (this.values.bytesMax === 0) return { stored, hasDifferences: false };
+    const names = await Promise.all(values.map((value) => nameOf(value.data)));
+    const isPaused = this.#pause > 0;
+    if (isPaused) this.#pause -= 1;
+    let hasDifferences = false;
+    for (const [index, value] of values.entries()) {
+      const name = names[index] as Name;
+      const difference = isWhole || isPaused ? undefined : this.#difference(threadId, value, name);
+      value.entry.data = difference ?? value.data;
+      hasDifferences ||= difference !== undefined;
+      if (value.isStored) stored.push({ place: value.place, name, data: value.data });
+    }
+    return { stored, hasDifferences };
+  }
+
+  /** The operations are stored. */
+  acknowledged(threadId: string, sent: Shortened): void {
+    this.values.keep(threadId, sent.stored);
+    if (sent.hasDifferences) this.#refusedInARow = 0;
+  }
+
+  /** The server does not know a base. It was started anew, or another server answered. */
+  refused(threadId: string): void {
+    this.values.forget(threadId);
+    this.#refusedInARow += 1;
+    this.#pause = Math.min(PAUSE_MAX, 2 ** this.#refusedInARow - 2);
+  }
+
+  /** What is told to the server about the values of a thread, undefined when nothing is kept. */
+  offer(threadId: string): Offer | undefined {
+    return this.values.bytesMax === 0 ? undefined : new Offer(this.values.latest(threadId));
+  }
+
+  #difference(threadId: string, value: Value, name: Name): Schemas["Difference"] | undefined {
+    const { data, place } = value;
+    if (this.values.get(threadId, name)) return toWire(name, [[0, data.length]], data, name);
+    const before = this.values.at(threadId, place);
+    const ends = before && endsOf(before.data, data);
+    const isLike = ends && ends.prefix + ends.suffix >= data.length / 2;
+    let best = before && isLike ? foundIn(before, data, ends) : undefined;
+    if (best && best.cost < CHEAP) return toWire(best.base.name, best.pieces, data, name);
+    // A task for a tool has the newest messages; those are rather in the list than in the task before it.
+    const key = JSON.stringify([threadId, place]);
+    const usual = this.values.at(threadId, this.#usual.get(key) ?? "");
+    best = cheaper(best, usual && foundIn(usual, data));
+    if (!best || best.cost > data.length / 4) {
+      best = cheaper(best, this.#searched(threadId, data, before, key));
+    }
+    return best && toWire(best.base.name, best.pieces, data, name);
+  }
+
+  /** A difference to a value of any place. */
+  #searched(
+    threadId: string,
+    data: Uint8Array,
+    before: Named | undefined,
+    key: string,
+  ): Found | undefined {
+    const others = this.values.latestOfPlaces(threadId, OTHERS_MAX);
+    if (others.length === 0 || !this.#maySearch(key)) return undefined;
+    if (this.#misses.size + this.#usual.size > PLACES_MAX) {
+      this.#misses.clear();
+      this.#usual.clear();
+    }
+    const found = cheapest(data, before ? [...others, before] : others);
+    if (!found) {
+      this.#misses.set(key, (this.#misses.get(key) ?? 0) + 1);
+      return undefined;
+    }
+    this.#misses.delete(key);
+    if (found.base.place !== before?.place) this.#usual.set(key, found.base.place);
+    return found;
+  }
+
+  #maySearch(key: string): boolean {
+    const misses = this.#misses.get(key) ?? 0;
+    if (misses < MISSES_MAX || misses % MISSES_BETWEEN === 0) return true;
+    this.#misses.set(key, misses + 1);
+    return false;
+  }
+}
+
+/** The base that saves most; undefined when none saves enough. */
+function cheapest(data: Uint8Array, candidates: readonly Named[]): Found | undefined {
+  const likely = new Map<Name, { base: Named; count: number }>();
+  for (const base of candidates) {
+    // Of the base in the value, so that a small one inside counts; how much is covered says the other.
+    if (likeness(base.data, data) === 0) continue;
+    likely.set(base.name, { base, count: likeness(data, base.data) });
+  }
+  // Samples are coarse, so the best few are tried.
+  const best = [...likely.values()].sort((a, b) => b.count - a.count).slice(0, TRIED_MAX);
+  let found: Found | undefined;
+  for (const { base } of best) found = cheaper(found, foundIn(base, data));
+  return found;
+}
+
+/** A base of a value, the pieces, and what they cost. */
+interface Found {
+  base: Named;
+  pieces: Piece[];
+  cost: number;
+}
+
+function foundIn(base: Named, data: Uint8Array, ends = endsOf(base.data, data)): Found | undefined {
+  const pieces = between(base.data, data, ends);
+  return pieces && { base, pieces, cost: costOf(pieces) };
+}
+
+function cheaper(one: Found | undefined, other: Found | undefined): Found | undefined {
+  if (!one || !other) return one ?? other;
+  return other.cost < one.cost ? other : one;
+}

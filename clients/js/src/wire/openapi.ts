@@ -1,0 +1,3745 @@
+/** Types of requests and answers as MessagePack, made from the OpenAPI document by scripts/wire_types.mjs. */
+export interface paths {
+    "/docs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** This document, for people */
+        get: operations["get_docs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/healthz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Alive
+         * @description The process answers; says nothing about its storage.
+         */
+        get: operations["get_health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Metrics
+         * @description In the text format of Prometheus.
+         */
+        get: operations["get_metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** This document */
+        get: operations["get_openapi"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/readyz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ready
+         * @description The storage answers and the keys were read lately.
+         */
+        get: operations["get_readiness"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the audit log
+         * @description Newest first: administrative acts one by one, and refusals (`refused`), one event per minute, credential, code and
+         *     route with the `count` of requests. Ids, never values. For keys of the whole tenant.
+         */
+        get: operations["list_audit_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/checkpoints/commit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Write checkpoints and writes to a thread
+         * @description Applied in the order given, one transaction, durable when answered. The thread is created by its first
+         *     commit. The same request may be sent again: same answer, no duplicate.
+         */
+        post: operations["commit_checkpoints"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/checkpoints/delete-for-runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete the checkpoints of runs
+         * @description In all threads that the caller may write to. Checkpoints that stay keep their state, also that of delta channels.
+         */
+        post: operations["delete_for_runs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/checkpoints/get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get a checkpoint
+         * @description The latest, or the one named, with its values and writes and the history of its delta channels. An absent
+         *     `checkpoint` means that there is none, and nothing else.
+         */
+        post: operations["get_checkpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/checkpoints/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get the history of delta channels
+         * @description An absent `checkpoint_id` in the answer means that there is no such checkpoint; every history is then empty.
+         */
+        post: operations["get_history"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/checkpoints/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List checkpoints
+         * @description Newest first by checkpoint id (bytes), then thread id, then namespace. A page can be empty and still have
+         *     a `next_cursor`.
+         */
+        post: operations["list_checkpoints"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/checkpoints/prune": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Prune threads
+         * @description A checkpoint goes only when it is outside of the `keep_last` greatest ids of its namespace **and** was stored before
+         *     `older_than`. `delete` removes the threads. The answer says what went; with `dry_run`, what would go. Unknown threads
+         *     are no error.
+         */
+        post: operations["prune_threads"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the limits
+         * @description Sizes are bytes of decoded UTF-8 or of raw data.
+         */
+        get: operations["get_limits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/retention/policies/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete a retention policy
+         * @description The thread's own, or without `thread_id` the tenant's. No error when there is none. A thread's policy also goes when the
+         *     thread is deleted.
+         */
+        post: operations["delete_retention_policy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/retention/policies/get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get a retention policy
+         * @description The thread's own, or without `thread_id` the tenant's. An absent `policy` means that there is none.
+         */
+        post: operations["get_retention_policy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/retention/policies/put": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Put a retention policy
+         * @description Of a thread, or without `thread_id` of the tenant, for all threads that have none of their own: a thread's policy
+         *     replaces the tenant's as a whole, and one without any limit exempts the thread. Begin with `dry_run`. The servers
+         *     apply it within their retention interval.
+         */
+        post: operations["put_retention_policy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/retention/reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List retention reports
+         * @description One per finished round, newest first, kept for 30 days. A round that removed nothing, and a dry run, replaces the last
+         *     such report of its policy.
+         */
+        get: operations["list_retention_reports"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/retention/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run retention now
+         * @description Makes the thread's policy due, or without `thread_id` all of the tenant, and answers how many. Their reports follow.
+         */
+        post: operations["run_retention"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/subjects": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Erase a subject
+         * @description Removes the subject's keys, its threads with everything in them, and what names them, and answers what went. Goes on when
+         *     the caller leaves; after a failure the same call removes the rest. A second call answers zeros. Tokens of the
+         *     subject are not ended: revoke them first, or a writer makes new threads. Threads that a key of the whole tenant
+         *     made belong to no subject and stay, and so do copies that others made.
+         */
+        delete: operations["delete_subject"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/threads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List threads
+         * @description Those that the caller may read, if that are more than a few by name. `created` and `thread_id` are stable orders that neither skip nor repeat while others write; `updated`
+         *     moves.
+         */
+        get: operations["list_threads"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/threads/copy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Copy a thread
+         * @description All checkpoints, values and writes, into a thread that is not there or empty. Of a source that is not there, none.
+         */
+        post: operations["copy_thread"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/threads/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete a thread
+         * @description With everything in it. No error when there is none.
+         */
+        post: operations["delete_thread"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/threads/get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get a thread
+         * @description An absent `thread` means that there is none, and nothing else.
+         */
+        post: operations["get_thread"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/threads/lease/acquire": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Acquire the lease of a thread
+         * @description Free, expired or already held by the same holder; creates the thread if needed.
+         */
+        post: operations["acquire_lease"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/threads/lease/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Release the lease of a thread
+         * @description No error when it is not held any more.
+         */
+        post: operations["release_lease"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/threads/lease/renew": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Renew the lease of a thread */
+        post: operations["renew_lease"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/threads/storage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what a thread takes
+         * @description Bytes as they were sent, against bytes as they are stored; by channel. An absent `storage` means that there is no
+         *     such thread, and nothing else.
+         */
+        get: operations["get_thread_storage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a token
+         * @description Only for keys; tokens narrow themselves. A key of the whole tenant makes tokens for any subject, or without one; a key
+         *     with a subject for this subject and within its own grants. Without `grants`, the token has what the subject has: its own
+         *     threads, sessions and snapshots, and the namespaces under its label. The text is answered once and kept nowhere. A retry
+         *     makes another token; the first one expires unused, so this call takes no Idempotency-Key.
+         */
+        post: operations["mint_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tokens/narrow": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Narrow what the caller holds
+         * @description Makes a token that may do no more than the key or token that was presented, has the same subject and expires no later.
+         *     It dies with the one that it came from. Beyond that: 403 `not_granted`. Without `grants` they stay the same, without
+         *     `ttl_seconds` it lasts an hour or as long as what was presented. A retry makes another token, as with minting.
+         */
+        post: operations["narrow_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tokens/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revoke a token
+         * @description With all that were narrowed from it: here at once, on other servers within two seconds. A key of the whole tenant
+         *     revokes any token of the tenant by its id; since ids are not stored, an unknown one is no error. A token revokes itself, by
+         *     its id or by an empty body, and by their text the tokens that came from it. A key with a subject revokes by their text
+         *     the tokens that it made. A text that is not one of these is 404, whatever it is. Can be repeated.
+         */
+        post: operations["revoke_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get usage and quota
+         * @description What the tenant has, at most 10 seconds ago, and what it may have. For keys of the whole tenant.
+         */
+        get: operations["get_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/whoami": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the caller */
+        get: operations["whoami"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        AcquireLease: {
+            holder: string;
+            thread_id: string;
+            /**
+             * Format: int64
+             * @description 1-3,600.
+             */
+            ttl_seconds: number;
+        };
+        Age: number | string;
+        AuditEvent: {
+            act: string;
+            /** @description Id of the key or token; `cli` for the command line. Absent where it is not known. */
+            actor?: string;
+            /** Format: date-time */
+            at: string;
+            /**
+             * Format: int64
+             * @description 1 for acts; for refusals, how many requests. After a connection to the database that broke it may be too high.
+             */
+            count: number;
+            /** @description Of refusals, `code` and `route`. */
+            details: components["schemas"]["Exact"];
+            event_id: string;
+            /** @description Id of what it was done to. Absent for the tenant as a whole, and of refusals. */
+            object?: string;
+        };
+        AuditEvents: {
+            events: components["schemas"]["AuditEvent"][];
+            /** @description Send it with the same arguments for the next page; absent at the end. */
+            next_cursor?: string | null;
+        };
+        /** @description What replaces the removed ancestors of a checkpoint for one channel. */
+        Base: {
+            channel: string;
+            seed?: components["schemas"]["Value"] | null;
+            /** @description Oldest first. */
+            writes: components["schemas"]["BaseWrite"][];
+        };
+        BaseWrite: {
+            data: components["schemas"]["DataAnswered"];
+            tag: string;
+            task_id: string;
+        };
+        Caller: {
+            /**
+             * @description What was presented: the id of a key (`key_…`) or token (`tok_…`), `issuer:NAME:SUBJECT`, or `local` on a server
+             *     without keys. No secret.
+             */
+            credential: string;
+            /**
+             * Format: date-time
+             * @description Of a token.
+             */
+            expires_at?: string | null;
+            grants?: components["schemas"]["Grants"] | null;
+            /** @description The subject as one legal namespace label. */
+            label?: string | null;
+            /** @description Absent for a key of the whole tenant. */
+            subject?: string | null;
+            tenant: string;
+        };
+        ChannelStorage: {
+            channel: string;
+            /** Format: int64 */
+            logical_bytes: number;
+            /**
+             * Format: int64
+             * @description Of the value that the newest checkpoint with a value of this channel shows.
+             */
+            newest_bytes: number;
+            /** Format: int64 */
+            versions: number;
+        };
+        ChannelValue: {
+            channel: string;
+            data: components["schemas"]["DataAnswered"];
+            tag: string;
+        };
+        Checkpoint: {
+            /** @description For forks: values the client holds of channels that are not in `new_versions`. */
+            carried?: components["schemas"]["NewValue"][] | null;
+            checkpoint_id: string;
+            /** @description Empty for the root graph. */
+            checkpoint_ns?: string | null;
+            /** @description An object. */
+            metadata: components["schemas"]["Exact"];
+            parent_checkpoint_id?: string | null;
+            /** @description The checkpoint without `channel_values`: an object. */
+            skeleton: components["schemas"]["Exact"];
+            /** @description One per channel of `new_versions`. */
+            values: components["schemas"]["NewValue"][];
+        };
+        Commit: {
+            /**
+             * Format: int64
+             * @description Needed while the thread's lease is held.
+             */
+            fence?: number | null;
+            /** @description What was last read of the thread; absent before the first read. */
+            generation?: string | null;
+            /** @description 1-256, applied in order. */
+            ops: components["schemas"]["Op"][];
+            thread_id: string;
+            /** @description Random per saver object. */
+            writer?: string | null;
+        };
+        Committed: {
+            /** @description Of the thread; send it with the next commit. */
+            generation: string;
+        };
+        Copied: {
+            /** Format: int64 */
+            checkpoints: number;
+        };
+        /** @description Offset and length. */
+        CopiedPart: number[];
+        CopyThread: {
+            source_thread_id: string;
+            target_thread_id: string;
+        };
+        /** @description Serialized bytes: base64 (standard alphabet, padded) in application/json, `bin` in application/msgpack. */
+        Data: Uint8Array;
+        DataAnswered: components["schemas"]["Data"] | components["schemas"]["SameValue"] | components["schemas"]["Difference"];
+        DataIn: components["schemas"]["Data"] | components["schemas"]["Difference"];
+        DeleteForRuns: {
+            /** @description At most 1,000. */
+            run_ids: string[];
+        };
+        DeleteThread: {
+            /**
+             * Format: int64
+             * @description Needed while the thread's lease is held.
+             */
+            fence?: number | null;
+            /** @description What was last read of the thread. */
+            generation?: string | null;
+            thread_id: string;
+        };
+        /** @description How a value comes out of another one, its base: pieces of the base and bytes, in their order. */
+        Difference: {
+            /** @description SHA-256 of the base: a value of this thread. */
+            base: components["schemas"]["Data"];
+            /**
+             * Format: int64
+             * @description Bytes of the result.
+             */
+            length: number;
+            /** @description At most 1,024. */
+            ops: components["schemas"]["DifferenceOp"][];
+            /** @description SHA-256 of the result. */
+            sha256: components["schemas"]["Data"];
+        };
+        DifferenceOp: {
+            /** @description Offset in the base, and length. */
+            copy: components["schemas"]["CopiedPart"];
+        } | {
+            insert: components["schemas"]["Data"];
+        };
+        /** @description The answer of writes that have nothing to tell. */
+        Empty: Record<string, never>;
+        /** @description What an erasure removed. Counts are of rows; of what a copy shares with its source, once. */
+        ErasureReceipt: {
+            /**
+             * Format: int64
+             * @description Stored answers to requests that may be repeated.
+             */
+            answers: number;
+            /** Format: int64 */
+            checkpoints: number;
+            /** Format: int64 */
+            chunks: number;
+            /** Format: int64 */
+            delta_bases: number;
+            /** Format: int64 */
+            keys: number;
+            /**
+             * Format: int64
+             * @description Objects that are deleted from the object store in the next minutes.
+             */
+            packs: number;
+            /** Format: int64 */
+            retention_policies: number;
+            /** Format: int64 */
+            retention_reports: number;
+            /**
+             * Format: int64
+             * @description As threads count themselves: before compression and sharing.
+             */
+            size_bytes: number;
+            /** Format: int64 */
+            threads: number;
+            /**
+             * Format: int64
+             * @description What was left of threads that had been deleted before.
+             */
+            tombstones: number;
+            /**
+             * Format: int64
+             * @description Values of channels, each once.
+             */
+            values: number;
+            /** Format: int64 */
+            writes: number;
+        };
+        /** @description Exact JSON text: kept and answered byte for byte. In place in application/json; in application/msgpack a `bin` with the UTF-8 JSON text. */
+        Exact: Uint8Array;
+        GetCheckpoint: {
+            /** @description Absent: the greatest by byte order. */
+            checkpoint_id?: string | null;
+            checkpoint_ns?: string | null;
+            have?: components["schemas"]["Have"] | null;
+            /**
+             * @description SHA-256s of values of this thread that the caller holds, or their first 16 bytes or more; at most 1,024.
+             *     When it is there, also empty, values of the answer may come as `same` and as differences.
+             */
+            have_values?: components["schemas"]["Data"][] | null;
+            /** @description Channels whose history is wanted beside those that the checkpoint names itself. */
+            history_channels?: string[] | null;
+            thread_id: string;
+        };
+        GetHistory: {
+            channels: string[];
+            checkpoint_id?: string | null;
+            checkpoint_ns?: string | null;
+            have?: components["schemas"]["Have"] | null;
+            /**
+             * @description SHA-256s of values of this thread that the caller holds, or their first 16 bytes or more; at most 1,024.
+             *     When it is there, also empty, values of the answer may come as `same` and as differences.
+             */
+            have_values?: components["schemas"]["Data"][] | null;
+            thread_id: string;
+        };
+        GetThread: {
+            thread_id: string;
+        };
+        Got: {
+            /** @description Newest first. */
+            chain: components["schemas"]["Node"][];
+            checkpoint?: components["schemas"]["View"] | null;
+            /** @description The node of the caller's own chain before which this one stops. */
+            continues_at?: string | null;
+            /** @description Names everything from the first node of the chain on. */
+            digest?: string | null;
+            /** @description Of the thread; absent when there is no such thread. */
+            generation?: string | null;
+            /** @description Channels whose histories the chain holds. */
+            history_channels: string[];
+        };
+        GotStorage: {
+            storage?: components["schemas"]["ThreadStorage"] | null;
+        };
+        GotThread: {
+            thread?: components["schemas"]["Thread"] | null;
+        };
+        /** @description Things by name. Exactly one of `id`, `prefix` and `owned`. */
+        Grant: {
+            actions: components["schemas"]["GrantedAction"][];
+            /** @description The one with this name. */
+            id?: string | null;
+            /** @description `true`: all that the token's subject made. */
+            owned?: boolean | null;
+            /** @description All whose names begin with this; it ends in `:` or `/`. */
+            prefix?: string | null;
+        };
+        /**
+         * @description `append` adds and never removes or replaces by force; `write` changes and removes, and covers `append` but not `read`.
+         * @enum {string}
+         */
+        GrantedAction: "read" | "append" | "write";
+        /** @description What a token may do with which things. An absent kind is granted to nobody. */
+        Grants: {
+            namespaces?: components["schemas"]["NamespaceGrant"][] | null;
+            sessions?: components["schemas"]["Grant"][] | null;
+            snapshots?: components["schemas"]["Grant"][] | null;
+            threads?: components["schemas"]["Grant"][] | null;
+        };
+        /** @description A chain that the caller holds already. */
+        Have: {
+            /** @description Its first node. */
+            checkpoint_id: string;
+            digest: string;
+        };
+        Histories: {
+            bases: components["schemas"]["Base"][];
+            chain: components["schemas"]["Node"][];
+            checkpoint_id?: string | null;
+            continues_at?: string | null;
+            digest?: string | null;
+            parent_checkpoint_id?: string | null;
+        };
+        Lease: {
+            /**
+             * Format: date-time
+             * @description By the database's clock.
+             */
+            expires_at: string;
+            /**
+             * Format: int64
+             * @description Only grows; send it with every write while the lease is held.
+             */
+            fence: number;
+        };
+        /** @description The limits as `GET /v1/limits` answers them. */
+        Limits: {
+            /**
+             * Format: int64
+             * @description A request body after decompression.
+             */
+            body_bytes_max: number;
+            /** Format: int64 */
+            budget_ms_max: number;
+            /**
+             * Format: int64
+             * @description Request bodies in memory at one time, over all requests.
+             */
+            bytes_in_flight_max: number;
+            /** Format: int64 */
+            channel_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Channels of one checkpoint.
+             */
+            channels_max: number;
+            /** Format: int64 */
+            checkpoint_id_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Checkpoint namespace; nested subgraphs join theirs with `|`.
+             */
+            checkpoint_ns_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Values smaller than this are not remembered as bases.
+             */
+            difference_bytes_min: number;
+            /**
+             * Format: int64
+             * @description Copies and inserts of one difference.
+             */
+            difference_ops_max: number;
+            /**
+             * Format: int64
+             * @description The text of a token of a configured issuer (JWT).
+             */
+            external_token_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Grants of a kind in one token, and labels in one of them.
+             */
+            grants_max: number;
+            /**
+             * Format: int64
+             * @description Digests in one `have_values`.
+             */
+            have_values_max: number;
+            /** Format: int64 */
+            idempotency_key_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Ids in one request of prune and delete-for-runs.
+             */
+            ids_per_request_max: number;
+            /**
+             * Format: int64
+             * @description Nesting of skeleton, metadata and filter documents.
+             */
+            json_depth_max: number;
+            /**
+             * Format: int64
+             * @description Checkpoints per namespace in `keep_last`.
+             */
+            keep_last_max: number;
+            /** Format: int64 */
+            lease_holder_bytes_max: number;
+            /** Format: int64 */
+            lease_ttl_seconds_max: number;
+            /** Format: int64 */
+            list_bytes_max: number;
+            /** Format: int64 */
+            list_rows_max: number;
+            /** Format: int64 */
+            ops_per_commit_max: number;
+            /**
+             * Format: int64
+             * @description Ages in retention: `older_than`, `expire_after_seconds`. A hundred years.
+             */
+            retention_seconds_max: number;
+            /**
+             * Format: int64
+             * @description Checkpoints, writes, values and chunks of a thread whose storage is reported.
+             */
+            storage_report_rows_max: number;
+            /**
+             * Format: int64
+             * @description Codec tag of a value.
+             */
+            tag_bytes_max: number;
+            /** Format: int64 */
+            task_id_bytes_max: number;
+            /** Format: int64 */
+            task_path_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Thread id.
+             */
+            thread_id_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Policies of a tenant's threads.
+             */
+            thread_policies_max: number;
+            /**
+             * Format: int64
+             * @description The text of a token.
+             */
+            token_bytes_max: number;
+            /**
+             * Format: int64
+             * @description How many times in a row a token can be narrowed.
+             */
+            token_depth_max: number;
+            /**
+             * Format: int64
+             * @description Living revocations of a tenant up to which tokens can revoke themselves. Keys of the whole tenant always can.
+             */
+            token_revocations_max: number;
+            /**
+             * Format: int64
+             * @description Of a token whose maker did not say.
+             */
+            token_ttl_seconds_default: number;
+            /** Format: int64 */
+            token_ttl_seconds_max: number;
+            /**
+             * Format: int64
+             * @description One value, write, skeleton or metadata document.
+             */
+            value_bytes_max: number;
+            /** Format: int64 */
+            writer_bytes_max: number;
+            /** Format: int64 */
+            writes_per_op_max: number;
+        };
+        ListCheckpoints: {
+            /** @description Ids strictly smaller. */
+            before?: string | null;
+            checkpoint_id?: string | null;
+            /** @description Absent: any. */
+            checkpoint_ns?: string | null;
+            cursor?: string | null;
+            filter?: components["schemas"]["Exact"] | null;
+            /**
+             * @description SHA-256s of values of this thread that the caller holds, or their first 16 bytes or more; at most 1,024.
+             *     Goes with a `thread_id`.
+             *     When it is there, also empty, values of the answer may come as `same` and as differences.
+             */
+            have_values?: components["schemas"]["Data"][] | null;
+            history_channels?: string[] | null;
+            /** Format: int64 */
+            limit?: number | null;
+            /** @description Absent: every thread the caller may read. */
+            thread_id?: string | null;
+            /**
+             * @description false: no values, writes and chain.
+             * @default true
+             */
+            values?: boolean | null;
+        };
+        Listed: {
+            /** @description Nodes that the histories of the listed checkpoints need, each once. */
+            chain: components["schemas"]["Node"][];
+            checkpoints: components["schemas"]["View"][];
+            history_channels: string[];
+            /** @description Send it with the same arguments for the next page; absent at the end. */
+            next_cursor?: string | null;
+        };
+        /** @description Also what the command line prints. */
+        MintedToken: {
+            /** Format: date-time */
+            expires_at: string;
+            grants: components["schemas"]["Grants"];
+            subject?: string | null;
+            /** @description The secret; in no log and in no table. */
+            token: string;
+            /** @description Names the token, to revoke it. */
+            token_id: string;
+        };
+        MintToken: {
+            grants?: components["schemas"]["Grants"] | null;
+            /** @description For whom the token speaks. Of a key with a subject: this one, also when it is absent. */
+            subject?: string | null;
+            /**
+             * Format: int64
+             * @description 1-86,400; an hour when absent.
+             */
+            ttl_seconds?: number | null;
+        };
+        /** @description Namespaces whose first labels are these. */
+        NamespaceGrant: {
+            actions: components["schemas"]["GrantedAction"][];
+            /** @description Whole labels; none: all of the tenant. Of a token with a subject, the first one is the subject's label. */
+            prefix: string[];
+        };
+        NarrowToken: {
+            grants?: components["schemas"]["Grants"] | null;
+            /**
+             * Format: int64
+             * @description 1-86,400, and not beyond the end of what was presented.
+             */
+            ttl_seconds?: number | null;
+        };
+        NewValue: {
+            channel: string;
+            data?: components["schemas"]["DataIn"] | null;
+            /** @description Codec; `empty` for a channel without a value. */
+            tag: string;
+            /** @description A JSON scalar. */
+            version: components["schemas"]["Exact"];
+        };
+        NewWrite: {
+            channel: string;
+            data?: components["schemas"]["DataIn"] | null;
+            /**
+             * Format: int32
+             * @description 0 and more: the first wins; negative: replaces.
+             */
+            idx: number;
+            tag: string;
+        };
+        /** @description One ancestor on the walk that rebuilds delta channels. */
+        Node: {
+            bases: components["schemas"]["Base"][];
+            checkpoint_id: string;
+            /** @description In lists only. */
+            checkpoint_ns?: string | null;
+            parent_checkpoint_id?: string | null;
+            seeds: components["schemas"]["ChannelValue"][];
+            writes: components["schemas"]["TaskWrite"][];
+        };
+        Op: {
+            checkpoint: components["schemas"]["Checkpoint"];
+        } | {
+            writes: components["schemas"]["Writes"];
+        };
+        /** @description The body of every error, as RFC 9457 has it. */
+        Problem: {
+            /**
+             * @description For programs; stable.
+             * @enum {string}
+             */
+            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "thread_taken" | "resend_whole" | "too_large" | "quota_exceeded" | "unsupported_media_type" | "invalid" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
+            /** @description For people. */
+            detail: string;
+            /** @description The input that is at fault. */
+            field?: string | null;
+            /**
+             * Format: int64
+             * @description The limit that was broken.
+             */
+            limit?: number | null;
+            /** @description Finds the request in the server's log. */
+            request_id: string;
+            /** Format: int32 */
+            status: number;
+            title: string;
+            /** @description URN of the code. */
+            type: string;
+        };
+        Prune: {
+            /** @description Only say what would go. Default false. */
+            dry_run?: boolean | null;
+            /**
+             * @description Threads that wait at an interrupt are not deleted; their waiting checkpoints stay with those that they were called
+             *     from. Default false.
+             */
+            keep_interrupted?: boolean | null;
+            /**
+             * Format: int64
+             * @description 1-1,000,000. So many of the greatest ids of each namespace stay. Default 1. Not with `delete`.
+             */
+            keep_last?: number | null;
+            older_than?: components["schemas"]["Age"] | null;
+            strategy?: components["schemas"]["PruneStrategy"] | null;
+            /** @description At most 1,000; of one that is named twice, once. */
+            thread_ids: string[];
+        };
+        PrunedThread: components["schemas"]["Removed"] & {
+            /** @description The thread went whole. */
+            deleted: boolean;
+            thread_id: string;
+        };
+        PruneReport: {
+            dry_run: boolean;
+            /** @description In the order asked for. */
+            threads: components["schemas"]["PrunedThread"][];
+            total: components["schemas"]["Removed"];
+        };
+        /** @enum {string} */
+        PruneStrategy: "keep_latest" | "delete";
+        PutRetentionPolicy: {
+            /** @description Only report what would go. Default false. */
+            dry_run?: boolean | null;
+            /**
+             * Format: int64
+             * @description 1-3,153,600,000. A thread without a commit for so long is deleted.
+             */
+            expire_after_seconds?: number | null;
+            /** @description Threads that wait at an interrupt do not expire, and keep what a resume needs. Default true. */
+            keep_interrupted?: boolean | null;
+            /**
+             * Format: int64
+             * @description 1-1,000,000. So many of the greatest checkpoint ids of each namespace stay. Default 1 beside `older_than_seconds`.
+             */
+            keep_last?: number | null;
+            /**
+             * Format: int64
+             * @description 1-3,153,600,000. What was stored within that time stays too.
+             */
+            older_than_seconds?: number | null;
+            thread_id?: string | null;
+        };
+        /** @description What is absent is unlimited. */
+        Quota: {
+            /** Format: int64 */
+            bytes_max?: number | null;
+            /** Format: int64 */
+            items_max?: number | null;
+            /**
+             * Format: int64
+             * @description On each server.
+             */
+            requests_per_second?: number | null;
+            /**
+             * Format: int64
+             * @description Of each key and each token, on each server.
+             */
+            requests_per_second_per_token?: number | null;
+            /** Format: int64 */
+            threads_max?: number | null;
+        };
+        ReleaseLease: {
+            /** Format: int64 */
+            fence: number;
+            holder: string;
+            thread_id: string;
+        };
+        /** @description Below zero where more was written, for the delta channels of what stays, than removed. */
+        Removed: {
+            /** Format: int64 */
+            checkpoints: number;
+            /**
+             * Format: int64
+             * @description Before compression and sharing, as a thread's `size_bytes`.
+             */
+            size_bytes: number;
+            /**
+             * Format: int64
+             * @description Content as it is stored, in the database or in an object store.
+             */
+            stored_bytes: number;
+            /**
+             * Format: int64
+             * @description Values that nothing names any more.
+             */
+            values: number;
+            /** Format: int64 */
+            writes: number;
+        };
+        RenewLease: {
+            /** Format: int64 */
+            fence: number;
+            holder: string;
+            thread_id: string;
+            /**
+             * Format: int64
+             * @description 1-3,600.
+             */
+            ttl_seconds: number;
+        };
+        RetentionDue: {
+            /** Format: int64 */
+            policies: number;
+        };
+        RetentionPolicy: {
+            /** Format: date-time */
+            created_at: string;
+            dry_run: boolean;
+            /**
+             * Format: date-time
+             * @description When the next round begins.
+             */
+            due_at: string;
+            /** Format: int64 */
+            expire_after_seconds?: number | null;
+            keep_interrupted: boolean;
+            /** Format: int32 */
+            keep_last?: number | null;
+            /** Format: int64 */
+            older_than_seconds?: number | null;
+            /** @description Absent: of the tenant. */
+            thread_id?: string | null;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        RetentionPolicyAnswer: {
+            policy?: components["schemas"]["RetentionPolicy"] | null;
+        };
+        RetentionPolicyName: {
+            /** @description Absent: the tenant's. */
+            thread_id?: string | null;
+        };
+        RetentionReport: {
+            dry_run: boolean;
+            /** Format: int64 */
+            errors: number;
+            /** Format: date-time */
+            finished_at: string;
+            /** @description Kind of the last error. */
+            last_error?: string | null;
+            /** @description What went, or in a dry run would go. */
+            removed: components["schemas"]["Removed"];
+            report_id: string;
+            /** Format: date-time */
+            started_at: string;
+            /** @description Absent: of the tenant's policy. */
+            thread_id?: string | null;
+            /**
+             * Format: int64
+             * @description Looked at: those that changed since the last round, or are old enough.
+             */
+            threads_examined: number;
+            /** Format: int64 */
+            threads_expired: number;
+            /** Format: int64 */
+            threads_pruned: number;
+            /**
+             * Format: int64
+             * @description Their lease was held; the next round looks again.
+             */
+            threads_skipped: number;
+        };
+        RetentionReports: {
+            /** @description Send it with the same arguments for the next page; absent at the end. */
+            next_cursor?: string | null;
+            reports: components["schemas"]["RetentionReport"][];
+        };
+        RevokedToken: {
+            token_id: string;
+        };
+        RevokeToken: {
+            /** @description The text of a token, instead of its id. */
+            token?: string | null;
+            token_id?: string | null;
+        };
+        /** @description The value that the caller holds under this name. */
+        SameValue: {
+            /** @description SHA-256 of a value that the request named or that came earlier in this answer. */
+            same: components["schemas"]["Data"];
+        };
+        TaskWrite: {
+            channel: string;
+            data: components["schemas"]["DataAnswered"];
+            tag: string;
+            task_id: string;
+        };
+        Thread: {
+            assistant_id?: string | null;
+            /** Format: int64 */
+            checkpoint_count: number;
+            /** Format: date-time */
+            created_at: string;
+            generation: string;
+            graph_id?: string | null;
+            /** Format: int64 */
+            last_step?: number | null;
+            owner?: string | null;
+            /**
+             * Format: int64
+             * @description Before compression and sharing.
+             */
+            size_bytes: number;
+            thread_id: string;
+            /** Format: date-time */
+            updated_at: string;
+            user_id?: string | null;
+        };
+        Threads: {
+            /** @description Send it with the same arguments for the next page; absent at the end. */
+            next_cursor?: string | null;
+            threads: components["schemas"]["Thread"][];
+        };
+        ThreadStorage: {
+            /** @description Largest first. */
+            channels: components["schemas"]["ChannelStorage"][];
+            /** Format: int64 */
+            checkpoints: number;
+            /** Format: int64 */
+            chunks: number;
+            /**
+             * Format: int64
+             * @description Values and chunks of the content scope, which copies share.
+             */
+            content_bytes: number;
+            /**
+             * Format: int64
+             * @description Documents, writes and the values that checkpoints show, before compression and sharing.
+             */
+            logical_bytes: number;
+            /**
+             * Format: double
+             * @description 1 - `stored_bytes` / `logical_bytes`; below 0 where compression and sharing cost more than they save.
+             */
+            share_saved: number;
+            /**
+             * Format: int64
+             * @description Other threads with the same content scope: copies, or what this is a copy of.
+             */
+            shared_with: number;
+            /**
+             * Format: int64
+             * @description Bodies, lists, maps and documents as they are stored, the whole content scope included, also what of it was moved to
+             *     an object store.
+             */
+            stored_bytes: number;
+            /**
+             * Format: int64
+             * @description Values that checkpoints show, each once.
+             */
+            versions: number;
+            /** Format: int64 */
+            writes: number;
+        };
+        Usage: {
+            /**
+             * Format: int64
+             * @description Of values, writes, skeletons and metadata, before compression and sharing: the sum of the threads' `size_bytes`.
+             */
+            bytes: number;
+            /** Format: int64 */
+            items: number;
+            /**
+             * Format: date-time
+             * @description When it was added up.
+             */
+            measured_at: string;
+            quota: components["schemas"]["Quota"];
+            /** Format: int64 */
+            threads: number;
+        };
+        Value: {
+            data: components["schemas"]["DataAnswered"];
+            tag: string;
+        };
+        View: {
+            bases: components["schemas"]["Base"][];
+            checkpoint_id: string;
+            checkpoint_ns: string;
+            metadata: components["schemas"]["Exact"];
+            parent_checkpoint_id?: string | null;
+            /** @description The parent's `__pregel_tasks` writes when the skeleton's `v` is below 4. */
+            pending_sends: components["schemas"]["Value"][];
+            skeleton: components["schemas"]["Exact"];
+            thread_id: string;
+            /** @description In channel order (bytes). */
+            values: components["schemas"]["ChannelValue"][];
+            /** @description In (`task_path`, `task_id`, `idx`) order (bytes). */
+            writes: components["schemas"]["TaskWrite"][];
+        };
+        Writes: {
+            /** @description Need not exist yet. */
+            checkpoint_id: string;
+            /** @description Empty for the root graph. */
+            checkpoint_ns?: string | null;
+            /**
+             * Format: int64
+             * @description Call number of the writer, from 0.
+             */
+            seq?: number | null;
+            task_id: string;
+            task_path?: string | null;
+            writes: components["schemas"]["NewWrite"][];
+        };
+    };
+    responses: {
+        /** @description `malformed_body`: The body cannot be read */
+        "400.malformed_body": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "malformed_body",
+                 *       "detail": "The body cannot be read",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 400,
+                 *       "title": "The body cannot be read",
+                 *       "type": "urn:threadkeep:problem:malformed_body"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "malformed_body";
+                };
+            };
+        };
+        /** @description `unauthorized`: A valid key is needed; `token_expired`: The token has expired; `token_revoked`: The token was revoked */
+        "401.unauthorized.token_expired.token_revoked": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "unauthorized",
+                 *       "detail": "A valid key is needed",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 401,
+                 *       "title": "A valid key is needed",
+                 *       "type": "urn:threadkeep:problem:unauthorized"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "unauthorized" | "token_expired" | "token_revoked";
+                };
+            };
+        };
+        /** @description `forbidden_host`: Not a Host of this server; `forbidden_origin`: Not from another site; `forbidden_forwarding`: Not through a proxy */
+        "403.forbidden_host.forbidden_origin.forbidden_forwarding": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "forbidden_host",
+                 *       "detail": "Not a Host of this server",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 403,
+                 *       "title": "Not a Host of this server",
+                 *       "type": "urn:threadkeep:problem:forbidden_host"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "forbidden_host" | "forbidden_origin" | "forbidden_forwarding";
+                };
+            };
+        };
+        /** @description `not_granted`: The key does not allow this; `forbidden_host`: Not a Host of this server; `forbidden_origin`: Not from another site; `forbidden_forwarding`: Not through a proxy */
+        "403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "forbidden_host",
+                 *       "detail": "Not a Host of this server",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 403,
+                 *       "title": "Not a Host of this server",
+                 *       "type": "urn:threadkeep:problem:forbidden_host"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_granted";
+                };
+            };
+        };
+        /** @description `not_found`: Not found */
+        "404.not_found": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "not_found",
+                 *       "detail": "Not found",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 404,
+                 *       "title": "Not found",
+                 *       "type": "urn:threadkeep:problem:not_found"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "not_found";
+                };
+            };
+        };
+        /** @description `not_acceptable`: No answer in an accepted media type */
+        "406.not_acceptable": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "not_acceptable",
+                 *       "detail": "No answer in an accepted media type",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 406,
+                 *       "title": "No answer in an accepted media type",
+                 *       "type": "urn:threadkeep:problem:not_acceptable"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "not_acceptable";
+                };
+            };
+        };
+        /** @description `lease_held`: The lease is held by another; `fence_stale`: The fence is not the current one; `thread_taken`: The thread belongs to somebody else */
+        "409.fence_stale.lease_held.thread_taken": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "fence_stale",
+                 *       "detail": "The fence is not the current one",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The fence is not the current one",
+                 *       "type": "urn:threadkeep:problem:fence_stale"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "fence_stale" | "lease_held" | "thread_taken";
+                };
+            };
+        };
+        /** @description `lease_held`: The lease is held by another */
+        "409.lease_held": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "lease_held",
+                 *       "detail": "The lease is held by another",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The lease is held by another",
+                 *       "type": "urn:threadkeep:problem:lease_held"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "lease_held";
+                };
+            };
+        };
+        /** @description `lease_held`: The lease is held by another; `thread_taken`: The thread belongs to somebody else */
+        "409.lease_held.thread_taken": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "lease_held",
+                 *       "detail": "The lease is held by another",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The lease is held by another",
+                 *       "type": "urn:threadkeep:problem:lease_held"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "lease_held" | "thread_taken";
+                };
+            };
+        };
+        /** @description `lease_held`: The lease is held by another; `thread_exists`: The thread exists; `thread_taken`: The thread belongs to somebody else */
+        "409.thread_exists.thread_taken.lease_held": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "thread_exists",
+                 *       "detail": "The thread exists",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The thread exists",
+                 *       "type": "urn:threadkeep:problem:thread_exists"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "thread_exists" | "thread_taken" | "lease_held";
+                };
+            };
+        };
+        /** @description `thread_restored`: The thread was restored; `lease_held`: The lease is held by another; `fence_stale`: The fence is not the current one */
+        "409.thread_restored.lease_held.fence_stale": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "thread_restored",
+                 *       "detail": "The thread was restored",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The thread was restored",
+                 *       "type": "urn:threadkeep:problem:thread_restored"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "thread_restored" | "lease_held" | "fence_stale";
+                };
+            };
+        };
+        /** @description `thread_restored`: The thread was restored; `lease_held`: The lease is held by another; `fence_stale`: The fence is not the current one; `thread_taken`: The thread belongs to somebody else; `resend_whole`: Send the value whole */
+        "409.thread_restored.thread_taken.lease_held.fence_stale.resend_whole": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "thread_restored",
+                 *       "detail": "The thread was restored",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The thread was restored",
+                 *       "type": "urn:threadkeep:problem:thread_restored"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "thread_restored" | "thread_taken" | "lease_held" | "fence_stale" | "resend_whole";
+                };
+            };
+        };
+        /** @description `thread_taken`: The thread belongs to somebody else */
+        "409.thread_taken": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "thread_taken",
+                 *       "detail": "The thread belongs to somebody else",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The thread belongs to somebody else",
+                 *       "type": "urn:threadkeep:problem:thread_taken"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "thread_taken";
+                };
+            };
+        };
+        /** @description `too_large`: Larger than a limit; `quota_exceeded`: A quota of the tenant is used up */
+        "413.quota_exceeded.too_large": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "quota_exceeded",
+                 *       "detail": "A quota of the tenant is used up",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 413,
+                 *       "title": "A quota of the tenant is used up",
+                 *       "type": "urn:threadkeep:problem:quota_exceeded"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "quota_exceeded" | "too_large";
+                };
+            };
+        };
+        /** @description `too_large`: Larger than a limit */
+        "413.too_large": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "too_large",
+                 *       "detail": "Larger than a limit",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 413,
+                 *       "title": "Larger than a limit",
+                 *       "type": "urn:threadkeep:problem:too_large"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "too_large";
+                };
+            };
+        };
+        /** @description `unsupported_media_type`: The media type is not supported */
+        "415.unsupported_media_type": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "unsupported_media_type",
+                 *       "detail": "The media type is not supported",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 415,
+                 *       "title": "The media type is not supported",
+                 *       "type": "urn:threadkeep:problem:unsupported_media_type"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "unsupported_media_type";
+                };
+            };
+        };
+        /** @description `invalid`: The request is not valid */
+        "422.invalid": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "invalid",
+                 *       "detail": "The request is not valid",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "The request is not valid",
+                 *       "type": "urn:threadkeep:problem:invalid"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "invalid";
+                };
+            };
+        };
+        /** @description `invalid`: The request is not valid; `idempotency_mismatch`: The Idempotency-Key was used before */
+        "422.invalid.idempotency_mismatch": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "invalid",
+                 *       "detail": "The request is not valid",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "The request is not valid",
+                 *       "type": "urn:threadkeep:problem:invalid"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "invalid" | "idempotency_mismatch";
+                };
+            };
+        };
+        /** @description `too_many_requests`: Too many requests */
+        "429.too_many_requests": {
+            headers: {
+                /** @description Seconds */
+                "retry-after"?: number;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "too_many_requests",
+                 *       "detail": "Too many requests",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 429,
+                 *       "title": "Too many requests",
+                 *       "type": "urn:threadkeep:problem:too_many_requests"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "too_many_requests";
+                };
+            };
+        };
+        /** @description `internal`: A defect in the server */
+        "500.internal": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "internal",
+                 *       "detail": "A defect in the server",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 500,
+                 *       "title": "A defect in the server",
+                 *       "type": "urn:threadkeep:problem:internal"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "internal";
+                };
+            };
+        };
+        /** @description `unavailable`: Not available now */
+        "503.unavailable": {
+            headers: {
+                /** @description Seconds */
+                "retry-after"?: number;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "unavailable",
+                 *       "detail": "Not available now",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 503,
+                 *       "title": "Not available now",
+                 *       "type": "urn:threadkeep:problem:unavailable"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "unavailable";
+                };
+            };
+        };
+        /** @description `unavailable`: Not available now; `overloaded`: Too much at once */
+        "503.unavailable.overloaded": {
+            headers: {
+                /** @description Seconds */
+                "retry-after"?: number;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "unavailable",
+                 *       "detail": "Not available now",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 503,
+                 *       "title": "Not available now",
+                 *       "type": "urn:threadkeep:problem:unavailable"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "unavailable" | "overloaded";
+                };
+            };
+        };
+        /** @description `unavailable`: Not available now; `deadline_exceeded`: The time budget ran out; `overloaded`: Too much at once */
+        "503.unavailable.overloaded.deadline_exceeded": {
+            headers: {
+                /** @description Seconds */
+                "retry-after"?: number;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "unavailable",
+                 *       "detail": "Not available now",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 503,
+                 *       "title": "Not available now",
+                 *       "type": "urn:threadkeep:problem:unavailable"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "unavailable" | "overloaded" | "deadline_exceeded";
+                };
+            };
+        };
+        /** @description `unavailable`: Not available now; `deadline_exceeded`: The time budget ran out; `overloaded`: Too much at once; `commit_unknown`: It is not known whether the write happened */
+        "503.unavailable.overloaded.deadline_exceeded.commit_unknown": {
+            headers: {
+                /** @description Seconds */
+                "retry-after"?: number;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "unavailable",
+                 *       "detail": "Not available now",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 503,
+                 *       "title": "Not available now",
+                 *       "type": "urn:threadkeep:problem:unavailable"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "unavailable" | "overloaded" | "deadline_exceeded" | "commit_unknown";
+                };
+            };
+        };
+    };
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    get_docs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding"];
+            500: components["responses"]["500.internal"];
+        };
+    };
+    get_health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Alive */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example ok */
+                    "text/plain": string;
+                };
+            };
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding"];
+            500: components["responses"]["500.internal"];
+        };
+    };
+    get_metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Metrics */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding"];
+            500: components["responses"]["500.internal"];
+        };
+    };
+    get_openapi: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OpenAPI 3.1 */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding"];
+            500: components["responses"]["500.internal"];
+        };
+    };
+    get_readiness: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ready */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example ready */
+                    "text/plain": string;
+                };
+            };
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    list_audit_events: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only these: `key_created`, `key_revoked`, `token_minted`, `token_revoked`, `policy_put`, `policy_deleted`,
+                 *     `quota_set`, `role_created`, `role_dropped`, `subject_erased`, `snapshot_restored`, `refused`.
+                 */
+                act?: string;
+                cursor?: string;
+                /** @description At most 1,000; default 100. */
+                limit?: number;
+                /** @description Not before this time. Refusals have the beginning of their minute. */
+                since?: string;
+                /** @description Before this time. */
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "events": [
+                     *         {
+                     *           "act": "policy_put",
+                     *           "actor": "key_5b1e",
+                     *           "at": "2026-01-31T12:00:07.120000Z",
+                     *           "count": 1,
+                     *           "details": {
+                     *             "keep_last": 20
+                     *           },
+                     *           "event_id": "0d3c5f0a4ad14c5f9f0b8a6e2c1d7e55",
+                     *           "object": "t-1"
+                     *         },
+                     *         {
+                     *           "act": "refused",
+                     *           "actor": "key_5b1e",
+                     *           "at": "2026-01-31T12:00:00.000000Z",
+                     *           "count": 10000,
+                     *           "details": {
+                     *             "code": "too_many_requests",
+                     *             "route": "/v1/threads/get"
+                     *           },
+                     *           "event_id": "5ad0b6d3e6a94d1d8f3e6a7b9c0d1e2f"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AuditEvents"];
+                    "application/msgpack": components["schemas"]["AuditEvents"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    commit_checkpoints: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "ops": [
+                 *         {
+                 *           "checkpoint": {
+                 *             "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875",
+                 *             "metadata": {
+                 *               "source": "loop",
+                 *               "step": 1
+                 *             },
+                 *             "skeleton": {
+                 *               "channel_versions": {
+                 *                 "messages": "1"
+                 *               },
+                 *               "id": "1ef4f797-8335-6428-8001-8a1503f9b875",
+                 *               "v": 4
+                 *             },
+                 *             "values": [
+                 *               {
+                 *                 "channel": "messages",
+                 *                 "data": "kaVoZWxsbw==",
+                 *                 "tag": "msgpack",
+                 *                 "version": "1"
+                 *               }
+                 *             ]
+                 *           }
+                 *         },
+                 *         {
+                 *           "writes": {
+                 *             "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875",
+                 *             "seq": 1,
+                 *             "task_id": "a5c1",
+                 *             "writes": [
+                 *               {
+                 *                 "channel": "messages",
+                 *                 "data": "pWhlbGxv",
+                 *                 "idx": 0,
+                 *                 "tag": "msgpack"
+                 *               }
+                 *             ]
+                 *           }
+                 *         }
+                 *       ],
+                 *       "thread_id": "t-1",
+                 *       "writer": "3f0c9a"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Commit"];
+                "application/msgpack": components["schemas"]["Commit"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "generation": "9f2b7c"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Committed"];
+                    "application/msgpack": components["schemas"]["Committed"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.thread_restored.thread_taken.lease_held.fence_stale.resend_whole"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    delete_for_runs: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "run_ids": [
+                 *         "1ef4f797-8335-6428-8001-8a1503f9b875"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["DeleteForRuns"];
+                "application/msgpack": components["schemas"]["DeleteForRuns"];
+            };
+        };
+        responses: {
+            /** @description Deleted, or never there */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    get_checkpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "history_channels": [
+                 *         "messages"
+                 *       ],
+                 *       "thread_id": "t-1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["GetCheckpoint"];
+                "application/msgpack": components["schemas"]["GetCheckpoint"];
+            };
+        };
+        responses: {
+            /** @description The checkpoint, if there is one */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "chain": [],
+                     *       "checkpoint": {
+                     *         "bases": [],
+                     *         "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875",
+                     *         "checkpoint_ns": "",
+                     *         "metadata": {
+                     *           "step": 1
+                     *         },
+                     *         "pending_sends": [],
+                     *         "skeleton": {
+                     *           "channel_versions": {
+                     *             "messages": "1"
+                     *           },
+                     *           "v": 4
+                     *         },
+                     *         "thread_id": "t-1",
+                     *         "values": [
+                     *           {
+                     *             "channel": "messages",
+                     *             "data": "kaVoZWxsbw==",
+                     *             "tag": "msgpack"
+                     *           }
+                     *         ],
+                     *         "writes": []
+                     *       },
+                     *       "generation": "9f2b7c",
+                     *       "history_channels": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Got"];
+                    "application/msgpack": components["schemas"]["Got"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    get_history: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "channels": [
+                 *         "messages"
+                 *       ],
+                 *       "thread_id": "t-1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["GetHistory"];
+                "application/msgpack": components["schemas"]["GetHistory"];
+            };
+        };
+        responses: {
+            /** @description The histories */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "bases": [],
+                     *       "chain": [],
+                     *       "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Histories"];
+                    "application/msgpack": components["schemas"]["Histories"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    list_checkpoints: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "filter": {
+                 *         "source": "loop"
+                 *       },
+                 *       "limit": 20,
+                 *       "thread_id": "t-1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ListCheckpoints"];
+                "application/msgpack": components["schemas"]["ListCheckpoints"];
+            };
+        };
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "chain": [],
+                     *       "checkpoints": [],
+                     *       "history_channels": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Listed"];
+                    "application/msgpack": components["schemas"]["Listed"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    prune_threads: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "dry_run": true,
+                 *       "keep_last": 10,
+                 *       "older_than": 604800,
+                 *       "thread_ids": [
+                 *         "t-1"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["Prune"];
+                "application/msgpack": components["schemas"]["Prune"];
+            };
+        };
+        responses: {
+            /** @description Pruned, or what would go */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "dry_run": true,
+                     *       "threads": [
+                     *         {
+                     *           "checkpoints": 31,
+                     *           "deleted": false,
+                     *           "size_bytes": 912004,
+                     *           "stored_bytes": 61377,
+                     *           "thread_id": "t-1",
+                     *           "values": 44,
+                     *           "writes": 58
+                     *         }
+                     *       ],
+                     *       "total": {
+                     *         "checkpoints": 31,
+                     *         "size_bytes": 912004,
+                     *         "stored_bytes": 61377,
+                     *         "values": 44,
+                     *         "writes": 58
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PruneReport"];
+                    "application/msgpack": components["schemas"]["PruneReport"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.lease_held"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    get_limits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Every declared limit */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Limits"];
+                    "application/msgpack": components["schemas"]["Limits"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    delete_retention_policy: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "thread_id": "t-1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RetentionPolicyName"];
+                "application/msgpack": components["schemas"]["RetentionPolicyName"];
+            };
+        };
+        responses: {
+            /** @description Deleted, or never there */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    get_retention_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["RetentionPolicyName"];
+                "application/msgpack": components["schemas"]["RetentionPolicyName"];
+            };
+        };
+        responses: {
+            /** @description The policy, if there is one */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetentionPolicyAnswer"];
+                    "application/msgpack": components["schemas"]["RetentionPolicyAnswer"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    put_retention_policy: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "dry_run": true,
+                 *       "expire_after_seconds": 7776000,
+                 *       "keep_last": 20,
+                 *       "older_than_seconds": 604800
+                 *     }
+                 */
+                "application/json": components["schemas"]["PutRetentionPolicy"];
+                "application/msgpack": components["schemas"]["PutRetentionPolicy"];
+            };
+        };
+        responses: {
+            /** @description Stored */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetentionPolicyAnswer"];
+                    "application/msgpack": components["schemas"]["RetentionPolicyAnswer"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    list_retention_reports: {
+        parameters: {
+            query?: {
+                cursor?: string;
+                /** @description At most 1,000; default 100. */
+                limit?: number;
+                /** @description Only of this thread's policy. */
+                thread_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "reports": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RetentionReports"];
+                    "application/msgpack": components["schemas"]["RetentionReports"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    run_retention: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["RetentionPolicyName"];
+                "application/msgpack": components["schemas"]["RetentionPolicyName"];
+            };
+        };
+        responses: {
+            /** @description Due now */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "policies": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RetentionDue"];
+                    "application/msgpack": components["schemas"]["RetentionDue"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    delete_subject: {
+        parameters: {
+            query: {
+                /** @description As in the keys and tokens that made its threads. */
+                subject: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Erased */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErasureReceipt"];
+                    "application/msgpack": components["schemas"]["ErasureReceipt"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    list_threads: {
+        parameters: {
+            query?: {
+                assistant_id?: string;
+                cursor?: string;
+                /** @description As in the metadata of the thread's checkpoints, like the next two. */
+                graph_id?: string;
+                /** @description 0-1,000. */
+                limit?: number;
+                /** @description Default: `desc`, for `thread_id` `asc`. */
+                order?: "asc" | "desc";
+                /** @description Ids that begin with it. */
+                prefix?: string;
+                sort?: "created" | "updated" | "thread_id";
+                user_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "threads": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Threads"];
+                    "application/msgpack": components["schemas"]["Threads"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    copy_thread: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered again without a second copy, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "source_thread_id": "t-1",
+                 *       "target_thread_id": "t-2"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CopyThread"];
+                "application/msgpack": components["schemas"]["CopyThread"];
+            };
+        };
+        responses: {
+            /** @description Copied */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "checkpoints": 6
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Copied"];
+                    "application/msgpack": components["schemas"]["Copied"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.thread_exists.thread_taken.lease_held"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    delete_thread: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "thread_id": "t-1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DeleteThread"];
+                "application/msgpack": components["schemas"]["DeleteThread"];
+            };
+        };
+        responses: {
+            /** @description Deleted, or never there */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.thread_restored.lease_held.fence_stale"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    get_thread: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "thread_id": "t-1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["GetThread"];
+                "application/msgpack": components["schemas"]["GetThread"];
+            };
+        };
+        responses: {
+            /** @description The thread, if there is one */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "thread": {
+                     *         "checkpoint_count": 6,
+                     *         "created_at": "2026-01-31T12:00:00.000000Z",
+                     *         "generation": "9f2b7c",
+                     *         "last_step": 4,
+                     *         "size_bytes": 48211,
+                     *         "thread_id": "t-1",
+                     *         "updated_at": "2026-01-31T12:00:09.000000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GotThread"];
+                    "application/msgpack": components["schemas"]["GotThread"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    acquire_lease: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "holder": "worker-7",
+                 *       "thread_id": "t-1",
+                 *       "ttl_seconds": 60
+                 *     }
+                 */
+                "application/json": components["schemas"]["AcquireLease"];
+                "application/msgpack": components["schemas"]["AcquireLease"];
+            };
+        };
+        responses: {
+            /** @description Held */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "expires_at": "2026-01-31T12:01:00.000000Z",
+                     *       "fence": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Lease"];
+                    "application/msgpack": components["schemas"]["Lease"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.lease_held.thread_taken"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    release_lease: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "fence": 1,
+                 *       "holder": "worker-7",
+                 *       "thread_id": "t-1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReleaseLease"];
+                "application/msgpack": components["schemas"]["ReleaseLease"];
+            };
+        };
+        responses: {
+            /** @description Free */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.thread_taken"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    renew_lease: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "fence": 1,
+                 *       "holder": "worker-7",
+                 *       "thread_id": "t-1",
+                 *       "ttl_seconds": 60
+                 *     }
+                 */
+                "application/json": components["schemas"]["RenewLease"];
+                "application/msgpack": components["schemas"]["RenewLease"];
+            };
+        };
+        responses: {
+            /** @description Held for longer */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "expires_at": "2026-01-31T12:02:00.000000Z",
+                     *       "fence": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Lease"];
+                    "application/msgpack": components["schemas"]["Lease"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.fence_stale.lease_held.thread_taken"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    get_thread_storage: {
+        parameters: {
+            query: {
+                thread_id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Sizes, if there is such a thread */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "storage": {
+                     *         "channels": [
+                     *           {
+                     *             "channel": "messages",
+                     *             "logical_bytes": 64900000,
+                     *             "newest_bytes": 386000,
+                     *             "versions": 340
+                     *           }
+                     *         ],
+                     *         "checkpoints": 340,
+                     *         "chunks": 410,
+                     *         "content_bytes": 790000,
+                     *         "logical_bytes": 65500000,
+                     *         "share_saved": 0.987,
+                     *         "shared_with": 0,
+                     *         "stored_bytes": 830000,
+                     *         "versions": 1020,
+                     *         "writes": 680
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GotStorage"];
+                    "application/msgpack": components["schemas"]["GotStorage"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    mint_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "grants": {
+                 *         "namespaces": [
+                 *           {
+                 *             "actions": [
+                 *               "read"
+                 *             ],
+                 *             "prefix": [
+                 *               "ann@acme~2etest",
+                 *               "notes"
+                 *             ]
+                 *           }
+                 *         ],
+                 *         "threads": [
+                 *           {
+                 *             "actions": [
+                 *               "read",
+                 *               "append"
+                 *             ],
+                 *             "id": "ann-1"
+                 *           }
+                 *         ]
+                 *       },
+                 *       "subject": "ann@acme.test",
+                 *       "ttl_seconds": 900
+                 *     }
+                 */
+                "application/json": components["schemas"]["MintToken"];
+                "application/msgpack": components["schemas"]["MintToken"];
+            };
+        };
+        responses: {
+            /** @description Made */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "expires_at": "2026-01-31T12:15:00.000000Z",
+                     *       "grants": {
+                     *         "namespaces": [
+                     *           {
+                     *             "actions": [
+                     *               "read"
+                     *             ],
+                     *             "prefix": [
+                     *               "ann@acme~2etest",
+                     *               "notes"
+                     *             ]
+                     *           }
+                     *         ],
+                     *         "threads": [
+                     *           {
+                     *             "actions": [
+                     *               "read",
+                     *               "append"
+                     *             ],
+                     *             "id": "ann-1"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "subject": "ann@acme.test",
+                     *       "token": "tks_5f0c1d2e3b4a5968.hqF0pGFjbWWhbapr…",
+                     *       "token_id": "tok_0b9df1c3a2e54d7c8f60718293a4b5c6"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MintedToken"];
+                    "application/msgpack": components["schemas"]["MintedToken"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    narrow_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "grants": {
+                 *         "threads": [
+                 *           {
+                 *             "actions": [
+                 *               "read"
+                 *             ],
+                 *             "id": "ann-1"
+                 *           }
+                 *         ]
+                 *       },
+                 *       "ttl_seconds": 300
+                 *     }
+                 */
+                "application/json": components["schemas"]["NarrowToken"];
+                "application/msgpack": components["schemas"]["NarrowToken"];
+            };
+        };
+        responses: {
+            /** @description Made */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "expires_at": "2026-01-31T12:05:00.000000Z",
+                     *       "grants": {
+                     *         "threads": [
+                     *           {
+                     *             "actions": [
+                     *               "read"
+                     *             ],
+                     *             "id": "ann-1"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "subject": "ann@acme.test",
+                     *       "token": "tks_5f0c1d2e3b4a5968.hqF0pGFjbWWhbapr…",
+                     *       "token_id": "tok_7a0c5de48b1f4c2e9d3360718293a4b5"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MintedToken"];
+                    "application/msgpack": components["schemas"]["MintedToken"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    revoke_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "token_id": "tok_0b9df1c3a2e54d7c8f60718293a4b5c6"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RevokeToken"];
+                "application/msgpack": components["schemas"]["RevokeToken"];
+            };
+        };
+        responses: {
+            /** @description Revoked */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "token_id": "tok_0b9df1c3a2e54d7c8f60718293a4b5c6"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RevokedToken"];
+                    "application/msgpack": components["schemas"]["RevokedToken"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    get_usage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Usage and quota */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "bytes": 65500000,
+                     *       "items": 0,
+                     *       "measured_at": "2026-01-31T12:00:00.000000Z",
+                     *       "quota": {
+                     *         "bytes_max": 1000000000,
+                     *         "requests_per_second": 500,
+                     *         "threads_max": 10000
+                     *       },
+                     *       "threads": 340
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Usage"];
+                    "application/msgpack": components["schemas"]["Usage"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    whoami: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Whom the key or token speaks for */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "credential": "tok_0b9df1c3a2e54d7c8f60718293a4b5c6",
+                     *       "expires_at": "2026-01-31T12:15:00.000000Z",
+                     *       "grants": {
+                     *         "threads": [
+                     *           {
+                     *             "actions": [
+                     *               "read",
+                     *               "append"
+                     *             ],
+                     *             "id": "ann-1"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "label": "ann@acme~2etest",
+                     *       "subject": "ann@acme.test",
+                     *       "tenant": "acme"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Caller"];
+                    "application/msgpack": components["schemas"]["Caller"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+}

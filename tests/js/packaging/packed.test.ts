@@ -1,0 +1,146 @@
+/** The package as npm would publish it, installed into an empty project: it runs there, and its types hold. */
+
+import { execFile } from "node:child_process";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { newKey } from "../support/server.js";
+import { cleanEnvironment, ROOT } from "../support/settings.js";
+
+const run = promisify(execFile);
+const folder = mkdtempSync(join(tmpdir(), "tk-packed-"));
+const modules = join(folder, "node_modules");
+const installed = join(modules, "threadkeep");
+
+beforeAll(async () => {
+  const options = ["pack", "--ignore-scripts", "--json", "--pack-destination", folder];
+  const { stdout } = await run("npm", [...options, `${ROOT}clients/js`]);
+  const [{ filename }] = JSON.parse(stdout);
+  mkdirSync(installed, { recursive: true });
+  await run("tar", ["-xzf", join(folder, filename), "--strip-components=1", "-C", installed]);
+  // What npm would fetch beside it, and nothing else.
+  for (const name of ["@msgpack", "@langchain", "@types"])
+    symlinkSync(`${ROOT}node_modules/${name}`, join(modules, name));
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const PROGRAM = `
+import { ThreadkeepError } from "threadkeep";
+import { ThreadkeepSaver } from "threadkeep/langgraph";
+import { Annotation, START, StateGraph } from "@langchain/langgraph";
+
+const State = Annotation.Root({ text: Annotation });
+const graph = new StateGraph(State)
+  .addNode("node", ({ text }) => ({ text: text + "!" }))
+  .addEdge(START, "node")
+  .compile({ checkpointer: new ThreadkeepSaver() });
+const config = { configurable: { thread_id: "packed" } };
+await graph.invoke({ text: "hello" }, config);
+const { values } = await graph.getState(config);
+const refused = await new ThreadkeepSaver({ apiKey: "tk_no" }).getTuple(config).catch((error) => error);
+console.log(values.text, refused instanceof ThreadkeepError, refused.code);
+`;
+
+const TYPED = `
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { ConflictError, type ThreadkeepError } from "threadkeep";
+import { type PruneReport, ThreadkeepSaver } from "threadkeep/langgraph";
+
+const saver: BaseCheckpointSaver = new ThreadkeepSaver({ url: "http://127.0.0.1:1", attempts: 1 });
+export const report: Promise<PruneReport> = new ThreadkeepSaver().prune(["t"], { keepLast: 2, olderThan: new Date() });
+export const field = (error: ThreadkeepError): string | undefined => (error instanceof ConflictError ? error.code : error.field);
+// @ts-expect-error: not an option
+new ThreadkeepSaver({ uri: "http://127.0.0.1:1" });
+export default saver;
+`;
+
+it("holds what it needs and nothing else", () => {
+  expect(readdirSync(installed).sort()).toEqual(["README.md", "dist", "package.json", "src"]);
+});
+
+it("runs in a project of its own", async () => {
+  const place = inject("servers").sqlite;
+  writeFileSync(join(folder, "program.mjs"), PROGRAM);
+  const env = {
+    ...cleanEnvironment(),
+    THREADKEEP_URL: place.url,
+    THREADKEEP_API_KEY: await newKey(place),
+  };
+  const { stdout } = await run(process.execPath, ["program.mjs"], {
+    cwd: folder,
+    env: env as NodeJS.ProcessEnv,
+  });
+  expect(stdout.trim()).toBe("hello! true unauthorized");
+});
+
+it("has types that hold in a strict project", async () => {
+  writeFileSync(join(folder, "typed.ts"), TYPED);
+  const options = [
+    "--strict",
+    "--noEmit",
+    "--module",
+    "nodenext",
+    "--target",
+    "es2022",
+    "--skipLibCheck",
+    "--exactOptionalPropertyTypes",
+  ];
+  const { stdout } = await run(`${ROOT}node_modules/.bin/tsc`, [...options, "typed.ts"], {
+    cwd: folder,
+  });
+  expect(stdout).toBe("");
+});
+
+it("imports nothing of Node and names nothing that only Node has", () => {
+  const files = readdirSync(join(installed, "dist"), { recursive: true }).map(String);
+  const code = files.filter((file) => file.endsWith(".js"));
+  expect(code.length).toBeGreaterThan(15);
+  for (const file of code) {
+    // The two uses of the process, both behind a question whether there is one.
+    const text = readFileSync(join(installed, "dist", file), "utf8").replaceAll(
+      /^\s*(\/\/|\/?\*).*$/gm,
+      "",
+    );
+    expect(text.replaceAll(/process\?\./g, ""), file).not.toMatch(
+      /\bBuffer\b|from "node:|require\(|process\./,
+    );
+  }
+});
+
+it("runs where there is no process, with names by WebCrypto", async () => {
+  const program = `
+    delete process.getBuiltinModule;
+    const { ThreadkeepSaver } = await import("threadkeep/langgraph");
+    const url = process.env.THREADKEEP_URL, apiKey = process.env.THREADKEEP_API_KEY;
+    for (const name of ["process", "require", "setImmediate"]) delete globalThis[name];
+    const saver = new ThreadkeepSaver({ url, apiKey });
+    const config = { configurable: { thread_id: "elsewhere" } };
+    const list = Array.from({ length: 50 }, (_, at) => "message " + at * 7919);
+    for (const number of [1, 2, 3]) {
+      const channel_values = { list: [...list, number] };
+      const point = { v: 4, id: "c" + number, ts: "", channel_values, channel_versions: { list: number }, versions_seen: {} };
+      await saver.put(config, point, { source: "loop", step: number, parents: {} }, { list: number });
+    }
+    const found = await saver.getTuple(config);
+    if (found.checkpoint.channel_values.list.at(-1) !== 3) throw new Error("lost");
+  `;
+  writeFileSync(join(folder, "elsewhere.mjs"), program);
+  const place = inject("servers").postgres;
+  const env = {
+    ...cleanEnvironment(),
+    THREADKEEP_URL: place.url,
+    THREADKEEP_API_KEY: await newKey(place),
+  };
+  await run(process.execPath, ["elsewhere.mjs"], { cwd: folder, env: env as NodeJS.ProcessEnv });
+});

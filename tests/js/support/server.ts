@@ -1,0 +1,117 @@
+/** The real program as a child process: start, make keys, stop, kill, start again on the same port. */
+
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { BINARY, cleanEnvironment } from "./settings.js";
+import { waitUntil } from "./waiting.js";
+
+const KEYS_AT_ONCE = 16;
+
+/** Where a server keeps its data and how it is reached: enough to make keys beside it. */
+export interface Place {
+  url: string;
+  /** Arguments that name the database. */
+  database: string[];
+}
+
+export class Server {
+  readonly folder = mkdtempSync(join(tmpdir(), "tk-server-"));
+  readonly database: string[];
+  readonly #options: string[];
+  #listen = "127.0.0.1:0";
+  #process: ChildProcess | undefined;
+
+  /** Without a database URL, on SQLite in a folder of its own. */
+  constructor(databaseUrl?: string, options: string[] = []) {
+    this.database = databaseUrl
+      ? ["--database-url", databaseUrl]
+      : ["--data-dir", join(this.folder, "data")];
+    this.#options = ["--allow-unsafe", ...options];
+  }
+
+  get url(): string {
+    return `http://${this.#listen}`;
+  }
+
+  get place(): Place {
+    return { url: this.url, database: this.database };
+  }
+
+  /** Start and wait for /readyz. The first start chooses the port, later ones keep it. */
+  async start(): Promise<this> {
+    const [out, log] = [join(this.folder, "out"), join(this.folder, "log")];
+    writeFileSync(out, "");
+    const options = [...this.database, ...this.#options];
+    this.#process = spawn(BINARY, ["serve", "--listen", this.#listen, ...options], {
+      cwd: this.folder,
+      env: cleanEnvironment() as NodeJS.ProcessEnv,
+      stdio: ["ignore", openSync(out, "a"), openSync(log, "a")],
+    });
+    const url = await waitUntil(() => {
+      this.#checkAlive(log);
+      return /^listening on (\S+)\n/.exec(readFileSync(out, "utf8"))?.[1];
+    }, "the line that says where the server listens");
+    this.#listen = url.replace("http://", "");
+    await waitUntil(async () => {
+      this.#checkAlive(log);
+      return fetch(`${this.url}/readyz`).then(
+        (answer) => answer.ok,
+        () => false,
+      );
+    }, `/readyz of ${this.url}`);
+    return this;
+  }
+
+  #checkAlive(log: string): void {
+    if (this.#process?.exitCode !== null) {
+      throw new Error(`the server ended: ${readFileSync(log, "utf8").slice(-4000)}`);
+    }
+  }
+
+  /** SIGTERM by default; SIGKILL is what a crash does. */
+  async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
+    const running = this.#process;
+    if (!running || running.exitCode !== null || running.signalCode !== null) return;
+    const ended = new Promise((resolve) => running.once("exit", resolve));
+    running.kill(signal);
+    await ended;
+  }
+
+  async remove(): Promise<void> {
+    await this.stop("SIGKILL");
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+const spare = new Map<string, string[]>();
+
+/** The key of a tenant nothing has used. Made several at a time: each costs a process. */
+export async function newKey(place: Place): Promise<string> {
+  const keys = spare.get(place.url) ?? [];
+  spare.set(place.url, keys);
+  if (keys.length === 0) {
+    const made = Array.from({ length: KEYS_AT_ONCE }, () => makeKey(place));
+    keys.push(...(await Promise.all(made)));
+  }
+  return keys.pop() as string;
+}
+
+async function makeKey(place: Place): Promise<string> {
+  const tenant = `t-${randomUUID().slice(0, 13)}`;
+  const options = ["keys", "create", "--tenant", tenant, ...place.database];
+  const made = await promisify(execFile)(BINARY, options, {
+    env: cleanEnvironment() as NodeJS.ProcessEnv,
+  });
+  const key = made.stdout.trim();
+  if (!key.startsWith("tk_")) throw new Error(`keys create said ${made.stdout}${made.stderr}`);
+  const headers = { authorization: `Bearer ${key}` };
+  await waitUntil(async () => {
+    const answer = await fetch(`${place.url}/v1/whoami`, { headers });
+    return answer.ok;
+  }, "the server to see a new key");
+  return key;
+}

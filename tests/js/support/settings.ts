@@ -1,0 +1,17 @@
+/** Every size and place of the JavaScript suites: variable, default, meaning. Read nowhere else. */
+
+import { fileURLToPath } from "node:url";
+
+export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+/** The program under test. */
+export const BINARY = process.env["THREADKEEP_BIN"] ?? `${ROOT}target/debug/threadkeep`;
+/** Folder with initdb and postgres (tests/setup/postgres.sh prints it). */
+export const PG_BIN = process.env["THREADKEEP_TEST_PG_BIN"] ?? "";
+/** How long to wait for something that must happen before giving up. Never a measure of speed. */
+export const PATIENCE_MS = Number(process.env["THREADKEEP_TEST_PATIENCE_SECONDS"] ?? 60) * 1000;
+
+/** The caller's environment without any setting of threadkeep: only what a test says counts. */
+export function cleanEnvironment(): Record<string, string | undefined> {
+  const mine = Object.entries(process.env).filter(([name]) => !name.startsWith("THREADKEEP_"));
+  return Object.fromEntries(mine);
+}
