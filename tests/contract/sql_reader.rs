@@ -11,12 +11,12 @@ use threadkeep::domain::retention::Rules;
 use threadkeep::storage::tables::{Sql, TABLES};
 
 use crate::commands::{Put, Writes};
-use crate::harness::{Harness, NEVER, caller_of, commit, thread_id};
+use crate::harness::{Harness, NEVER, caller_of, commit, key_variables, thread_id};
 
 pub fn sql_role(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_threadkeep"));
     command.arg("sql-role").args(arguments).env_remove("THREADKEEP_DATABASE_URL");
-    command.env_remove("THREADKEEP_DATA_DIR").output().unwrap()
+    command.env_remove("THREADKEEP_DATA_DIR").envs(key_variables()).output().unwrap()
 }
 
 pub fn on(h: &Harness, arguments: &[&str]) -> Result<String, String> {
