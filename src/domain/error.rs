@@ -52,6 +52,9 @@ pub enum Conflict {
     /// A value came as a difference that cannot be resolved here: its base is not known, or it does not fit.
     #[error("{field}: the difference cannot be resolved here; send the value whole")]
     ResendWhole { field: String },
+    /// The item does not have the version that was asked for. 0: there is no such item.
+    #[error("the item's version is {current}, not the one asked for (0: there is no item)")]
+    VersionConflict { current: i64 },
 }
 
 impl Error {

@@ -10,10 +10,11 @@ use super::pool::Pool;
 use crate::domain::{Error, Result};
 
 /// (version, name, text). A migration is never edited once it was released.
-const MIGRATIONS: [(i64, &str, &str); 3] = [
+const MIGRATIONS: [(i64, &str, &str); 4] = [
     (1, "foundation", include_str!("../../../migrations/postgres/0001_foundation.sql")),
     (2, "retention", include_str!("../../../migrations/postgres/0002_retention.sql")),
     (3, "objects", include_str!("../../../migrations/postgres/0003_objects.sql")),
+    (9, "items", include_str!("../../../migrations/postgres/0009_items.sql")),
 ];
 
 /// The oldest binary version that can work with the newest schema.

@@ -8,10 +8,11 @@ use super::errors::storage_error;
 use crate::domain::{Error, Result};
 
 /// (version, oldest schema version a binary must know to run on it, statements)
-const MIGRATIONS: [(i64, i64, &str); 3] = [
+const MIGRATIONS: [(i64, i64, &str); 4] = [
     (1, 1, include_str!("../../../migrations/sqlite/0001_foundation.sql")),
     (2, 1, include_str!("../../../migrations/sqlite/0002_retention.sql")),
     (3, 1, include_str!("../../../migrations/sqlite/0003_objects.sql")),
+    (9, 1, include_str!("../../../migrations/sqlite/0009_items.sql")),
 ];
 
 const CREATE_VERSION: &str = "

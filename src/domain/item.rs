@@ -1,0 +1,406 @@
+//! Items: JSON documents under a namespace and a key, and what is asked of them.
+
+use bytes::Bytes;
+
+use super::clock::Micros;
+use super::error::{Error, Result};
+use super::exact_json::{self, code_points, of_code_points};
+use super::filter::Filter;
+use super::limits::LIMITS;
+use super::namespace::Namespace;
+
+/// Any string of any client language, as UTF-8 with lone surrogates as three bytes each: orders by code point.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key(Vec<u8>);
+
+/// Where an item is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Address {
+    pub namespace: Namespace,
+    pub key: Key,
+}
+
+/// An item as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    pub address: Address,
+    pub version: i64,
+    pub created_at: Micros,
+    pub updated_at: Micros,
+    pub ttl_micros: Option<Micros>,
+    pub expires_at: Option<Micros>,
+    pub size_bytes: i64,
+    /// The exact JSON text; None where it was not asked for.
+    pub value: Option<Bytes>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GetItem {
+    pub address: Address,
+    /// Extends the time to live.
+    pub refresh_ttl: bool,
+}
+
+/// Puts or deletes an item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangeItem {
+    pub address: Address,
+    /// None deletes.
+    pub value: Option<NewValue>,
+    /// The version that the item must have; 0: there must be none.
+    pub if_version: Option<i64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewValue {
+    /// The exact JSON text of an object.
+    pub text: Bytes,
+    /// None: it stays for ever.
+    pub ttl_micros: Option<Micros>,
+}
+
+/// Order of a search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ItemSort {
+    /// Newest first. Puts do not move an item.
+    #[default]
+    Created,
+    /// Last changed first: a view for people, items move while pages are read.
+    Updated,
+    /// By namespace and key.
+    Key,
+}
+
+/// How much of the values an answer has.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Select {
+    #[default]
+    Whole,
+    Nothing,
+    /// Only these top-level fields, as they stand in the text.
+    Fields(Vec<String>),
+}
+
+/// Which items: those below a prefix that match.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Scope {
+    pub prefix: Namespace,
+    /// Only the namespace itself, nothing below it.
+    pub exact: bool,
+    pub filter: Option<Filter>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchItems {
+    pub scope: Scope,
+    pub limit: usize,
+    pub offset: usize,
+    pub sort: ItemSort,
+    pub after: Option<ItemCursor>,
+    pub select: Select,
+    pub refresh_ttl: bool,
+}
+
+/// Position in a search: of the last item that was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ItemCursor {
+    /// Of `created_at` or `updated_at`, as the order has it; 0 for the order by key.
+    pub time: Micros,
+    pub address: Address,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ItemPage {
+    pub items: Vec<Item>,
+    /// Set when there may be more.
+    pub next: Option<ItemCursor>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MatchKind {
+    Prefix,
+    Suffix,
+}
+
+/// Labels that a namespace must begin or end with; None stands for any one label.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MatchCondition {
+    pub kind: MatchKind,
+    pub path: Vec<Option<String>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ListNamespaces {
+    /// All must hold.
+    pub conditions: Vec<MatchCondition>,
+    /// Longer namespaces are cut to so many labels.
+    pub max_depth: Option<usize>,
+    pub limit: usize,
+    pub offset: usize,
+}
+
+/// Result of one operation of a batch.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OpResult {
+    Got(Option<Item>),
+    /// The item's version.
+    Put(i64),
+    Deleted,
+    Found(ItemPage),
+    Namespaces(Vec<Namespace>),
+    Count(u64),
+}
+
+/// One operation of a batch.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ItemOp {
+    Get(GetItem),
+    Change(ChangeItem),
+    Search(SearchItems),
+    ListNamespaces(ListNamespaces),
+    Count(Scope),
+}
+
+impl Key {
+    /// # Errors
+    /// 422 over the limit.
+    pub fn of_text(text: &str) -> Result<Self> {
+        Self::of_bytes(text.as_bytes().to_vec())
+    }
+
+    /// From the JSON text of a string, which may hold lone surrogates.
+    ///
+    /// # Errors
+    /// 422 over the limit, and for anything but a string.
+    pub fn of_json(text: &[u8]) -> Result<Self> {
+        let serde_json::Value::String(parsed) = exact_json::parse("key", text)? else {
+            return Err(Error::invalid("key", "key must be a string"));
+        };
+        let mut bytes = Vec::with_capacity(parsed.len());
+        for point in code_points(&parsed) {
+            match char::from_u32(point) {
+                Some(character) => {
+                    bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+                }
+                None => bytes.extend(surrogate_bytes(point)),
+            }
+        }
+        Self::of_bytes(bytes)
+    }
+
+    /// What a storage engine read.
+    pub fn stored(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// None when it holds a lone surrogate.
+    pub fn text(&self) -> Option<&str> {
+        std::str::from_utf8(&self.0).ok()
+    }
+
+    /// The JSON text of the string.
+    pub fn json(&self) -> String {
+        match self.text() {
+            Some(text) => serde_json::Value::from(text).to_string(),
+            None => {
+                let points: Vec<u32> = points_of(&self.0).collect();
+                let escaped = points.iter().map(|point| match char::from_u32(*point) {
+                    Some(character) => {
+                        let quoted = serde_json::Value::from(character.to_string()).to_string();
+                        quoted[1..quoted.len() - 1].to_owned()
+                    }
+                    None => format!("\\u{point:04x}"),
+                });
+                format!("\"{}\"", escaped.collect::<String>())
+            }
+        }
+    }
+
+    fn of_bytes(bytes: Vec<u8>) -> Result<Self> {
+        let max = LIMITS.item_key_bytes_max;
+        if bytes.len() as u64 > max {
+            let detail = format!("key is {} bytes long, at most {max} are allowed", bytes.len());
+            return Err(Error::out_of_range("key", detail, max));
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl NewValue {
+    /// Checks that the text is an object within the limits.
+    ///
+    /// # Errors
+    /// 413 and 422 naming the field.
+    pub fn check(&self) -> Result<()> {
+        exact_json::check_object("value", &self.text)?;
+        exact_json::check_numbers("value", &exact_json::parse("value", &self.text)?)
+    }
+}
+
+impl Item {
+    pub fn position(&self, sort: ItemSort) -> ItemCursor {
+        let time = match sort {
+            ItemSort::Created => self.created_at,
+            ItemSort::Updated => self.updated_at,
+            ItemSort::Key => 0,
+        };
+        ItemCursor { time, address: self.address.clone() }
+    }
+
+    /// A read extends a life of which more than a tenth has passed.
+    pub fn wants_refresh(&self, now: Micros) -> bool {
+        let (Some(ttl), Some(expires_at)) = (self.ttl_micros, self.expires_at) else {
+            return false;
+        };
+        expires_at.saturating_sub(now) < ttl - ttl / 10
+    }
+}
+
+impl MatchCondition {
+    /// # Errors
+    /// 422 for labels that no namespace has.
+    pub fn new(kind: MatchKind, labels: Vec<String>) -> Result<Self> {
+        let labels = Namespace::new(labels)?;
+        let path = labels.labels().iter().map(|it| (it != "*").then(|| it.clone()));
+        Ok(Self { kind, path: path.collect() })
+    }
+
+    pub fn matches(&self, namespace: &Namespace) -> bool {
+        let (labels, length) = (namespace.labels(), self.path.len());
+        let Some(more) = labels.len().checked_sub(length) else {
+            return false;
+        };
+        let part = match self.kind {
+            MatchKind::Prefix => &labels[..length],
+            MatchKind::Suffix => &labels[more..],
+        };
+        part.iter().zip(&self.path).all(|(label, wanted)| wanted.as_ref().is_none_or(|it| it == label))
+    }
+}
+
+impl ListNamespaces {
+    /// The labels that every match begins with.
+    pub fn prefix(&self) -> Namespace {
+        let prefixes = self.conditions.iter().filter(|it| it.kind == MatchKind::Prefix);
+        let fixed = prefixes.map(|it| it.path.iter().map_while(Clone::clone).collect::<Vec<_>>());
+        Namespace::stored(fixed.max_by_key(Vec::len).unwrap_or_default())
+    }
+
+    pub fn matches(&self, namespace: &Namespace) -> bool {
+        self.conditions.iter().all(|it| it.matches(namespace))
+    }
+}
+
+/// # Errors
+/// 422 for what is negative, not a number, or over a hundred years.
+pub fn ttl_micros(minutes: f64) -> Result<Micros> {
+    let max = LIMITS.ttl_minutes_max;
+    if !(0.0..=max as f64).contains(&minutes) {
+        let detail = format!("ttl_minutes must be a number from 0 to {max}");
+        return Err(Error::out_of_range("ttl_minutes", detail, max));
+    }
+    // In range: at most 3.2e15.
+    #[allow(clippy::cast_possible_truncation)]
+    Ok((minutes * 60_000_000.0).round() as Micros)
+}
+
+fn surrogate_bytes(point: u32) -> [u8; 3] {
+    let low = |shift: u32| 0x80 | u8::try_from((point >> shift) & 0x3f).expect("six bits fit");
+    [0xed, low(6), low(0)]
+}
+
+/// Code points of the bytes of a key.
+fn points_of(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = bytes.get(at..).filter(|it| !it.is_empty())?;
+        if let [0xed, second @ 0xa0..=0xbf, third, ..] = rest {
+            at += 3;
+            return Some(0xd000 | (u32::from(second & 0x3f) << 6) | u32::from(third & 0x3f));
+        }
+        let length = match rest[0] {
+            0..=0x7f => 1,
+            0x80..=0xdf => 2,
+            0xe0..=0xef => 3,
+            _ => 4,
+        };
+        let text = std::str::from_utf8(rest.get(..length)?).ok()?;
+        at += length;
+        text.chars().next().map(u32::from)
+    })
+}
+
+impl Key {
+    /// The string in the form of [`exact_json::parse`], for cursors.
+    pub fn parsed(&self) -> String {
+        of_code_points(points_of(&self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_hold_any_string_and_order_by_code_point() {
+        let texts = [
+            r#""""#, r#""\u0000""#, r#""/a b.md""#, r#""a\u0000b""#, r#""ü%_""#, r#""\ud7ff""#, r#""\ud800""#,
+            r#""\ud800a""#, r#""\udfff\ud800""#, r#""\ue000""#, r#""\ufdd0""#, r#""\ud83d\ude00""#,
+        ];
+        let keys: Vec<Key> = texts.iter().map(|it| Key::of_json(it.as_bytes()).unwrap()).collect();
+        assert!(keys.is_sorted());
+        for (key, text) in keys.iter().zip(texts) {
+            assert_eq!(&Key::of_json(key.json().as_bytes()).unwrap(), key, "{text}");
+        }
+        assert_eq!(keys[6].text(), None);
+        assert_eq!(Key::of_text("a\0b").unwrap(), keys[3]);
+        assert_eq!(keys[7].json(), r#""\ud800a""#);
+        assert!(Key::of_json(b"1").is_err() && Key::of_text(&"x".repeat(1_025)).is_err());
+    }
+
+    #[test]
+    fn a_life_is_extended_after_a_tenth_of_it() {
+        let mut item = Item {
+            address: Address { namespace: Namespace::default(), key: Key::of_text("").unwrap() },
+            version: 1,
+            created_at: 0,
+            updated_at: 0,
+            ttl_micros: Some(1_000),
+            expires_at: Some(1_000),
+            size_bytes: 2,
+            value: None,
+        };
+        assert_eq!([0, 100, 101, 999].map(|now| item.wants_refresh(now)), [false, false, true, true]);
+        item.ttl_micros = None;
+        assert!(!item.wants_refresh(999));
+    }
+
+    #[test]
+    fn times_to_live_keep_their_fractions() {
+        assert_eq!(ttl_micros(0.4).unwrap(), 24_000_000);
+        assert_eq!((ttl_micros(0.0).unwrap(), ttl_micros(1e-6).unwrap()), (0, 60));
+        for wrong in [-0.1, f64::NAN, f64::INFINITY, 1e9] {
+            assert!(ttl_micros(wrong).is_err());
+        }
+    }
+
+    #[test]
+    fn conditions_match_whole_labels_and_a_star_any_one() {
+        let of = |labels: &[&str]| Namespace::stored(labels.iter().map(|it| (*it).into()).collect());
+        let condition = |kind, labels: &[&str]| {
+            MatchCondition::new(kind, labels.iter().map(|it| (*it).into()).collect()).unwrap()
+        };
+        let prefix = condition(MatchKind::Prefix, &["a", "*", "c"]);
+        assert!(prefix.matches(&of(&["a", "b", "c"])) && prefix.matches(&of(&["a", "x", "c", "d"])));
+        assert!(!prefix.matches(&of(&["a", "c"])) && !prefix.matches(&of(&["a", "b", "cc"])));
+        let suffix = condition(MatchKind::Suffix, &["*", "z"]);
+        assert!(suffix.matches(&of(&["a", "z"])) && !suffix.matches(&of(&["z"])));
+        let both = ListNamespaces { conditions: vec![prefix, suffix], ..ListNamespaces::default() };
+        assert_eq!(both.prefix(), of(&["a"]));
+        assert!(both.matches(&of(&["a", "b", "c", "z"])) && !both.matches(&of(&["a", "b", "c"])));
+    }
+}
