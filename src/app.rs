@@ -17,6 +17,8 @@ use crate::domain::Result;
 use crate::domain::checkpoints::Checkpoints;
 use crate::domain::clock::Clock;
 use crate::domain::group_commit::GroupCommit;
+use crate::domain::item_commit::ItemCommit;
+use crate::domain::items::Items;
 use crate::domain::limits::LIMITS;
 use crate::domain::retention_policies::Policies;
 use crate::domain::storage::Storage;
@@ -32,6 +34,7 @@ pub struct App {
     pub checkpoints: Checkpoints,
     pub threads: Threads,
     pub policies: Policies,
+    pub items: Items,
     pub storage: Arc<dyn Storage>,
     pub gate: Arc<Gate>,
     pub clock: Arc<Clock>,
@@ -45,6 +48,7 @@ pub struct App {
     /// None where nobody reads metrics (tests).
     pub metrics: Option<PrometheusHandle>,
     commits: Arc<GroupCommit>,
+    item_commits: Arc<ItemCommit>,
     background: Vec<JoinHandle<()>>,
 }
 
@@ -70,6 +74,7 @@ impl App {
     ) -> Result<Self> {
         let gate = Arc::new(Gate::load(storage.as_ref(), listen).await?);
         let commits = Arc::new(GroupCommit::start(Arc::clone(&storage), Arc::clone(&clock)));
+        let item_commits = Arc::new(ItemCommit::start(Arc::clone(&storage), Arc::clone(&clock)));
         let wake = Arc::new(Notify::new());
         let sweeper = Sweeper::new(
             Arc::clone(&storage),
@@ -96,6 +101,11 @@ impl App {
             ),
             threads: Threads::new(Arc::clone(&storage), Arc::clone(&clock)),
             policies: Policies::new(Arc::clone(&storage), Arc::clone(&clock), wake),
+            items: Items::new(
+                Arc::clone(&storage),
+                Arc::clone(&item_commits),
+                Arc::clone(&clock),
+            ),
             storage,
             gate,
             clock,
@@ -105,6 +115,7 @@ impl App {
             expanded_bytes: Arc::new(Semaphore::new(memory.expanded_bytes_max as usize)),
             metrics,
             commits,
+            item_commits,
             background,
         })
     }
@@ -114,8 +125,11 @@ impl App {
         for task in self.background {
             task.abort();
         }
-        drop(self.checkpoints);
+        drop((self.checkpoints, self.items));
         if let Some(commits) = Arc::into_inner(self.commits) {
+            commits.stop().await;
+        }
+        if let Some(commits) = Arc::into_inner(self.item_commits) {
             commits.stop().await;
         }
         self.storage.close().await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Why an operation did not happen. Absence is not an error here; look-ups return `Option`.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     /// The input can never succeed. `field` names the input, `limit` the bound it broke.
     #[error("{detail}")]
@@ -66,6 +66,20 @@ impl Error {
     /// A refusal of one input field that broke a numeric bound.
     pub fn out_of_range(field: impl Into<String>, detail: impl Into<String>, limit: u64) -> Self {
         Self::Invalid { field: field.into(), detail: detail.into(), limit: Some(limit) }
+    }
+
+    /// The same error of an input that is a part of another one.
+    #[must_use]
+    pub fn within(self, outer: &str) -> Self {
+        match self {
+            Self::Invalid { field, detail, limit } => {
+                Self::Invalid { field: format!("{outer}.{field}"), detail, limit }
+            }
+            Self::TooLarge { field, limit } => {
+                Self::TooLarge { field: format!("{outer}.{field}"), limit }
+            }
+            other => other,
+        }
     }
 
     /// Whether sending the same request again may succeed.

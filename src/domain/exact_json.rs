@@ -197,6 +197,7 @@ pub fn code_points(text: &str) -> impl Iterator<Item = u32> + '_ {
 }
 
 /// The string that [`parse`] would have made of these code points.
+#[cfg(test)]
 pub fn of_code_points(points: impl Iterator<Item = u32>) -> String {
     let mut text = String::new();
     for point in points {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::clock::Micros;
 use super::error::{Error, Result};
-use super::exact_json::{self, code_points, of_code_points};
+use super::exact_json::{self, code_points};
 use super::filter::Filter;
 use super::limits::LIMITS;
 use super::namespace::Namespace;
@@ -231,13 +231,15 @@ impl Key {
 }
 
 impl NewValue {
-    /// Checks that the text is an object within the limits.
+    /// The document, which must be an object within the limits.
     ///
     /// # Errors
     /// 413 and 422 naming the field.
-    pub fn check(&self) -> Result<()> {
+    pub fn read(&self) -> Result<serde_json::Value> {
         exact_json::check_object("value", &self.text)?;
-        exact_json::check_numbers("value", &exact_json::parse("value", &self.text)?)
+        let document = exact_json::parse("value", &self.text)?;
+        exact_json::check_numbers("value", &document)?;
+        Ok(document)
     }
 }
 
@@ -332,13 +334,6 @@ fn points_of(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
         at += length;
         text.chars().next().map(u32::from)
     })
-}
-
-impl Key {
-    /// The string in the form of [`exact_json::parse`], for cursors.
-    pub fn parsed(&self) -> String {
-        of_code_points(points_of(&self.0))
-    }
 }
 
 #[cfg(test)]

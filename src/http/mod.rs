@@ -24,6 +24,9 @@ mod runs;
 mod service;
 mod shorten;
 mod storage_use;
+mod store;
+mod store_batch;
+mod store_wire;
 mod threads;
 mod views;
 
@@ -40,7 +43,7 @@ use utoipa_axum::routes;
 use self::call::Needs;
 use self::problem::{Code, Problem};
 use crate::app::App;
-use crate::domain::caller::Permission::{self, Any, Threads};
+use crate::domain::caller::Permission::{self, Any, Namespaces, Threads};
 use crate::domain::grants::Action::{Append, Read, Write};
 
 pub use self::edge::SECONDS as REQUEST_SECONDS;
@@ -67,6 +70,14 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Threads(Write), routes!(retention::delete)))
         .routes(needs(Threads(Read), routes!(retention::reports)))
         .routes(needs(Threads(Write), routes!(retention::run)))
+        // Each operation asks for what it needs.
+        .routes(needs(Any, routes!(store_batch::batch)))
+        .routes(needs(Namespaces(Append), routes!(store::put)))
+        .routes(needs(Namespaces(Read), routes!(store::get)))
+        .routes(needs(Namespaces(Write), routes!(store::delete)))
+        .routes(needs(Namespaces(Read), routes!(store::search)))
+        .routes(needs(Namespaces(Read), routes!(store::list_namespaces)))
+        .routes(needs(Namespaces(Read), routes!(store::count)))
         .routes(needs(Any, routes!(service::limits)))
         .routes(needs(Any, routes!(service::whoami)))
         .routes(routes!(health::alive))

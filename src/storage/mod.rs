@@ -6,6 +6,7 @@ pub mod channel_map;
 pub mod chunk_memory;
 pub mod doctor;
 pub mod freed;
+pub mod items;
 pub mod marks;
 pub mod objects;
 pub mod policy_rows;

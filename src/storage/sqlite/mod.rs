@@ -17,6 +17,9 @@ mod errors;
 mod freed;
 mod garbage;
 mod history;
+mod item_search;
+mod item_writes;
+mod items;
 mod keys;
 mod leases;
 mod list;
@@ -63,11 +66,16 @@ use crate::storage::objects::Objects;
 use crate::storage::objects::audit::{audit, check_start};
 use crate::storage::storage_use::storage_use;
 
+/// Namespace roots whose scopes this process remembers.
+const KNOWN_ROOTS_MAX: u64 = 100_000;
+
 /// One database file.
 pub struct SqliteStorage {
     connections: Connections,
     secrets: RwLock<HashMap<String, TenantSecret>>,
     chunks: ChunkMemory,
+    /// (tenant, root) → its content scope. A hint: a batch finds that it is gone.
+    roots: moka::sync::Cache<(String, String), i64>,
     objects: Option<Arc<Objects>>,
 }
 
@@ -101,6 +109,7 @@ impl SqliteStorage {
             connections,
             secrets: RwLock::new(HashMap::new()),
             chunks: ChunkMemory::default(),
+            roots: moka::sync::Cache::new(KNOWN_ROOTS_MAX),
             objects: config.objects,
         };
         if config.exclusive {
@@ -231,6 +240,7 @@ impl Engine for SqliteStorage {
     }
 
     async fn sweep(&self, now: Micros) -> Result<()> {
+        self.sweep_items(now).await?;
         self.sweep_expired(now).await
     }
 

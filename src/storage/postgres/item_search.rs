@@ -1,0 +1,385 @@
+//! Searches and counts of items. The statement narrows down, by namespace and by what the projection says; where a
+//! projection has marks, the text of the value decides here.
+
+use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::query::Query;
+use sqlx::{AssertSqlSafe, Postgres, Row};
+
+use super::item_filter::{Bind, Condition};
+use super::items::{literal, read_item};
+use super::{PostgresStorage, failure};
+use crate::content::keys::TenantSecret;
+use crate::domain::caller::Caller;
+use crate::domain::clock::Micros;
+use crate::domain::exact_json;
+use crate::domain::filter::Filter;
+use crate::domain::item::{Item, ItemCursor, ItemPage, ItemSort, Scope, SearchItems, Select};
+use crate::domain::limits::LIMITS;
+use crate::domain::namespace::Namespace;
+use crate::domain::Result;
+use crate::storage::items::{StoredItem, order_by, selected};
+
+/// Rows with marks that one statement of a count looks at.
+const COUNT_PAGE: usize = 256;
+
+/// A statement that is put together: its text and what it binds.
+struct Statement {
+    text: String,
+    binds: Vec<Bound>,
+}
+
+enum Bound {
+    Text(String),
+    Texts(Vec<String>),
+    Bytes(Vec<u8>),
+    Number(i64),
+}
+
+/// What one statement of a search asks for.
+struct Ask<'a> {
+    scope: &'a Scope,
+    within: &'a [Namespace],
+    sort: ItemSort,
+    after: Option<&'a ItemCursor>,
+    /// Matches that are not wanted, then those that are.
+    offset: usize,
+    rows: usize,
+    wants_values: bool,
+    only_marked: bool,
+    now: Micros,
+}
+
+/// A row of a search, and how many matches stand before it.
+struct Hit {
+    stored: StoredItem,
+    has_marks: bool,
+    number: usize,
+}
+
+/// What does not change while a page is collected.
+struct Collecting<'a> {
+    secret: &'a TenantSecret,
+    query: &'a SearchItems,
+    skip: usize,
+    limit: usize,
+}
+
+/// How the hits of one statement ended.
+enum End {
+    Done,
+    /// Values behind this position were too much for one answer.
+    Cut(ItemCursor),
+    /// There is a match that the page has no room for.
+    Full,
+}
+
+impl PostgresStorage {
+    /// Round trips: one; more where values lie in chunks, and where rows with marks do not match after all.
+    pub(super) async fn read_item_page(
+        &self,
+        caller: &Caller,
+        within: &[Namespace],
+        query: &SearchItems,
+        now: Micros,
+    ) -> Result<ItemPage> {
+        let secret = self.secret(&caller.tenant).await?;
+        let limit = query.limit.min(usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX));
+        let (mut skip, mut after) = (query.offset, query.after.clone());
+        let mut page = ItemPage::default();
+        loop {
+            // One more than asked for tells whether there is a next page.
+            let rows = limit - page.items.len() + 1;
+            let ask = Ask {
+                scope: &query.scope,
+                within,
+                sort: query.sort,
+                after: after.as_ref(),
+                offset: skip,
+                rows,
+                wants_values: query.select != Select::Nothing,
+                only_marked: false,
+                now,
+            };
+            let asked = if query.scope.filter.is_some() { skip + rows } else { rows };
+            let hits = self.search(&caller.tenant, &ask).await?;
+            let last = hits.last().map(|it| (it.number, it.stored.item.position(query.sort)));
+            let collecting = Collecting { secret: &secret, query, skip, limit };
+            let (matched, end) = self.collect(&caller.tenant, &collecting, hits, &mut page).await?;
+            let more = last.filter(|(number, _)| *number >= asked && query.scope.filter.is_some());
+            after = match (end, more) {
+                (End::Full, _) => return Ok(page),
+                // The page has its bytes, or what is skipped had them.
+                (End::Cut(position), _) if page.items.is_empty() => Some(position),
+                (End::Cut(_), _) => {
+                    page.next = page.items.last().map(|it| it.position(query.sort));
+                    return Ok(page);
+                }
+                (End::Done, Some((_, position))) => Some(position),
+                (End::Done, None) => return Ok(page),
+            };
+            skip = skip.saturating_sub(matched);
+        }
+    }
+
+    /// Adds what matches to the page. Answers how many matches there were.
+    async fn collect(
+        &self,
+        tenant: &str,
+        collecting: &Collecting<'_>,
+        hits: Vec<Hit>,
+        page: &mut ItemPage,
+    ) -> Result<(usize, End)> {
+        let Collecting { secret, query, skip, limit } = collecting;
+        let items: Vec<StoredItem> = hits.iter().map(|it| it.stored.clone()).collect();
+        let chunks = self.content_of_items(tenant, secret, &items).await?;
+        let filter = query.scope.filter.as_ref();
+        let wants_value = query.select != Select::Nothing;
+        // Rows that are not among the hits are matches before the first one that is wanted.
+        let mut number = if filter.is_some() { 0 } else { *skip };
+        let mut matched = number;
+        let mut end = End::Done;
+        for hit in hits {
+            let needs_text = wants_value || hit.has_marks && filter.is_some();
+            if hit.stored.body.is_none() && needs_text {
+                return Ok((matched, end));
+            }
+            matched += hit.number - number - 1;
+            number = hit.number;
+            end = End::Cut(hit.stored.item.position(query.sort));
+            let text = match &hit.stored.body {
+                Some(_) => Some(hit.stored.open(secret, &chunks)?),
+                None => None,
+            };
+            if let (Some(filter), Some(text)) = (filter, &text)
+                && !holds(filter, text, hit.has_marks)?
+            {
+                continue;
+            }
+            matched += 1;
+            if matched <= *skip {
+                continue;
+            }
+            if page.items.len() == *limit {
+                page.next = page.items.last().map(|it| it.position(query.sort));
+                return Ok((matched, End::Full));
+            }
+            let value = text.map(|it| selected(it, &query.select)).transpose()?.flatten();
+            page.items.push(Item { value, ..hit.stored.item });
+        }
+        Ok((matched, End::Done))
+    }
+
+    /// Round trips: one, and one for each page of rows with marks where there is a filter.
+    pub(super) async fn read_item_count(
+        &self,
+        caller: &Caller,
+        within: &[Namespace],
+        scope: &Scope,
+        now: Micros,
+    ) -> Result<u64> {
+        let secret = self.secret(&caller.tenant).await?;
+        let mut count = self.count_certain(&caller.tenant, within, scope, now).await?;
+        let Some(filter) = &scope.filter else { return Ok(count) };
+        let mut after: Option<ItemCursor> = None;
+        loop {
+            let ask = Ask {
+                scope,
+                within,
+                sort: ItemSort::Key,
+                after: after.as_ref(),
+                offset: 0,
+                rows: COUNT_PAGE,
+                wants_values: true,
+                only_marked: true,
+                now,
+            };
+            let hits = self.search(&caller.tenant, &ask).await?;
+            let items: Vec<StoredItem> = hits.into_iter().map(|it| it.stored).collect();
+            let chunks = self.content_of_items(&caller.tenant, &secret, &items).await?;
+            let asked = items.len();
+            for item in items.iter().filter(|it| it.body.is_some()) {
+                count += u64::from(holds(filter, &item.open(&secret, &chunks)?, true)?);
+                after = Some(item.item.position(ItemSort::Key));
+            }
+            if asked < COUNT_PAGE && items.iter().all(|it| it.body.is_some()) {
+                return Ok(count);
+            }
+        }
+    }
+
+    async fn count_certain(
+        &self,
+        tenant: &str,
+        within: &[Namespace],
+        scope: &Scope,
+        now: Micros,
+    ) -> Result<u64> {
+        let mut statement = Statement::new(tenant, now);
+        let mut wanted = statement.conditions(tenant, within, scope);
+        if scope.filter.is_some() {
+            wanted.push_str(" and not i.has_marks");
+        }
+        statement.text = format!("select count(*) as count {FROM} {wanted}");
+        let mut connection = self.pool.get().await?;
+        let row = statement.query().fetch_one(&mut *connection).await;
+        let row = row.map_err(|error| failure::of_call(&error))?;
+        connection.release();
+        Ok(row.get::<i64, _>("count").unsigned_abs())
+    }
+
+    async fn search(&self, tenant: &str, ask: &Ask<'_>) -> Result<Vec<Hit>> {
+        let statement = Statement::search(tenant, ask);
+        let mut connection = self.pool.get().await?;
+        let rows = statement.query().fetch_all(&mut *connection).await;
+        let rows = rows.map_err(|error| failure::of_call(&error))?;
+        connection.release();
+        Ok(rows.iter().map(hit).collect())
+    }
+}
+
+/// `d` is the tenant's projection.
+const FROM: &str = "from items i cross join lateral (select i.projection -> $1 as d) p where";
+
+impl Statement {
+    /// $1 is the tenant, $2 the time.
+    fn new(tenant: &str, now: Micros) -> Self {
+        let binds = vec![Bound::Text(tenant.to_owned()), Bound::Number(now)];
+        Self { text: String::new(), binds }
+    }
+
+    fn search(tenant: &str, ask: &Ask<'_>) -> Self {
+        let mut statement = Self::new(tenant, ask.now);
+        let mut wanted = statement.conditions(tenant, ask.within, ask.scope);
+        if ask.only_marked {
+            wanted.push_str(" and i.has_marks");
+        }
+        if let Some(after) = ask.after {
+            wanted.push_str(&statement.behind(ask.sort, after));
+        }
+        let number = |it: usize| Bound::Number(i64::try_from(it).unwrap_or(i64::MAX));
+        let filtered = ask.scope.filter.is_some();
+        // Without a filter every row is a match, and the database skips.
+        let (skipped, taken) =
+            if filtered { (0, ask.offset + ask.rows) } else { (ask.offset, ask.rows) };
+        let (limit, offset) = (statement.bind(number(taken)), statement.bind(number(skipped)));
+        let first = statement.bind(number(ask.offset));
+        let bytes = statement.bind(Bound::Number(i64::try_from(LIMITS.list_bytes_max).unwrap_or(i64::MAX)));
+        let order = order_by(ask.sort);
+        let body = match (ask.wants_values, filtered) {
+            (true, _) => "true",
+            (false, true) => "n.has_marks",
+            (false, false) => "false",
+        };
+        statement.text = format!(
+            "with hit as materialized (
+                select i.namespace, i.key, i.version, i.created_at, i.updated_at, i.ttl_micros, i.expires_at,
+                    i.size_bytes, i.has_marks
+                {FROM} {wanted}
+                order by {order} limit {limit} offset {offset}
+             ), numbered as (
+                select hit.*, row_number() over (order by {order}) + {offset} as number from hit
+             ), n as (
+                select numbered.*, sum(size_bytes) filter (where number > {first} or has_marks)
+                    over (order by number) as bytes
+                from numbered
+             )
+             select n.*, b.digest, b.body, b.parts, b.scope_id from n
+             left join lateral (
+                select b.digest, b.body, b.parts, b.scope_id from items b
+                where {body} and n.bytes - n.size_bytes < {bytes}
+                    and b.tenant = $1 and b.namespace = n.namespace and b.key = n.key
+                limit 1) b on true
+             where n.number > {first} or n.has_marks
+             order by n.number"
+        );
+        statement
+    }
+
+    fn conditions(&mut self, tenant: &str, within: &[Namespace], scope: &Scope) -> String {
+        let mut all = vec![
+            "i.tenant = $1".to_owned(),
+            "(i.expires_at is null or i.expires_at > $2)".to_owned(),
+        ];
+        if scope.exact {
+            let namespace = self.bind(Bound::Text(literal(&scope.prefix)));
+            all.push(format!("i.namespace = cast({namespace} as text)::text[]"));
+        } else if within.iter().all(|it| !it.labels().is_empty()) {
+            let ranges: Vec<String> = within.iter().map(|it| self.range(it)).collect();
+            all.push(format!("({})", ranges.join(" or ")));
+        }
+        if let Some(filter) = &scope.filter {
+            let condition = Condition::new(tenant, filter, self.binds.len() + 1);
+            self.binds.extend(condition.binds.into_iter().map(|it| match it {
+                Bind::Text(text) => Bound::Text(text),
+                Bind::Texts(texts) => Bound::Texts(texts),
+            }));
+            all.push(condition.text);
+        }
+        all.join(" and ")
+    }
+
+    /// Everything below a prefix: behind it comes the last label with the least character that a label may have.
+    fn range(&mut self, prefix: &Namespace) -> String {
+        let (from, to) = bounds(prefix);
+        let (from, to) = (self.bind(Bound::Text(from)), self.bind(Bound::Text(to)));
+        format!(
+            "i.namespace >= cast({from} as text)::text[] and i.namespace < cast({to} as text)::text[]"
+        )
+    }
+
+    fn behind(&mut self, sort: ItemSort, after: &ItemCursor) -> String {
+        let namespace = self.bind(Bound::Text(literal(&after.address.namespace)));
+        let key = self.bind(Bound::Bytes(after.address.key.as_bytes().to_vec()));
+        let place = format!("(i.namespace, i.key) > (cast({namespace} as text)::text[], {key})");
+        let column = match sort {
+            ItemSort::Key => return format!(" and {place}"),
+            ItemSort::Created => "i.created_at",
+            ItemSort::Updated => "i.updated_at",
+        };
+        let time = self.bind(Bound::Number(after.time));
+        format!(" and ({column} < {time} or {column} = {time} and {place})")
+    }
+
+    fn bind(&mut self, bound: Bound) -> String {
+        self.binds.push(bound);
+        format!("${}", self.binds.len())
+    }
+
+    fn query(self) -> Query<'static, Postgres, PgArguments> {
+        // Filters have any number of forms: their statements are not kept.
+        let query = sqlx::query(AssertSqlSafe(self.text)).persistent(false);
+        self.binds.into_iter().fold(query, |query, bound| match bound {
+            Bound::Text(text) => query.bind(text),
+            Bound::Texts(texts) => query.bind(texts),
+            Bound::Bytes(bytes) => query.bind(bytes),
+            Bound::Number(number) => query.bind(number),
+        })
+    }
+}
+
+/// The range of everything below a prefix that has labels.
+pub(super) fn bounds(prefix: &Namespace) -> (String, String) {
+    let mut end = prefix.labels().to_vec();
+    if let Some(last) = end.last_mut() {
+        last.push('\u{1}');
+    }
+    (literal(prefix), literal(&Namespace::stored(end)))
+}
+
+/// Whether the text matches. One that the database found without marks must.
+fn holds(filter: &Filter, text: &[u8], has_marks: bool) -> Result<bool> {
+    let matches = filter.matches(&exact_json::parse("value", text)?);
+    if !matches && !has_marks {
+        // The value stays out; that it was found is a defect that somebody has to see.
+        tracing::error!("a projection says other than its value");
+    }
+    Ok(matches)
+}
+
+fn hit(row: &PgRow) -> Hit {
+    Hit {
+        stored: read_item(row),
+        has_marks: row.get("has_marks"),
+        number: usize::try_from(row.get::<i64, _>("number")).unwrap_or(usize::MAX),
+    }
+}
