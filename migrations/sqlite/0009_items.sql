@@ -6,7 +6,7 @@ create table items (
     namespace blob not null,
     -- Any string: UTF-8, with lone surrogates as three bytes each and NUL as it is.
     key blob not null,
-    -- Begins at the time of the creation in microseconds and grows by one with each put, so that no number comes twice
+    -- Begins at about the time of the creation in microseconds and grows by one with each put, so that no number comes twice
     -- for a key, also when the item was deleted in between.
     version integer not null,
     created_at integer not null,

@@ -78,6 +78,8 @@ pub enum ItemOutcome {
 #[derive(Debug, Default)]
 pub struct ItemBatch {
     pub now: Micros,
+    /// Where versions of items that it creates begin: no batch before had it.
+    pub first_version: i64,
     pub groups: Vec<ItemGroup>,
     pub rows: Vec<ItemRow>,
 }
@@ -124,8 +126,13 @@ pub enum Role {
 
 /// Takes commands from the front as long as they fit together; what does not waits for the next batch, and so does
 /// everything that touches what waits.
-pub fn fold(commands: &[&PreparedChanges], now: Micros) -> (ItemBatch, Vec<Taken>) {
-    let mut folding = Folding { batch: ItemBatch { now, ..ItemBatch::default() }, ..Folding::default() };
+pub fn fold(
+    commands: &[&PreparedChanges],
+    now: Micros,
+    first_version: i64,
+) -> (ItemBatch, Vec<Taken>) {
+    let batch = ItemBatch { now, first_version, ..ItemBatch::default() };
+    let mut folding = Folding { batch, ..Folding::default() };
     let mut bytes = 0;
     for (at, command) in commands.iter().enumerate() {
         let full = folding.taken.len() >= COMMANDS_MAX || bytes + command.size_bytes > BATCH_BYTES_MAX;
@@ -280,7 +287,7 @@ mod tests {
     }
 
     fn roles(commands: &[PreparedChanges]) -> Vec<(usize, Role)> {
-        let (batch, taken) = fold(&commands.iter().collect::<Vec<_>>(), 7);
+        let (batch, taken) = fold(&commands.iter().collect::<Vec<_>>(), 7, 7);
         let mut places: Vec<_> = batch.rows.iter().map(|it| (&it.tenant, &it.address)).collect();
         assert!(places.is_sorted());
         places.dedup();

@@ -91,7 +91,7 @@ impl ItemCommit {
 struct Lane {
     storage: Arc<dyn Storage>,
     clock: Arc<Clock>,
-    /// The time of the last batch of any lane: no two have the same, because versions begin with it.
+    /// Where the versions of the last batch of any lane began.
     last: Arc<AtomicI64>,
 }
 
@@ -127,18 +127,19 @@ impl Lane {
         kept
     }
 
-    fn now(&self) -> Micros {
-        let now = self.clock.now();
-        let next = |last: Micros| Some(now.max(last + 1));
+    /// The time, or one more than the batch before had: greater than every version from before, and never twice.
+    fn first_version(&self, now: Micros) -> i64 {
+        let next = |last: i64| Some(now.max(last + 1));
         let order = Ordering::SeqCst;
         self.last.fetch_update(order, order, next).map_or(now, |last| now.max(last + 1))
     }
 
     /// Writes one batch and answers its members; gives back what was not taken.
     async fn write_next(&self, waiting: Vec<Job>) -> Vec<Job> {
+        let now = self.clock.now();
         let (batch, taken) = {
             let commands: Vec<&PreparedChanges> = waiting.iter().map(|it| &it.command).collect();
-            fold(&commands, self.now())
+            fold(&commands, now, self.first_version(now))
         };
         let mut roles: HashMap<usize, Taken> = taken.iter().map(|it| (it.command, *it)).collect();
         let (mut members, mut rest) = (Vec::new(), Vec::new());
@@ -172,7 +173,8 @@ impl Lane {
     }
 
     async fn write_alone(&self, job: Job) {
-        let (batch, taken) = fold(&[&job.command], self.now());
+        let now = self.clock.now();
+        let (batch, taken) = fold(&[&job.command], now, self.first_version(now));
         let result = match self.write(batch).await {
             Ok(outcomes) => {
                 // One that is alone is behind nobody.

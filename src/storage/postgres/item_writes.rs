@@ -72,7 +72,7 @@ const JUDGED: &str = r"
         when f.want <> case when f.is_live then f.old_version else 0 end then 'conflict'
         else 'ok' end as state,
         case when f.is_live then f.old_version + f.puts
-             else greatest($18, coalesce(f.old_version, 0) + 1) + f.puts - 1 end as new_version,
+             else greatest($26, coalesce(f.old_version, 0) + 1) + f.puts - 1 end as new_version,
         case when f.is_live then f.old_created_at else $18 end as new_created_at
     from found f
 ), v as materialized (
@@ -255,6 +255,7 @@ fn bind_chunks<'q>(query: Query<'q>, batch: &ItemBatch) -> Query<'q> {
         .bind(chunks().map(|(at, _)| ordinal(at)).collect::<Vec<_>>())
         .bind(chunks().map(|(_, it)| &it.name[..]).collect::<Vec<_>>())
         .bind(chunks().map(|(_, it)| &it.body[..]).collect::<Vec<_>>())
+        .bind(batch.first_version)
 }
 
 fn content(row: &ItemRow) -> Option<&Vec<crate::domain::prepared::Chunk>> {

@@ -149,7 +149,7 @@ async fn judge(write: &mut SqliteConnection, batch: &ItemBatch) -> Result<Vec<Ju
         } else {
             None
         };
-        let first = batch.now.max(version.unwrap_or(0) + 1) + row.puts - 1;
+        let first = batch.first_version.max(version.unwrap_or(0) + 1) + row.puts - 1;
         let created_at: Option<i64> = found.try_get("created_at")?;
         Ok(Judged {
             refused,
