@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a batch has at most one row per item.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::clock::Micros;
 use super::item::Address;
@@ -154,8 +154,8 @@ struct Folding {
     taken: Vec<Taken>,
     /// (tenant, address) → its row; None: a command that touches it waits.
     rows: HashMap<(String, Address), Option<usize>>,
-    /// Keys of requests in the batch: a repetition of one waits for its outcome.
-    keys: HashMap<(String, String, String), ()>,
+    /// (tenant, caller, key) of requests in the batch: a repetition of one waits for its outcome.
+    keys: HashSet<(String, String, String)>,
 }
 
 impl Folding {
@@ -167,7 +167,7 @@ impl Folding {
             .collect();
         let repeated = command.idempotency.as_ref().is_some_and(|it| {
             let key = (command.tenant.clone(), it.caller.clone(), it.key.clone());
-            self.keys.insert(key, ()).is_some()
+            !self.keys.insert(key)
         });
         let free = touched.iter().all(|it| !self.rows.contains_key(it));
         if free && !repeated {
@@ -180,12 +180,8 @@ impl Folding {
         {
             return true;
         }
+        // What is behind it waits too: nothing joins a row that it has to follow.
         for place in touched {
-            self.rows.entry(place).or_insert(None);
-        }
-        // What is behind it waits too, and nothing may join a row that it has to follow.
-        let waits = command.changes.iter().map(|it| (command.tenant.clone(), it.address.clone()));
-        for place in waits {
             self.rows.insert(place, None);
         }
         false

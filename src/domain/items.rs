@@ -224,6 +224,7 @@ impl Items {
         }
         let places: Vec<(usize, Address, bool)> =
             changes.iter().map(|(at, it)| (*at, it.address.clone(), it.value.is_some())).collect();
+        check_repetitions(&changes)?;
         let mut last: HashMap<Address, (usize, ChangeItem)> = HashMap::new();
         let mut order = Vec::new();
         for (at, change) in changes {
@@ -323,6 +324,21 @@ fn within(caller: &Caller, scope: &Scope) -> Vec<Namespace> {
         return Vec::new();
     }
     scope.prefix.readable(caller)
+}
+
+/// Of several changes of one item the last one counts; with a condition among them that would lose what the others
+/// were told.
+fn check_repetitions(changes: &[(usize, ChangeItem)]) -> Result<()> {
+    let mut seen: HashMap<&Address, bool> = HashMap::new();
+    for (_, change) in changes {
+        let conditional = change.if_version.is_some();
+        if let Some(earlier) = seen.insert(&change.address, conditional)
+            && (earlier || conditional)
+        {
+            return Err(Error::invalid("ops", "an item is changed more than once, and with if_version"));
+        }
+    }
+    Ok(())
 }
 
 /// The first error, with the position of its operation, is that of the whole.

@@ -181,14 +181,14 @@ pub async fn filters_find_what_the_model_finds(h: Harness) {
     let mut runner = runner();
     let documents = prop::collection::vec((name(), json()), 0..4).prop_map(|it| object(&it));
     let mut stored = Vec::new();
-    for at in 0..120 {
+    for at in 0..60 {
         let document = sample(&documents, &mut runner);
         store.put(&["n"], &format!("{at:03}"), &document).await;
         let parsed = exact_json::parse("x", document.as_bytes()).unwrap();
         stored.push((format!("{at:03}"), parsed, document));
     }
     let mut matched = 0;
-    for _ in 0..400 {
+    for _ in 0..150 {
         let filter = sample(&filter(), &mut runner);
         // Some shapes have no meaning, such as operators beside fields: they are refused before any storage.
         let Ok(model) = Filter::read(filter.as_bytes()) else { continue };
@@ -211,7 +211,7 @@ pub async fn filters_find_what_the_model_finds(h: Harness) {
         (query.limit, query.offset) = (7, 0);
         assert_eq!(keys(&store.scan(query).await), expected, "{filter}");
     }
-    assert!(matched > 2_000, "only {matched} matches");
+    assert!(matched > 500, "only {matched} matches");
 }
 
 fn labels() -> impl Strategy<Value = Vec<String>> {
@@ -235,7 +235,7 @@ pub async fn namespaces_are_tuples_for_any_labels(h: Harness) {
         all.insert(labels);
     }
     let other = caller_of("tenant-b");
-    for _ in 0..60 {
+    for _ in 0..25 {
         let mut prefix = sample(&labels(), &mut runner);
         if let Some(known) = all.iter().nth(prefix.len() * 13 % all.len()) {
             prefix = known[..prefix.len().min(known.len())].to_vec();

@@ -1,6 +1,5 @@
 //! Short ways to say what is put into the store and read from it, through the same queue as the server's.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -185,14 +184,6 @@ pub fn text(item: &Item) -> String {
 
 pub fn keys(items: &[Item]) -> Vec<String> {
     items.iter().map(|it| it.address.key.text().unwrap().to_owned()).collect()
-}
-
-/// (labels/key) → value.
-pub fn by_place(items: &[Item]) -> BTreeMap<(Vec<String>, String), String> {
-    let place = |it: &Item| {
-        (it.address.namespace.labels().to_vec(), it.address.key.text().unwrap().to_owned())
-    };
-    items.iter().map(|it| (place(it), text(it))).collect()
 }
 
 #[track_caller]

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use threadkeep::content::keys::TenantSecret;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::checkpoint::{
@@ -14,6 +15,7 @@ use threadkeep::domain::checkpoint::{
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::doctor::{self, Examine};
 use threadkeep::domain::history::Chain;
+use threadkeep::domain::item::{Address, Item};
 use threadkeep::domain::key::Key;
 use threadkeep::domain::names::ThreadId;
 use threadkeep::domain::planner::Batch;
@@ -55,6 +57,10 @@ pub struct Memory {
     pub policies: Mutex<BTreeMap<(String, Option<String>), Policy>>,
     /// By tenant, newest first.
     pub reports: Mutex<BTreeMap<String, Vec<Report>>>,
+    /// (tenant, address) → item.
+    pub items: Mutex<BTreeMap<(String, Address), Item>>,
+    /// Values on their way to a batch.
+    pub texts: Mutex<HashMap<Address, Bytes>>,
     pub copies: Mutex<HashMap<String, [u8; 32]>>,
     /// Commits wait for a permit when there is a gate.
     pub gate: Mutex<Option<std::sync::Arc<tokio::sync::Semaphore>>>,
