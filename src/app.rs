@@ -101,11 +101,7 @@ impl App {
             ),
             threads: Threads::new(Arc::clone(&storage), Arc::clone(&clock)),
             policies: Policies::new(Arc::clone(&storage), Arc::clone(&clock), wake),
-            items: Items::new(
-                Arc::clone(&storage),
-                Arc::clone(&item_commits),
-                Arc::clone(&clock),
-            ),
+            items: Items::new(Arc::clone(&storage), Arc::clone(&item_commits), Arc::clone(&clock)),
             storage,
             gate,
             clock,

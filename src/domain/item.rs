@@ -280,7 +280,9 @@ impl MatchCondition {
             MatchKind::Prefix => &labels[..length],
             MatchKind::Suffix => &labels[more..],
         };
-        part.iter().zip(&self.path).all(|(label, wanted)| wanted.as_ref().is_none_or(|it| it == label))
+        part.iter()
+            .zip(&self.path)
+            .all(|(label, wanted)| wanted.as_ref().is_none_or(|it| it == label))
     }
 }
 
@@ -343,8 +345,18 @@ mod tests {
     #[test]
     fn keys_hold_any_string_and_order_by_code_point() {
         let texts = [
-            r#""""#, r#""\u0000""#, r#""/a b.md""#, r#""a\u0000b""#, r#""ü%_""#, r#""\ud7ff""#, r#""\ud800""#,
-            r#""\ud800a""#, r#""\udfff\ud800""#, r#""\ue000""#, r#""\ufdd0""#, r#""\ud83d\ude00""#,
+            r#""""#,
+            r#""\u0000""#,
+            r#""/a b.md""#,
+            r#""a\u0000b""#,
+            r#""ü%_""#,
+            r#""\ud7ff""#,
+            r#""\ud800""#,
+            r#""\ud800a""#,
+            r#""\udfff\ud800""#,
+            r#""\ue000""#,
+            r#""\ufdd0""#,
+            r#""\ud83d\ude00""#,
         ];
         let keys: Vec<Key> = texts.iter().map(|it| Key::of_json(it.as_bytes()).unwrap()).collect();
         assert!(keys.is_sorted());
@@ -369,7 +381,10 @@ mod tests {
             size_bytes: 2,
             value: None,
         };
-        assert_eq!([0, 100, 101, 999].map(|now| item.wants_refresh(now)), [false, false, true, true]);
+        assert_eq!(
+            [0, 100, 101, 999].map(|now| item.wants_refresh(now)),
+            [false, false, true, true]
+        );
         item.ttl_micros = None;
         assert!(!item.wants_refresh(999));
     }
@@ -385,12 +400,15 @@ mod tests {
 
     #[test]
     fn conditions_match_whole_labels_and_a_star_any_one() {
-        let of = |labels: &[&str]| Namespace::stored(labels.iter().map(|it| (*it).into()).collect());
+        let of =
+            |labels: &[&str]| Namespace::stored(labels.iter().map(|it| (*it).into()).collect());
         let condition = |kind, labels: &[&str]| {
             MatchCondition::new(kind, labels.iter().map(|it| (*it).into()).collect()).unwrap()
         };
         let prefix = condition(MatchKind::Prefix, &["a", "*", "c"]);
-        assert!(prefix.matches(&of(&["a", "b", "c"])) && prefix.matches(&of(&["a", "x", "c", "d"])));
+        assert!(
+            prefix.matches(&of(&["a", "b", "c"])) && prefix.matches(&of(&["a", "x", "c", "d"]))
+        );
         assert!(!prefix.matches(&of(&["a", "c"])) && !prefix.matches(&of(&["a", "b", "cc"])));
         let suffix = condition(MatchKind::Suffix, &["*", "z"]);
         assert!(suffix.matches(&of(&["a", "z"])) && !suffix.matches(&of(&["z"])));

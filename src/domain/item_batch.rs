@@ -69,7 +69,10 @@ pub enum ItemOutcome {
     Repeated(Vec<i64>),
     IdempotencyMismatch,
     /// Nothing was written: this change found another version.
-    Conflict { change: usize, current: i64 },
+    Conflict {
+        change: usize,
+        current: i64,
+    },
     /// Content that it left out may be gone, or its scope: prepare it again.
     EpochStale,
 }
@@ -135,7 +138,8 @@ pub fn fold(
     let mut folding = Folding { batch, ..Folding::default() };
     let mut bytes = 0;
     for (at, command) in commands.iter().enumerate() {
-        let full = folding.taken.len() >= COMMANDS_MAX || bytes + command.size_bytes > BATCH_BYTES_MAX;
+        let full =
+            folding.taken.len() >= COMMANDS_MAX || bytes + command.size_bytes > BATCH_BYTES_MAX;
         if full && at > 0 {
             break;
         }
@@ -160,11 +164,8 @@ struct Folding {
 
 impl Folding {
     fn take(&mut self, at: usize, command: &PreparedChanges) -> bool {
-        let touched: Vec<(String, Address)> = command
-            .changes
-            .iter()
-            .map(|it| (command.tenant.clone(), it.address.clone()))
-            .collect();
+        let touched: Vec<(String, Address)> =
+            command.changes.iter().map(|it| (command.tenant.clone(), it.address.clone())).collect();
         let repeated = command.idempotency.as_ref().is_some_and(|it| {
             let key = (command.tenant.clone(), it.caller.clone(), it.key.clone());
             !self.keys.insert(key)

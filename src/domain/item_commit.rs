@@ -152,7 +152,8 @@ impl Lane {
         metrics::histogram!("threadkeep_item_batch_commands").record(members.len() as f64);
         match self.write(batch).await {
             Ok(outcomes) => {
-                let again = members.into_iter().filter_map(|(job, role)| answer(job, role, &outcomes));
+                let again =
+                    members.into_iter().filter_map(|(job, role)| answer(job, role, &outcomes));
                 let again: Vec<Job> = again.collect();
                 // They were asked first.
                 rest.splice(0..0, again);
@@ -243,10 +244,9 @@ fn conflict(current: i64) -> Result<Changed> {
 
 fn refusal(error: &BatchError) -> Error {
     match error {
-        BatchError::Retry(detail) | BatchError::Unavailable(detail) => Error::Unavailable {
-            detail: detail.clone(),
-            retry_after: Duration::from_millis(500),
-        },
+        BatchError::Retry(detail) | BatchError::Unavailable(detail) => {
+            Error::Unavailable { detail: detail.clone(), retry_after: Duration::from_millis(500) }
+        }
         BatchError::ConnectionLost(_) => Error::CommitUnknown,
         BatchError::Statement(detail) => Error::Internal(detail.clone()),
     }

@@ -56,8 +56,7 @@ impl Items {
         idempotency: Option<(String, [u8; 32])>,
         deadline: Micros,
     ) -> Result<OpResult> {
-        let request =
-            ItemBatchRequest { ops: vec![Ok(op)], atomic: false, idempotency, deadline };
+        let request = ItemBatchRequest { ops: vec![Ok(op)], atomic: false, idempotency, deadline };
         let mut results = self.batch(caller, request).await?;
         results.pop().unwrap_or_else(|| Err(Error::Internal("an operation has no result".into())))
     }
@@ -135,9 +134,8 @@ impl Items {
             return Vec::new();
         }
         let now = self.clock.now();
-        let readable = |it: &GetItem| {
-            caller.may_touch_namespace(it.address.namespace.labels(), Action::Read)
-        };
+        let readable =
+            |it: &GetItem| caller.may_touch_namespace(it.address.namespace.labels(), Action::Read);
         let asked: Vec<Address> =
             gets.iter().filter(|(_, it)| readable(it)).map(|(_, it)| it.address.clone()).collect();
         let found = async {
@@ -159,9 +157,7 @@ impl Items {
                 let found = gets.iter().zip(items);
                 found.map(|((at, _), item)| (*at, Ok(OpResult::Got(item)))).collect()
             }
-            Err(error) => {
-                gets.iter().map(|(at, _)| (*at, Err(error.clone()))).collect()
-            }
+            Err(error) => gets.iter().map(|(at, _)| (*at, Err(error.clone()))).collect(),
         }
     }
 
@@ -245,14 +241,17 @@ impl Items {
             join_all(each).await.into_iter().map(|it| it.map(one)).collect()
         };
         let by_address: HashMap<Address, Result<i64>> = order.into_iter().zip(versions).collect();
-        Ok(places.into_iter().map(|(at, address, is_put)| {
-            let result = match &by_address[&address] {
-                Ok(version) if is_put => Ok(OpResult::Put(*version)),
-                Ok(_) => Ok(OpResult::Deleted),
-                Err(error) => Err(error.clone()),
-            };
-            (at, result)
-        }).collect())
+        Ok(places
+            .into_iter()
+            .map(|(at, address, is_put)| {
+                let result = match &by_address[&address] {
+                    Ok(version) if is_put => Ok(OpResult::Put(*version)),
+                    Ok(_) => Ok(OpResult::Deleted),
+                    Err(error) => Err(error.clone()),
+                };
+                (at, result)
+            })
+            .collect())
     }
 
     /// Changes that happen together. `at` tells one of a batch from the others.
@@ -335,7 +334,10 @@ fn check_repetitions(changes: &[(usize, ChangeItem)]) -> Result<()> {
         if let Some(earlier) = seen.insert(&change.address, conditional)
             && (earlier || conditional)
         {
-            return Err(Error::invalid("ops", "an item is changed more than once, and with if_version"));
+            return Err(Error::invalid(
+                "ops",
+                "an item is changed more than once, and with if_version",
+            ));
         }
     }
     Ok(())

@@ -198,7 +198,8 @@ mod tests {
     #[test]
     fn only_what_is_granted_is_readable() {
         let caller = |prefixes: &[&[&str]]| {
-            let grant = |of: &&[&str]| NamespaceGrant { prefix: labels(of), actions: Actions::READ };
+            let grant =
+                |of: &&[&str]| NamespaceGrant { prefix: labels(of), actions: Actions::READ };
             let namespaces = prefixes.iter().map(grant).collect();
             let scoped = Scoped { namespaces, ..Scoped::default() };
             Caller { grants: Grants::Scoped(Arc::new(scoped)), ..Caller::of_tenant("t") }

@@ -14,8 +14,8 @@ use super::history::{Base, Chain};
 use super::item::{Address, ChangeItem, Item, ItemPage, ListNamespaces, Scope, SearchItems};
 use super::item_batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
 use super::key::Key;
-use super::namespace::Namespace;
 use super::names::ThreadId;
+use super::namespace::Namespace;
 use super::planner::Batch;
 use super::prepared::Prepared;
 use super::retention::{
@@ -294,8 +294,12 @@ pub trait ItemStorage: Send + Sync {
 
     /// Begins the lives of these items anew, of those that still live and of which more than a tenth has passed. What is
     /// being written is left alone.
-    async fn refresh_items(&self, caller: &Caller, addresses: &[Address], now: Micros)
-    -> Result<()>;
+    async fn refresh_items(
+        &self,
+        caller: &Caller,
+        addresses: &[Address],
+        now: Micros,
+    ) -> Result<()>;
 }
 
 #[async_trait]

@@ -129,7 +129,9 @@ impl ResultOut {
     fn new(result: Result<OpResult>, sort: ItemSort) -> Self {
         match result {
             Ok(OpResult::Put(version)) => Self::Version(VersionOut { version }),
-            Ok(OpResult::Got(item)) => Self::Got(Box::new(GotItem { item: item.map(ItemOut::from) })),
+            Ok(OpResult::Got(item)) => {
+                Self::Got(Box::new(GotItem { item: item.map(ItemOut::from) }))
+            }
             Ok(OpResult::Deleted) => Self::Deleted(Empty {}),
             Ok(OpResult::Found(page)) => Self::Page(PageOut::new(page, sort)),
             Ok(OpResult::Namespaces(found)) => {

@@ -8,9 +8,9 @@ use bytes::Bytes;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
+use utoipa::openapi::RefOr;
 use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
-use utoipa::openapi::RefOr;
 use utoipa::{PartialSchema, ToSchema};
 
 use super::checkpoints::limit;
@@ -241,7 +241,11 @@ impl SearchBody<'_> {
         let select = match (self.values, self.select) {
             (Some(false), _) => Select::Nothing,
             (_, Some(fields)) => {
-                crate::domain::checkpoint::at_most("select", fields.len(), LIMITS.filter_terms_max)?;
+                crate::domain::checkpoint::at_most(
+                    "select",
+                    fields.len(),
+                    LIMITS.filter_terms_max,
+                )?;
                 Select::Fields(texts(fields))
             }
             _ => Select::Whole,
@@ -261,7 +265,11 @@ impl SearchBody<'_> {
 impl ListBody {
     pub fn into_domain(self) -> Result<ListNamespaces> {
         let conditions = self.conditions.unwrap_or_default();
-        crate::domain::checkpoint::at_most("conditions", conditions.len(), LIMITS.filter_terms_max)?;
+        crate::domain::checkpoint::at_most(
+            "conditions",
+            conditions.len(),
+            LIMITS.filter_terms_max,
+        )?;
         let conditions = conditions.into_iter().map(|it| {
             let kind = match it.r#match {
                 MatchIn::Prefix => MatchKind::Prefix,
@@ -270,7 +278,8 @@ impl ListBody {
             MatchCondition::new(kind, texts(it.path))
         });
         let depth = |it: i64| {
-            usize::try_from(it).map_err(|_| Error::invalid("max_depth", "max_depth must be 0 or more"))
+            usize::try_from(it)
+                .map_err(|_| Error::invalid("max_depth", "max_depth must be 0 or more"))
         };
         let rows_max = usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX);
         Ok(ListNamespaces {

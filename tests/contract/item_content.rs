@@ -137,13 +137,18 @@ pub async fn the_doctor_finds_damaged_items(h: Harness) {
 pub async fn orphaned_chunks_are_found_and_removed(h: Harness) {
     let store = Store::on(&h);
     store.put(&["ann"], "a", &document(20_000, "")).await;
-    h.sql("insert into chunks (tenant, scope_id, name, body)
+    h.sql(
+        "insert into chunks (tenant, scope_id, name, body)
         select tenant, scope_id, cast('123456789012' as BYTES), body from chunks limit 1"
-        .replace("BYTES", if h.is_sqlite() { "blob" } else { "bytea" }).as_str()).await;
+            .replace("BYTES", if h.is_sqlite() { "blob" } else { "bytea" })
+            .as_str(),
+    )
+    .await;
     assert_eq!(report_orphans(&h).await, 1);
     assert_eq!(report(&h, true).await.tally(State::Repaired, Noun::Chunks).count, 1);
     assert_eq!(report_orphans(&h).await, 0);
     assert_eq!(text(&store.get(&["ann"], "a").await.unwrap()), document(20_000, ""));
-    let op = ItemOp::Change(ChangeItem { if_version: Some(0), ..change(&["ann"], "a", Some("{}")) });
+    let op =
+        ItemOp::Change(ChangeItem { if_version: Some(0), ..change(&["ann"], "a", Some("{}")) });
     assert!(store.items.run(&store.caller, op, None, NEVER).await.is_err());
 }

@@ -1,12 +1,10 @@
 //! Times to live: what has expired is absent at once, reads extend, the sweep removes.
 
-use threadkeep::domain::item::{ChangeItem, ItemOp, OpResult, ttl_micros};
 use threadkeep::domain::item::Item;
+use threadkeep::domain::item::{ChangeItem, ItemOp, OpResult, ttl_micros};
 
 use crate::harness::Harness;
-use crate::store::{
-    SECOND, START, Store, all_namespaces, change, current, get, scope, search,
-};
+use crate::store::{SECOND, START, Store, all_namespaces, change, current, get, scope, search};
 
 async fn put(store: &Store, key: &str, minutes: Option<f64>) -> i64 {
     let mut put = change(&["n"], key, Some(r#"{"a":1}"#));
@@ -54,7 +52,10 @@ pub async fn a_read_extends_a_life_of_which_a_tenth_has_passed(h: Harness) {
     assert_eq!((read.expires_at, expiry().await), (Some(first + 3 * SECOND), first + 3 * SECOND));
     store.clock.advance(20 * SECOND);
     let found = store.search(search(&["n"], "{}")).await.items;
-    assert_eq!((found[0].expires_at, expiry().await), (Some(first + 23 * SECOND), first + 23 * SECOND));
+    assert_eq!(
+        (found[0].expires_at, expiry().await),
+        (Some(first + 23 * SECOND), first + 23 * SECOND)
+    );
     assert_eq!(found[0].version, peek(&store, "k").await.unwrap().version, "a read is no change");
     // Only what a search returns.
     put(&store, "later", Some(0.4)).await;

@@ -20,7 +20,8 @@ use crate::store::{
 
 pub async fn a_prefix_ends_at_a_label(h: Harness) {
     let store = Store::on(&h);
-    for labels in [&["f"][..], &["f", "x"], &["foo"], &["f\u{1}"], &["f", "x", "y"], &["e"], &["F"]] {
+    for labels in [&["f"][..], &["f", "x"], &["foo"], &["f\u{1}"], &["f", "x", "y"], &["e"], &["F"]]
+    {
         store.put(labels, "k", "{}").await;
     }
     let found = async |prefix: &[&str], exact: bool| {
@@ -104,8 +105,12 @@ pub async fn an_answer_has_what_was_selected(h: Harness) {
 }
 
 fn json() -> impl Strategy<Value = String> {
-    let numbers = ["0", "-1", "2", "2.0", "9", "10", "1e1", "100", "1180591620717411303424", "-0.0", "0.5"];
-    let texts = ["", "2", "10", "9", "a", "b", "\\u0000", "\\u0001", "\\ud800", "\\ud7ff", "\\ue000", "ü", "\\ufdd0"];
+    let numbers =
+        ["0", "-1", "2", "2.0", "9", "10", "1e1", "100", "1180591620717411303424", "-0.0", "0.5"];
+    let texts = [
+        "", "2", "10", "9", "a", "b", "\\u0000", "\\u0001", "\\ud800", "\\ud7ff", "\\ue000", "ü",
+        "\\ufdd0",
+    ];
     let long = ["x".repeat(300), format!("{}y", "x".repeat(299)), "x".repeat(256)];
     let scalar = prop_oneof![
         prop::sample::select(numbers.to_vec()).prop_map(str::to_owned),
@@ -205,8 +210,16 @@ pub async fn filters_find_what_the_model_finds(h: Harness) {
             query.select = Select::Nothing;
             let page = store.search(query.clone()).await;
             let rest = expected.iter().skip(offset).take(limit);
-            assert_eq!(keys(&page.items), rest.cloned().collect::<Vec<_>>(), "{filter} {limit} {offset}");
-            assert_eq!(page.next.is_some(), expected.len() > limit + offset, "{filter} {limit} {offset}");
+            assert_eq!(
+                keys(&page.items),
+                rest.cloned().collect::<Vec<_>>(),
+                "{filter} {limit} {offset}"
+            );
+            assert_eq!(
+                page.next.is_some(),
+                expected.len() > limit + offset,
+                "{filter} {limit} {offset}"
+            );
         }
         (query.limit, query.offset) = (7, 0);
         assert_eq!(keys(&store.scan(query).await), expected, "{filter}");
@@ -215,7 +228,25 @@ pub async fn filters_find_what_the_model_finds(h: Harness) {
 }
 
 fn labels() -> impl Strategy<Value = Vec<String>> {
-    let alphabet = ["a", ":", "%", "_", "*", "/", " ", "ü", "\\", "\"", ",", "{}", "NULL", "a:", "%a", "\u{1}", "\u{10ffff}"];
+    let alphabet = [
+        "a",
+        ":",
+        "%",
+        "_",
+        "*",
+        "/",
+        " ",
+        "ü",
+        "\\",
+        "\"",
+        ",",
+        "{}",
+        "NULL",
+        "a:",
+        "%a",
+        "\u{1}",
+        "\u{10ffff}",
+    ];
     let label = prop::collection::vec(prop::sample::select(alphabet.to_vec()), 1..3);
     prop::collection::vec(label.prop_map(|it| it.concat()), 1..4)
 }
@@ -244,7 +275,8 @@ pub async fn namespaces_are_tuples_for_any_labels(h: Harness) {
         let mut query = search(&of(&prefix), "{}");
         query.sort = ItemSort::Key;
         let found = store.search(query.clone()).await.items;
-        let found: Vec<Vec<String>> = found.iter().map(|it| it.address.namespace.labels().to_vec()).collect();
+        let found: Vec<Vec<String>> =
+            found.iter().map(|it| it.address.namespace.labels().to_vec()).collect();
         assert_eq!(found.iter().collect::<Vec<_>>(), below, "{prefix:?}");
         assert!(store.search_as(&other, query).await.items.is_empty());
         assert_eq!(store.get_as(&other, &of(&prefix), "k").await, None);
@@ -252,7 +284,12 @@ pub async fn namespaces_are_tuples_for_any_labels(h: Harness) {
         for depth in [None, Some(1), Some(2), Some(5)] {
             let condition = MatchCondition::new(MatchKind::Prefix, prefix.clone()).unwrap();
             let suffix = MatchCondition::new(MatchKind::Suffix, vec![prefix[0].clone()]).unwrap();
-            for conditions in [vec![], vec![condition.clone()], vec![suffix.clone()], vec![condition.clone(), suffix]] {
+            for conditions in [
+                vec![],
+                vec![condition.clone()],
+                vec![suffix.clone()],
+                vec![condition.clone(), suffix],
+            ] {
                 let query = ListNamespaces { conditions, max_depth: depth, ..all_namespaces() };
                 let mut expected: Vec<Vec<String>> = all
                     .iter()

@@ -19,7 +19,14 @@ pub async fn an_item_comes_back_as_it_was_put(h: Harness) {
         format!(r#"{{"noise":"{}"}}"#, noise(200_000)),
         format!(r#"{{"more":"{}"}}"#, noise(3_000_000)),
     ];
-    let keys = [r#""""#, r#""/a b.md""#, r#""/ü%_\\.md""#, r#""a\u0000b""#, r#""\ud800""#, r#""\ud800\u0000""#];
+    let keys = [
+        r#""""#,
+        r#""/a b.md""#,
+        r#""/ü%_\\.md""#,
+        r#""a\u0000b""#,
+        r#""\ud800""#,
+        r#""\ud800\u0000""#,
+    ];
     for key in keys {
         let key = Key::of_json(key.as_bytes()).unwrap();
         for (at, text) in texts.iter().enumerate() {
@@ -29,7 +36,11 @@ pub async fn an_item_comes_back_as_it_was_put(h: Harness) {
             store.try_put(put).await.unwrap();
             let found = store.storage.get_items(&store.caller, &[address.clone()], START).await;
             let item = found.unwrap().remove(0).unwrap();
-            assert_eq!((crate::store::text(&item), &item.address), (text.clone(), &address), "{at}");
+            assert_eq!(
+                (crate::store::text(&item), &item.address),
+                (text.clone(), &address),
+                "{at}"
+            );
             assert_eq!(item.size_bytes, text.len() as i64);
         }
     }
@@ -80,7 +91,10 @@ pub async fn a_version_never_comes_twice_for_a_key(h: Harness) {
 
 pub async fn a_condition_holds_or_nothing_happens(h: Harness) {
     let store = Store::on(&h);
-    let with = |if_version, value| ChangeItem { if_version: Some(if_version), ..change(&["n"], "k", value) };
+    let with = |if_version, value| ChangeItem {
+        if_version: Some(if_version),
+        ..change(&["n"], "k", value)
+    };
     assert_eq!(current(store.try_put(with(7, Some("{}"))).await), 0);
     assert_eq!(current(store.try_put(with(7, None)).await), 0);
     let first = store.try_put(with(0, Some(r#"{"a":1}"#))).await.unwrap();
@@ -159,7 +173,9 @@ pub async fn an_atomic_batch_happens_whole_or_not_at_all(h: Harness) {
         ItemOp::Change(ChangeItem { if_version: Some(if_version), ..put })
     };
     let large = format!(r#"{{"text":"{}"}}"#, noise(100_000));
-    let ops = |if_version| vec![put(&["n"], "a", &large), conditional(if_version), put(&["z"], "b", "{}")];
+    let ops = |if_version| {
+        vec![put(&["n"], "a", &large), conditional(if_version), put(&["z"], "b", "{}")]
+    };
     assert_eq!(current(store.batch(ops(version + 1), true).await), version);
     assert_eq!(store.count(crate::store::scope(&[], "{}")).await, 1);
     let each = store.batch(ops(version + 1), false).await.unwrap();
@@ -217,7 +233,8 @@ pub async fn all_edits_of_one_item_survive(h: Harness) {
     }
     let item = store.get(&["n"], "k").await.unwrap();
     let value: serde_json::Value = serde_json::from_str(&text(&item)).unwrap();
-    let mut seen: Vec<u64> = value["seen"].as_array().unwrap().iter().map(|it| it.as_u64().unwrap()).collect();
+    let mut seen: Vec<u64> =
+        value["seen"].as_array().unwrap().iter().map(|it| it.as_u64().unwrap()).collect();
     seen.sort_unstable();
     assert_eq!(seen, (0..160).collect::<Vec<_>>());
     assert_eq!(item.version, first + 160);

@@ -124,11 +124,17 @@ async fn a_batch_has_a_result_for_each_operation() {
     assert_eq!(results[1..3], [json!({"version": 2}), json!({})]);
     assert_eq!(results[3]["items"][0]["key"], "likes");
     assert!(results[3]["next_cursor"].is_string());
-    assert_eq!(results[4..], [json!({"namespaces": [["ann"], ["bob"]]}), json!({"count": 2}), json!({})]);
+    assert_eq!(
+        results[4..],
+        [json!({"namespaces": [["ann"], ["bob"]]}), json!({"count": 2}), json!({})]
+    );
     // All gets are one call of the storage.
     let calls = server.storage.calls();
     assert_eq!(calls.iter().filter(|it| it.starts_with("get_items")).count(), 1, "{calls:?}");
-    assert!(calls.contains(&"get_items 2".to_owned()) && calls.contains(&"prepare_changes 2".to_owned()));
+    assert!(
+        calls.contains(&"get_items 2".to_owned())
+            && calls.contains(&"prepare_changes 2".to_owned())
+    );
 }
 
 #[tokio::test]
@@ -145,7 +151,10 @@ async fn one_bad_operation_fails_alone_or_for_all() {
     let whole = server.post(BATCH, &json!({"ops": ops})).await;
     whole.assert_problem(422, "invalid");
     assert_eq!(whole.field(), "ops[0].namespace");
-    assert_eq!(server.post("/v1/store/count", &json!({"prefix": ["new"]})).await.json()["count"], 0);
+    assert_eq!(
+        server.post("/v1/store/count", &json!({"prefix": ["new"]})).await.json()["count"],
+        0
+    );
     let each = server.post(BATCH, &json!({"ops": ops, "atomic": false})).await.ok().json();
     let error = |at: usize| each["results"][at]["error"].clone();
     assert_eq!(
@@ -157,8 +166,12 @@ async fn one_bad_operation_fails_alone_or_for_all() {
     assert_eq!(error(2)["detail"], "Unsupported operator: $bogus");
     assert_eq!((&error(3)["status"], &error(3)["code"]), (&json!(409), &json!("version_conflict")));
     assert_eq!(error(3)["current_version"], 0);
-    assert_eq!((&error(4)["field"], &error(5)["detail"]), (&json!("value"), &json!("Namespace cannot be empty.")));
-    let conflict = json!({"ops": [{"put": {"namespace": ["new"], "key": "k", "value": {}, "if_version": 9}}]});
+    assert_eq!(
+        (&error(4)["field"], &error(5)["detail"]),
+        (&json!("value"), &json!("Namespace cannot be empty."))
+    );
+    let conflict =
+        json!({"ops": [{"put": {"namespace": ["new"], "key": "k", "value": {}, "if_version": 9}}]});
     let answer = server.post(BATCH, &conflict).await;
     answer.assert_problem(409, "version_conflict");
     assert_eq!(answer.json()["current_version"], 1);
@@ -199,14 +212,22 @@ async fn what_is_out_of_range_is_named() {
         ("search", json!({"cursor": "x"}), "cursor"),
         ("search", json!({"prefix": ["a."]}), "namespace"),
         ("namespaces", json!({"max_depth": -1}), "max_depth"),
-        ("namespaces", json!({"conditions": [{"match": "infix", "path": []}]}), "conditions[0].match"),
+        (
+            "namespaces",
+            json!({"conditions": [{"match": "infix", "path": []}]}),
+            "conditions[0].match",
+        ),
         ("count", json!({"filter": {"$x": 1}}), "filter"),
         ("batch", json!({"ops": [{"patch": {}}]}), "ops[0].patch"),
         ("batch", json!({"ops": vec![json!({"count": {}}); 1_001]}), "ops"),
     ] {
         let answer = server.post(&format!("/v1/store/{path}"), &body).await;
         answer.assert_problem(422, "invalid");
-        assert!(answer.field().starts_with(field.split(".patch").next().unwrap()), "{path} {body}: {}", answer.field());
+        assert!(
+            answer.field().starts_with(field.split(".patch").next().unwrap()),
+            "{path} {body}: {}",
+            answer.field()
+        );
     }
     assert!(server.storage.items.lock().unwrap().is_empty());
 }
@@ -220,7 +241,8 @@ async fn one_item_is_not_changed_twice_with_a_condition() {
         json!({"put": put})
     };
     for atomic in [true, false] {
-        let twice = json!({"ops": [put(json!({"if_version": 0})), put(json!({}))], "atomic": atomic});
+        let twice =
+            json!({"ops": [put(json!({"if_version": 0})), put(json!({}))], "atomic": atomic});
         server.post(BATCH, &twice).await.assert_problem(422, "invalid");
         let plain = json!({"ops": [put(json!({})), put(json!({}))], "atomic": atomic});
         server.post(BATCH, &plain).await.ok();
@@ -237,8 +259,12 @@ async fn a_cursor_leads_on_in_its_own_order_only() {
     };
     let first = server.post("/v1/store/search", &page(json!({}))).await.ok().json();
     let cursor = first["next_cursor"].clone();
-    let second = server.post("/v1/store/search", &page(json!({"cursor": cursor}))).await.ok().json();
-    assert_eq!((first["items"].as_array().unwrap().len(), &second["items"][0]["key"]), (2, &json!("")));
+    let second =
+        server.post("/v1/store/search", &page(json!({"cursor": cursor}))).await.ok().json();
+    assert_eq!(
+        (first["items"].as_array().unwrap().len(), &second["items"][0]["key"]),
+        (2, &json!(""))
+    );
     assert!(second.get("next_cursor").is_none());
     let other = page(json!({"cursor": cursor, "sort": "updated"}));
     server.post("/v1/store/search", &other).await.assert_problem(422, "invalid");
@@ -249,7 +275,11 @@ async fn a_tenant_sees_its_own_items() {
     let (server, keys) = Server::with_keys(&["acme", "globex"]).await;
     let ask = async |key: &str, path: &str, body: &Value| {
         let headers = [("content-type", JSON), ("x-api-key", key)];
-        server.send("POST", &format!("/v1/store/{path}"), &headers, body.to_string().into_bytes()).await.ok().json()
+        server
+            .send("POST", &format!("/v1/store/{path}"), &headers, body.to_string().into_bytes())
+            .await
+            .ok()
+            .json()
     };
     let put = json!({"namespace": ["n"], "key": "k", "value": {"a": 1}});
     ask(&keys[0], "put", &put).await;

@@ -41,7 +41,12 @@ impl Ward<'_> {
                 let bytes = value.stored_bytes() + size(row.bytes(1)?.len());
                 let verdict = value.examine(&self.secret, &chunks);
                 let is_read = !matches!(verdict, Verdict::Moved);
-                report.add(if is_read { State::Checked } else { State::Moved }, Noun::Items, 1, bytes);
+                report.add(
+                    if is_read { State::Checked } else { State::Moved },
+                    Noun::Items,
+                    1,
+                    bytes,
+                );
                 let (state, detail) = match verdict {
                     Verdict::Sound | Verdict::Moved => continue,
                     Verdict::Damaged(detail) => (State::Damaged, detail),

@@ -37,8 +37,7 @@ impl<'a> Listing<'a> {
     pub fn depth(&self) -> Option<usize> {
         let fixed = self.query.prefix().labels().len();
         let only_prefix = self.query.conditions.iter().all(|it| {
-            it.kind == crate::domain::item::MatchKind::Prefix
-                && it.path.iter().all(Option::is_some)
+            it.kind == crate::domain::item::MatchKind::Prefix && it.path.iter().all(Option::is_some)
         });
         self.query.max_depth.filter(|_| only_prefix).map(|it| it.max(fixed))
     }

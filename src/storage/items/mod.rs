@@ -163,8 +163,15 @@ pub struct Columns {
 
 impl From<Columns> for Item {
     fn from(columns: Columns) -> Self {
-        let Columns { address, version, created_at, updated_at, ttl_micros, expires_at, size_bytes } =
-            columns;
+        let Columns {
+            address,
+            version,
+            created_at,
+            updated_at,
+            ttl_micros,
+            expires_at,
+            size_bytes,
+        } = columns;
         let value = None;
         Self { address, version, created_at, updated_at, ttl_micros, expires_at, size_bytes, value }
     }

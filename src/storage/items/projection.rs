@@ -138,7 +138,8 @@ fn project_part(value: &Value, has_marks: &mut bool) -> Value {
             nested(Value::Array(items))
         }
         Value::Object(fields) => {
-            let fields = fields.iter().map(|(name, it)| (escape(name), project_part(it, &mut marked)));
+            let fields =
+                fields.iter().map(|(name, it)| (escape(name), project_part(it, &mut marked)));
             nested(Value::Object(fields.collect::<Map<_, _>>()))
         }
         other => (other.clone(), false),
@@ -174,11 +175,13 @@ mod tests {
     }
 
     fn points() -> impl Strategy<Value = Vec<u32>> {
-        let some = [0, 1, 2, 3, 0x41, 0xd7fe, 0xd7ff, 0xd800, 0xdbff, 0xdfff, 0xe000, 0xfdd0, 0x1f600];
+        let some =
+            [0, 1, 2, 3, 0x41, 0xd7fe, 0xd7ff, 0xd800, 0xdbff, 0xdfff, 0xe000, 0xfdd0, 0x1f600];
         prop::collection::vec(prop::sample::select(some.to_vec()), 0..4)
             // A pair of surrogates is another character.
             .prop_filter("no pairs", |it| {
-                !it.windows(2).any(|w| (0xd800..0xdc00).contains(&w[0]) && (0xdc00..0xe000).contains(&w[1]))
+                !it.windows(2)
+                    .any(|w| (0xd800..0xdc00).contains(&w[0]) && (0xdc00..0xe000).contains(&w[1]))
             })
     }
 

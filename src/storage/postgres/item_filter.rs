@@ -45,7 +45,10 @@ impl Condition {
                     _ => return Vec::new(),
                 };
                 let scalar = |it: &Value| !it.is_array() && !it.is_object();
-                if values.is_empty() || values.len() > INDEXED_ENTRIES_MAX || !values.iter().all(scalar) {
+                if values.is_empty()
+                    || values.len() > INDEXED_ENTRIES_MAX
+                    || !values.iter().all(scalar)
+                {
                     return Vec::new();
                 }
                 let mut documents = Vec::new();

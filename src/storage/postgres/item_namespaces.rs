@@ -48,7 +48,8 @@ impl PostgresStorage {
     ) -> Result<Vec<Namespace>> {
         let mut listing = Listing::new(query);
         // Zero labels would be the same for all: one step is enough then, but no label has a number 0.
-        let depth = listing.depth().map_or(i32::MAX, |it| i32::try_from(it.max(1)).unwrap_or(i32::MAX));
+        let depth =
+            listing.depth().map_or(i32::MAX, |it| i32::try_from(it.max(1)).unwrap_or(i32::MAX));
         let mut connection = self.pool.get().await?;
         'ranges: for prefix in within {
             let (mut from, to) = bounds(prefix);

@@ -9,6 +9,7 @@ use super::item_filter::{Bind, Condition};
 use super::items::{literal, read_item};
 use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
+use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::exact_json;
@@ -16,7 +17,6 @@ use crate::domain::filter::Filter;
 use crate::domain::item::{Item, ItemCursor, ItemPage, ItemSort, Scope, SearchItems, Select};
 use crate::domain::limits::LIMITS;
 use crate::domain::namespace::Namespace;
-use crate::domain::Result;
 use crate::storage::items::{StoredItem, order_by, selected};
 
 /// Rows with marks that one statement of a count looks at.
@@ -263,7 +263,8 @@ impl Statement {
             if filtered { (0, ask.offset + ask.rows) } else { (ask.offset, ask.rows) };
         let (limit, offset) = (statement.bind(number(taken)), statement.bind(number(skipped)));
         let first = statement.bind(number(ask.offset));
-        let bytes = statement.bind(Bound::Number(i64::try_from(LIMITS.list_bytes_max).unwrap_or(i64::MAX)));
+        let bytes =
+            statement.bind(Bound::Number(i64::try_from(LIMITS.list_bytes_max).unwrap_or(i64::MAX)));
         let order = order_by(ask.sort);
         let body = match (ask.wants_values, filtered) {
             (true, _) => "true",

@@ -37,7 +37,8 @@ const PRIOR: &str = r"
 )
 ";
 
-const NO_PRIOR: &str = ", prior as (select null::bigint as grp, true as same, null::bytea as answer where false)";
+const NO_PRIOR: &str =
+    ", prior as (select null::bigint as grp, true as same, null::bytea as answer where false)";
 
 const GATE: &str = r"
 , gate as materialized (
@@ -48,8 +49,7 @@ const GATE: &str = r"
 )
 ";
 
-const NO_GATE: &str =
-    ", gate as (select null::text as tenant, null::bigint as scope_id, null::bigint as epoch where false)";
+const NO_GATE: &str = ", gate as (select null::text as tenant, null::bigint as scope_id, null::bigint as epoch where false)";
 
 /// `gate` is read in here before any item is locked.
 const JUDGED: &str = r"
@@ -231,7 +231,11 @@ fn bind<'q>(query: Query<'q>, batch: &ItemBatch) -> Query<'q> {
         .bind(sealed().map(|it| it.and_then(|it| it.parts.as_deref())).collect::<Vec<_>>())
         .bind(put(|it| it.content.as_ref().map(|it| it.scope_id)))
         .bind(put(|it| it.content.as_ref().and_then(|it| it.epoch)))
-        .bind(rows.iter().map(|it| it.put.as_ref().map(|it| it.projection.clone())).collect::<Vec<_>>())
+        .bind(
+            rows.iter()
+                .map(|it| it.put.as_ref().map(|it| it.projection.clone()))
+                .collect::<Vec<_>>(),
+        )
         .bind(rows.iter().map(|it| it.put.as_ref().map(|it| it.has_marks)).collect::<Vec<_>>())
         .bind(batch.now);
     bind_chunks(bind_requests(query, batch), batch)

@@ -72,7 +72,13 @@ impl SqliteStorage {
             };
             let wants_values = query.select != Select::Nothing;
             let mut read = self.connections.begin_read().await?;
-            let scan = Scan { tenant, wanted: &wanted, sort: query.sort, scope: &query.scope, wants_values };
+            let scan = Scan {
+                tenant,
+                wanted: &wanted,
+                sort: query.sort,
+                scope: &query.scope,
+                wants_values,
+            };
             scan.run(&mut read, &mut take).await?;
             read.end().await?;
             if shelf.is_complete() {
@@ -175,7 +181,8 @@ impl Scan<'_> {
     async fn run(&self, read: &mut SqliteConnection, take: &mut Take<'_>) -> Result<()> {
         let order = order_by(self.sort);
         // Only the numbers are sorted; values are read as far as they are needed.
-        let text = format!("select i.rowid from items i where {} order by {order}", self.wanted.text);
+        let text =
+            format!("select i.rowid from items i where {} order by {order}", self.wanted.text);
         let rows = self.wanted.query(text).fetch_all(&mut *read).await.map_err(fail)?;
         let numbers: Vec<i64> =
             rows.iter().map(|it| it.try_get(0).map_err(fail)).collect::<Result<_>>()?;
@@ -194,7 +201,8 @@ impl Scan<'_> {
             let stored = rows.iter().map(read_item).collect::<Result<Vec<_>>>()?;
             let chunks = content_of(read, self.tenant, if opens { &stored } else { &[] }).await?;
             for stored in stored {
-                let value = if opens { Some(stored.open(self.tenant.secret, &chunks)?) } else { None };
+                let value =
+                    if opens { Some(stored.open(self.tenant.secret, &chunks)?) } else { None };
                 let matches = match (&self.scope.filter, &value) {
                     // Placeholders of content that is still to be fetched match nothing.
                     (Some(filter), Some(text)) => exact_json::parse("value", text)

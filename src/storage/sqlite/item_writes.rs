@@ -76,7 +76,9 @@ impl SqliteStorage {
             Ok((outcomes, written)) => {
                 write.give_back();
                 learn(&self.chunks, batch, &written);
-                for row in batch.rows.iter().filter(|it| outcomes[it.group] == ItemOutcome::EpochStale) {
+                for row in
+                    batch.rows.iter().filter(|it| outcomes[it.group] == ItemOutcome::EpochStale)
+                {
                     let root = row.address.namespace.root();
                     self.chunks.forget(&row.tenant, &memory_key(root));
                     self.roots.remove(&(row.tenant.clone(), root.to_owned()));
@@ -121,7 +123,10 @@ async fn apply(write: &mut SqliteConnection, batch: &ItemBatch) -> Result<Applie
     Ok((outcomes.into_iter().enumerate().map(outcome).collect(), written))
 }
 
-async fn judge(write: &mut SqliteConnection, batch: &ItemBatch) -> Result<Vec<Judged>, sqlx::Error> {
+async fn judge(
+    write: &mut SqliteConnection,
+    batch: &ItemBatch,
+) -> Result<Vec<Judged>, sqlx::Error> {
     let mut wanted = RowSet::default();
     for row in &batch.rows {
         let place = address(&mut wanted, row);
@@ -140,7 +145,8 @@ async fn judge(write: &mut SqliteConnection, batch: &ItemBatch) -> Result<Vec<Ju
         let epoch: Option<i64> = found.try_get("epoch")?;
         let live_version = version.filter(|_| is_live);
         let content = row.put.as_ref().and_then(|it| it.content.as_ref());
-        let stale = content.is_some_and(|it| epoch.is_none() || it.epoch.is_some_and(|it| Some(it) != epoch));
+        let stale = content
+            .is_some_and(|it| epoch.is_none() || it.epoch.is_some_and(|it| Some(it) != epoch));
         let current = live_version.unwrap_or(0);
         let refused = if stale {
             Some(ItemOutcome::EpochStale)

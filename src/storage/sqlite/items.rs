@@ -29,7 +29,8 @@ use crate::storage::sealing::Chunks;
 const SWEPT_ROWS: i64 = 500;
 
 /// Columns that [`read_item`] wants, of `items i`.
-pub(super) const COLUMNS: &str = "i.namespace, i.key, i.version, i.created_at, i.updated_at, i.ttl_micros,
+pub(super) const COLUMNS: &str =
+    "i.namespace, i.key, i.version, i.created_at, i.updated_at, i.ttl_micros,
     i.expires_at, i.size_bytes, i.digest, i.body, i.parts, i.scope_id";
 
 const GET: &str = "
