@@ -214,8 +214,8 @@ impl Reader {
             "$gte" => order(Order::GreaterOrEqual, operand),
             "$lt" => order(Order::Less, operand),
             "$lte" => order(Order::LessOrEqual, operand),
-            "$in" => Test::In(self.list(name, operand)?),
-            "$nin" => Test::NotIn(self.list(name, operand)?),
+            "$in" => Test::In(list(name, operand)?),
+            "$nin" => Test::NotIn(list(name, operand)?),
             "$exists" => match operand {
                 Value::Bool(wanted) => Test::Exists(wanted),
                 _ => return Err(refuse("$exists needs true or false")),
@@ -227,20 +227,19 @@ impl Reader {
             _ => return Err(unsupported(name)),
         })
     }
-
-    fn list(&mut self, operator: &str, operand: Value) -> Result<Vec<Value>> {
-        let Value::Array(all) = operand else {
-            return Err(refuse(&format!("{operator} needs a list")));
-        };
-        let max = LIMITS.filter_terms_max;
-        if all.len() as u64 > max {
-            let detail = format!("{operator} has at most {max} entries");
-            return Err(Error::out_of_range("filter", detail, max));
-        }
-        Ok(all)
-    }
 }
 
+fn list(operator: &str, operand: Value) -> Result<Vec<Value>> {
+    let Value::Array(all) = operand else {
+        return Err(refuse(&format!("{operator} needs a list")));
+    };
+    let max = LIMITS.filter_terms_max;
+    if all.len() as u64 > max {
+        let detail = format!("{operator} has at most {max} entries");
+        return Err(Error::out_of_range("filter", detail, max));
+    }
+    Ok(all)
+}
 fn order(order: Order, operand: Value) -> Test {
     match operand {
         Value::Number(number) => Test::Order(order, Operand::Number(number.to_string())),

@@ -311,10 +311,9 @@ fn permitted(caller: &Caller, op: ItemOp) -> Result<ItemOp> {
     if may(Action::Write) || creates && may(Action::Append) {
         return Ok(ItemOp::Change(change));
     }
-    Err(Error::NotGranted(match may(Action::Append) {
-        true => "it only allows to add items, with if_version 0",
-        false => "no grant covers this namespace",
-    }))
+    let only_adds = "it only allows to add items, with if_version 0";
+    let reason = if may(Action::Append) { only_adds } else { "no grant covers this namespace" };
+    Err(Error::NotGranted(reason))
 }
 
 /// Prefixes below which the scope looks; empty: it sees nothing.

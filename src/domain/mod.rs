@@ -16,6 +16,7 @@ pub mod history;
 pub mod item;
 pub mod item_batch;
 pub mod item_commit;
+pub mod item_key;
 pub mod items;
 pub mod key;
 pub mod label;

@@ -14,6 +14,7 @@ mod edge;
 mod exact;
 mod expand;
 mod health;
+mod item_key;
 mod leases;
 pub mod listener;
 mod media;

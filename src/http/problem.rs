@@ -22,7 +22,7 @@ pub struct Problem {
     pub current_version: Option<i64>,
     pub retry_after: Option<Duration>,
     /// For the log only.
-    pub cause: Option<String>,
+    pub cause: Option<Box<str>>,
 }
 
 /// Declares the codes with their status and title.
@@ -107,7 +107,7 @@ impl Problem {
     /// A defect; the caller sees none of its cause.
     pub fn internal(cause: impl Into<String>) -> Self {
         let detail = "the server made an error; its log has more under the request id";
-        Self { cause: Some(cause.into()), ..Self::new(Code::Internal, detail) }
+        Self { cause: Some(cause.into().into()), ..Self::new(Code::Internal, detail) }
     }
 
     #[must_use]
@@ -190,7 +190,7 @@ impl From<Error> for Problem {
             }
             Error::Unavailable { retry_after, .. } => Self {
                 retry_after: Some(retry_after),
-                cause: Some(text),
+                cause: Some(text.into()),
                 ..Self::new(Code::Unavailable, "the storage is not available now; try again")
             },
             Error::DeadlineExceeded => Self::new(Code::DeadlineExceeded, text),

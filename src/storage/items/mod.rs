@@ -185,10 +185,8 @@ fn prepare_value(
     projects: bool,
 ) -> Result<PreparedValue> {
     let document = value.read()?;
-    let (projection, has_marks) = match projects {
-        true => projection::project(tenant, &document),
-        false => (String::new(), false),
-    };
+    let (projection, has_marks) =
+        if projects { projection::project(tenant, &document) } else { (String::new(), false) };
     let (sealed, content) = match target {
         None => (whole(secret, &value.text)?, None),
         Some(target) => {

@@ -13,7 +13,7 @@ use crate::domain::namespace::Namespace;
 use crate::storage::items::listing::Listing;
 
 /// Namespaces that one statement finds.
-const PAGE: i64 = 1_000;
+const PAGE: i32 = 1_000;
 
 /// From each namespace to the next: the least that is behind it is itself with the least label, and behind
 /// everything that begins with its first $5 labels stands the last of them with the least character.
@@ -74,7 +74,10 @@ impl PostgresStorage {
                     last = Some(namespace);
                 }
                 match last {
-                    Some(last) if rows.len() as i64 == PAGE => from = behind(&last, depth),
+                    Some(last) if i32::try_from(rows.len()) == Ok(PAGE) => {
+                        from = behind(&last, depth);
+                    }
+
                     _ => break,
                 }
             }

@@ -107,7 +107,7 @@ impl PostgresStorage {
             let (matched, end) = self.collect(&caller.tenant, &collecting, hits, &mut page).await?;
             let more = last.filter(|(number, _)| *number >= asked && query.scope.filter.is_some());
             after = match (end, more) {
-                (End::Full, _) => return Ok(page),
+                (End::Full, _) | (End::Done, None) => return Ok(page),
                 // The page has its bytes, or what is skipped had them.
                 (End::Cut(position), _) if page.items.is_empty() => Some(position),
                 (End::Cut(_), _) => {
@@ -115,7 +115,6 @@ impl PostgresStorage {
                     return Ok(page);
                 }
                 (End::Done, Some((_, position))) => Some(position),
-                (End::Done, None) => return Ok(page),
             };
             skip = skip.saturating_sub(matched);
         }

@@ -289,9 +289,10 @@ fn outcomes(batch: &ItemBatch, rows: &[PgRow]) -> Vec<ItemOutcome> {
         match (row.get::<&str, _>("state"), &mut outcomes[group]) {
             ("prior", outcome) => {
                 if let Some(answer) = row.get::<Option<&[u8]>, _>("answer") {
-                    *outcome = match row.get("same") {
-                        true => ItemOutcome::Repeated(versions(answer)),
-                        false => ItemOutcome::IdempotencyMismatch,
+                    *outcome = if row.get("same") {
+                        ItemOutcome::Repeated(versions(answer))
+                    } else {
+                        ItemOutcome::IdempotencyMismatch
                     };
                 }
             }

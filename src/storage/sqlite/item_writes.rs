@@ -188,9 +188,10 @@ async fn read_prior(
         let same = batch.groups[group].idempotency.as_ref().is_some_and(|it| digest == it.digest);
         let (whole, _) = answer.as_chunks::<8>();
         let versions = whole.iter().map(|it| i64::from_be_bytes(*it)).collect();
-        prior[group] = Some(match same {
-            true => ItemOutcome::Repeated(versions),
-            false => ItemOutcome::IdempotencyMismatch,
+        prior[group] = Some(if same {
+            ItemOutcome::Repeated(versions)
+        } else {
+            ItemOutcome::IdempotencyMismatch
         });
     }
     Ok(prior)
