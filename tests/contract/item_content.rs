@@ -10,8 +10,8 @@ use crate::store::{SECOND, START, Store, change, put, search, text};
 const CHUNKS: &str = "select count(*) from chunks";
 
 fn document(words: usize, tail: &str) -> String {
-    let text: String = (0..words).map(|at| format!("word{} ", at * 7_919 % 100_003)).collect();
-    format!(r#"{{"text":"{text}{tail}"}}"#)
+    let words: Vec<String> = (0..words).map(|at| format!("word{}", at * 7_919 % 100_003)).collect();
+    format!(r#"{{"text":"{} {tail}"}}"#, words.join(" "))
 }
 
 /// Shares nothing with the others.
@@ -59,7 +59,7 @@ pub async fn chunks_go_an_hour_after_the_last_item_that_needs_them(h: Harness) {
     // The sweep that removes an item leaves its content to a later one.
     store.storage.sweep(START + 2 * 7_200 * SECOND).await.unwrap();
     let left = h.count(CHUNKS).await;
-    assert!(left < all && left > all / 2, "{all} {left}");
+    assert!(left < all && left > 100, "{all} {left}");
     assert_eq!(text(&store.get(&["ann"], "b").await.unwrap()), large);
     // A server that remembers chunks that are gone plans anew.
     store.put(&["ann"], "c", &another()).await;

@@ -1,5 +1,7 @@
 //! Items: what is put comes back, with versions that never repeat, and only where the condition holds.
 
+use std::slice::from_ref;
+
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::item::{Address, ChangeItem, ItemOp, Key, OpResult};
 use threadkeep::domain::{Conflict, Error};
@@ -34,14 +36,14 @@ pub async fn an_item_comes_back_as_it_was_put(h: Harness) {
             let mut put = change(&["n"], "", Some(text));
             put.address = address.clone();
             store.try_put(put).await.unwrap();
-            let found = store.storage.get_items(&store.caller, &[address.clone()], START).await;
+            let found = store.storage.get_items(&store.caller, from_ref(&address), START).await;
             let item = found.unwrap().remove(0).unwrap();
             assert_eq!(
                 (crate::store::text(&item), &item.address),
                 (text.clone(), &address),
                 "{at}"
             );
-            assert_eq!(item.size_bytes, text.len() as i64);
+            assert_eq!(usize::try_from(item.size_bytes).unwrap(), text.len());
         }
     }
     // A page ends at its bytes.

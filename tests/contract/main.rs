@@ -229,6 +229,7 @@ contract! {
         newest_come_first_and_a_put_does_not_move_them
         an_answer_has_what_was_selected
         filters_find_what_the_model_finds
+        filters_over_many_items_find_what_the_model_finds
         namespaces_are_tuples_for_any_labels
         many_namespaces_are_listed_completely
         a_token_sees_and_writes_what_it_was_granted;

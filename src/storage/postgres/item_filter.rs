@@ -11,7 +11,10 @@ const INDEXED_ENTRIES_MAX: usize = 8;
 
 /// The text of a condition with the values that it binds.
 pub struct Condition {
+    /// Exact, but for rows with marks.
     pub text: String,
+    /// What every match fulfils and the index answers; empty where there is nothing of this kind.
+    pub indexed: String,
     pub binds: Vec<Bind>,
     first: usize,
 }
@@ -25,12 +28,10 @@ pub enum Bind {
 impl Condition {
     /// `first` is the number of its first bind. The condition is on `items i` with `d`, the tenant's projection.
     pub fn new(tenant: &str, filter: &Filter, first: usize) -> Self {
-        let mut condition = Self { text: String::new(), binds: Vec::new(), first };
-        let indexed = condition.indexed(tenant, filter);
-        let exact = condition.filter(filter);
-        let mut parts = indexed;
-        parts.push(format!("(i.has_marks or {exact})"));
-        condition.text = parts.join(" and ");
+        let (text, indexed) = (String::new(), String::new());
+        let mut condition = Self { text, indexed, binds: Vec::new(), first };
+        condition.indexed = condition.indexed(tenant, filter).join(" and ");
+        condition.text = format!("(i.has_marks or {})", condition.filter(filter));
         condition
     }
 

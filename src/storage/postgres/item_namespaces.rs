@@ -2,7 +2,7 @@
 
 use sqlx::Row;
 
-use super::item_search::bounds;
+use super::item_statement::bounds;
 use super::items::literal;
 use super::{PostgresStorage, failure};
 use crate::domain::Result;
@@ -77,7 +77,6 @@ impl PostgresStorage {
                     Some(last) if i32::try_from(rows.len()) == Ok(PAGE) => {
                         from = behind(&last, depth);
                     }
-
                     _ => break,
                 }
             }

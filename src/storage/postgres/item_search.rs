@@ -1,12 +1,11 @@
 //! Searches and counts of items. The statement narrows down, by namespace and by what the projection says; where a
 //! projection has marks, the text of the value decides here.
 
-use sqlx::postgres::{PgArguments, PgRow};
-use sqlx::query::Query;
-use sqlx::{AssertSqlSafe, Postgres, Row};
+use sqlx::Row;
+use sqlx::postgres::PgRow;
 
-use super::item_filter::{Bind, Condition};
-use super::items::{literal, read_item};
+use super::item_statement::{Ask, Statement};
+use super::items::read_item;
 use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
@@ -17,37 +16,10 @@ use crate::domain::filter::Filter;
 use crate::domain::item::{Item, ItemCursor, ItemPage, ItemSort, Scope, SearchItems, Select};
 use crate::domain::limits::LIMITS;
 use crate::domain::namespace::Namespace;
-use crate::storage::items::{StoredItem, order_by, selected};
+use crate::storage::items::{StoredItem, selected};
 
 /// Rows with marks that one statement of a count looks at.
 const COUNT_PAGE: usize = 256;
-
-/// A statement that is put together: its text and what it binds.
-struct Statement {
-    text: String,
-    binds: Vec<Bound>,
-}
-
-enum Bound {
-    Text(String),
-    Texts(Vec<String>),
-    Bytes(Vec<u8>),
-    Number(i64),
-}
-
-/// What one statement of a search asks for.
-struct Ask<'a> {
-    scope: &'a Scope,
-    within: &'a [Namespace],
-    sort: ItemSort,
-    after: Option<&'a ItemCursor>,
-    /// Matches that are not wanted, then those that are.
-    offset: usize,
-    rows: usize,
-    wants_values: bool,
-    only_marked: bool,
-    now: Micros,
-}
 
 /// A row of a search, and how many matches stand before it.
 struct Hit {
@@ -213,12 +185,7 @@ impl PostgresStorage {
         scope: &Scope,
         now: Micros,
     ) -> Result<u64> {
-        let mut statement = Statement::new(tenant, now);
-        let mut wanted = statement.conditions(tenant, within, scope);
-        if scope.filter.is_some() {
-            wanted.push_str(" and not i.has_marks");
-        }
-        statement.text = format!("select count(*) as count {FROM} {wanted}");
+        let statement = Statement::count(tenant, within, scope, now);
         let mut connection = self.pool.get().await?;
         let row = statement.query().fetch_one(&mut *connection).await;
         let row = row.map_err(|error| failure::of_call(&error))?;
@@ -234,136 +201,6 @@ impl PostgresStorage {
         connection.release();
         Ok(rows.iter().map(hit).collect())
     }
-}
-
-/// `d` is the tenant's projection.
-const FROM: &str = "from items i cross join lateral (select i.projection -> $1 as d) p where";
-
-impl Statement {
-    /// $1 is the tenant, $2 the time.
-    fn new(tenant: &str, now: Micros) -> Self {
-        let binds = vec![Bound::Text(tenant.to_owned()), Bound::Number(now)];
-        Self { text: String::new(), binds }
-    }
-
-    fn search(tenant: &str, ask: &Ask<'_>) -> Self {
-        let mut statement = Self::new(tenant, ask.now);
-        let mut wanted = statement.conditions(tenant, ask.within, ask.scope);
-        if ask.only_marked {
-            wanted.push_str(" and i.has_marks");
-        }
-        if let Some(after) = ask.after {
-            wanted.push_str(&statement.behind(ask.sort, after));
-        }
-        let number = |it: usize| Bound::Number(i64::try_from(it).unwrap_or(i64::MAX));
-        let filtered = ask.scope.filter.is_some();
-        // Without a filter every row is a match, and the database skips.
-        let (skipped, taken) =
-            if filtered { (0, ask.offset + ask.rows) } else { (ask.offset, ask.rows) };
-        let (limit, offset) = (statement.bind(number(taken)), statement.bind(number(skipped)));
-        let first = statement.bind(number(ask.offset));
-        let bytes =
-            statement.bind(Bound::Number(i64::try_from(LIMITS.list_bytes_max).unwrap_or(i64::MAX)));
-        let order = order_by(ask.sort);
-        let body = match (ask.wants_values, filtered) {
-            (true, _) => "true",
-            (false, true) => "n.has_marks",
-            (false, false) => "false",
-        };
-        statement.text = format!(
-            "with hit as materialized (
-                select i.namespace, i.key, i.version, i.created_at, i.updated_at, i.ttl_micros, i.expires_at,
-                    i.size_bytes, i.has_marks
-                {FROM} {wanted}
-                order by {order} limit {limit} offset {offset}
-             ), numbered as (
-                select hit.*, row_number() over (order by {order}) + {offset} as number from hit
-             ), n as (
-                select numbered.*, sum(size_bytes) filter (where number > {first} or has_marks)
-                    over (order by number) as bytes
-                from numbered
-             )
-             select n.*, b.digest, b.body, b.parts, b.scope_id from n
-             left join lateral (
-                select b.digest, b.body, b.parts, b.scope_id from items b
-                where {body} and n.bytes - n.size_bytes < {bytes}
-                    and b.tenant = $1 and b.namespace = n.namespace and b.key = n.key
-                limit 1) b on true
-             where n.number > {first} or n.has_marks
-             order by n.number"
-        );
-        statement
-    }
-
-    fn conditions(&mut self, tenant: &str, within: &[Namespace], scope: &Scope) -> String {
-        let mut all = vec![
-            "i.tenant = $1".to_owned(),
-            "(i.expires_at is null or i.expires_at > $2)".to_owned(),
-        ];
-        if scope.exact {
-            let namespace = self.bind(Bound::Text(literal(&scope.prefix)));
-            all.push(format!("i.namespace = cast({namespace} as text)::text[]"));
-        } else if within.iter().all(|it| !it.labels().is_empty()) {
-            let ranges: Vec<String> = within.iter().map(|it| self.range(it)).collect();
-            all.push(format!("({})", ranges.join(" or ")));
-        }
-        if let Some(filter) = &scope.filter {
-            let condition = Condition::new(tenant, filter, self.binds.len() + 1);
-            self.binds.extend(condition.binds.into_iter().map(|it| match it {
-                Bind::Text(text) => Bound::Text(text),
-                Bind::Texts(texts) => Bound::Texts(texts),
-            }));
-            all.push(condition.text);
-        }
-        all.join(" and ")
-    }
-
-    /// Everything below a prefix: behind it comes the last label with the least character that a label may have.
-    fn range(&mut self, prefix: &Namespace) -> String {
-        let (from, to) = bounds(prefix);
-        let (from, to) = (self.bind(Bound::Text(from)), self.bind(Bound::Text(to)));
-        format!(
-            "i.namespace >= cast({from} as text)::text[] and i.namespace < cast({to} as text)::text[]"
-        )
-    }
-
-    fn behind(&mut self, sort: ItemSort, after: &ItemCursor) -> String {
-        let namespace = self.bind(Bound::Text(literal(&after.address.namespace)));
-        let key = self.bind(Bound::Bytes(after.address.key.as_bytes().to_vec()));
-        let place = format!("(i.namespace, i.key) > (cast({namespace} as text)::text[], {key})");
-        let column = match sort {
-            ItemSort::Key => return format!(" and {place}"),
-            ItemSort::Created => "i.created_at",
-            ItemSort::Updated => "i.updated_at",
-        };
-        let time = self.bind(Bound::Number(after.time));
-        format!(" and ({column} < {time} or {column} = {time} and {place})")
-    }
-
-    fn bind(&mut self, bound: Bound) -> String {
-        self.binds.push(bound);
-        format!("${}", self.binds.len())
-    }
-
-    fn query(self) -> Query<'static, Postgres, PgArguments> {
-        // Filters have any number of forms: their statements are not kept.
-        let query = sqlx::query(AssertSqlSafe(self.text)).persistent(false);
-        self.binds.into_iter().fold(query, |query, bound| match bound {
-            Bound::Text(text) => query.bind(text),
-            Bound::Texts(texts) => query.bind(texts),
-            Bound::Bytes(bytes) => query.bind(bytes),
-            Bound::Number(number) => query.bind(number),
-        })
-    }
-}
-
-/// The range of everything below a prefix that has labels.
-pub(super) fn bounds(prefix: &Namespace) -> (String, String) {
-    let mut end = prefix.labels().to_vec();
-    if let Some(last) = end.last_mut() {
-        last.push('\u{1}');
-    }
-    (literal(prefix), literal(&Namespace::stored(end)))
 }
 
 /// Whether the text matches. One that the database found without marks must.

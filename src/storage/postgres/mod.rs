@@ -15,6 +15,7 @@ mod garbage;
 mod item_filter;
 mod item_namespaces;
 mod item_search;
+mod item_statement;
 mod item_writes;
 mod items;
 mod keys;
