@@ -63,8 +63,8 @@ async fn exact_text_and_odd_keys_pass_both_media_types() {
         assert_eq!(item.item.key.len(), key.len());
         let again = rmp_item::Ask { namespace: vec!["n"], key };
         let again = rmp_serde::to_vec_named(&again).unwrap();
-        let found = server.post_bytes("/v1/store/get", MSGPACK, again).await.ok().json();
-        assert_eq!(found["item"]["version"], 1);
+        let found = server.post_bytes("/v1/store/get", MSGPACK, again).await.ok();
+        assert!(String::from_utf8(found.body).unwrap().contains("\"version\":1,"));
     }
 }
 
