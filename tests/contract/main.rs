@@ -24,6 +24,7 @@ mod doctor_command;
 mod embedded;
 mod exactness;
 mod item_content;
+mod item_filters;
 mod item_lives;
 mod item_search;
 mod items;
@@ -228,11 +229,12 @@ contract! {
         pages_of_a_batch_miss_nothing_and_repeat_nothing
         newest_come_first_and_a_put_does_not_move_them
         an_answer_has_what_was_selected
-        filters_find_what_the_model_finds
-        filters_over_many_items_find_what_the_model_finds
         namespaces_are_tuples_for_any_labels
         many_namespaces_are_listed_completely
         a_token_sees_and_writes_what_it_was_granted;
+    item_filters:
+        filters_find_what_the_model_finds
+        filters_over_many_items_find_what_the_model_finds;
     item_content:
         equal_parts_of_a_namespace_root_are_kept_once
         chunks_go_an_hour_after_the_last_item_that_needs_them

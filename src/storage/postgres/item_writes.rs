@@ -134,7 +134,7 @@ const REMEMBERED: &str = r"
 const ANSWER: &str = r"
 select grp, change, state, is_ok, case when deletes then 0 else new_version end as version,
     case when is_live then old_version else 0 end as current, epoch, null::bytea as answer, null::boolean as same
-from v
+from v where tenant is not null
 union all
 select grp, 0, 'prior', false, 0, 0, null, answer, same from prior
 ";
