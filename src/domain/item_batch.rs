@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use super::clock::Micros;
 use super::item::Address;
 use super::prepared::{Chunk, Sealed};
+use super::quotas::Full;
 
 /// Commands in one batch, and bytes after which it takes no further one.
 const COMMANDS_MAX: usize = 256;
@@ -21,6 +22,8 @@ pub struct PreparedChanges {
     pub idempotency: Option<Idempotency>,
     /// The write must have begun by then.
     pub deadline: Micros,
+    /// Why no item may be created.
+    pub full: Option<Full>,
     pub size_bytes: usize,
 }
 
@@ -58,6 +61,8 @@ pub struct Idempotency {
     pub caller: String,
     pub key: String,
     pub digest: [u8; 32],
+    /// Whose request it is: erasing the subject finds it.
+    pub subject: Option<String>,
 }
 
 /// How a group ended.
@@ -73,6 +78,8 @@ pub enum ItemOutcome {
         change: usize,
         current: i64,
     },
+    /// Nothing was written: it would create an item, and may not.
+    Full,
     /// Content that it left out may be gone, or its scope: prepare it again.
     EpochStale,
 }
@@ -102,6 +109,7 @@ pub struct ItemRow {
     pub tenant: String,
     pub address: Address,
     pub if_version: Option<i64>,
+    pub may_create: bool,
     /// By how many puts the version grows.
     pub puts: i64,
     pub put: Option<PreparedValue>,
@@ -199,6 +207,7 @@ impl Folding {
                 tenant: command.tenant.clone(),
                 address: it.address.clone(),
                 if_version: it.if_version,
+                may_create: command.full.is_none(),
                 puts: 1,
                 put: it.put.clone(),
             });
@@ -280,7 +289,7 @@ mod tests {
 
     fn command(changes: Vec<PreparedChange>) -> PreparedChanges {
         let (tenant, idempotency) = ("t".into(), None);
-        PreparedChanges { tenant, changes, idempotency, deadline: 0, size_bytes: 10 }
+        PreparedChanges { tenant, changes, idempotency, deadline: 0, full: None, size_bytes: 10 }
     }
 
     fn roles(commands: &[PreparedChanges]) -> Vec<(usize, Role)> {
@@ -320,8 +329,12 @@ mod tests {
     #[test]
     fn a_repetition_waits_for_the_first_request() {
         let mut first = command(vec![change("a", Some(0), true)]);
-        first.idempotency =
-            Some(Idempotency { caller: "c".into(), key: "k".into(), digest: [0; 32] });
+        first.idempotency = Some(Idempotency {
+            caller: "c".into(),
+            key: "k".into(),
+            digest: [0; 32],
+            subject: None,
+        });
         assert_eq!(roles(&[first.clone(), first]), [(0, Role::Own)]);
     }
 

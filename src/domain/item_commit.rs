@@ -232,6 +232,10 @@ fn answer(job: Job, taken: Taken, outcomes: &[ItemOutcome]) -> Option<Job> {
         }
         (_, ItemOutcome::Conflict { current, .. }) => conflict(*current),
         (_, ItemOutcome::IdempotencyMismatch) => Err(Error::IdempotencyMismatch),
+        (_, ItemOutcome::Full) => Err(match job.command.full {
+            Some(full) => Error::QuotaExceeded(full),
+            None => Error::Internal("an item was refused for a quota that nobody asked".into()),
+        }),
         (_, ItemOutcome::EpochStale) => Ok(Changed::EpochStale),
     };
     let _ = job.reply.send(result);

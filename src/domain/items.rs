@@ -14,10 +14,11 @@ use super::item::{
     Address, ChangeItem, GetItem, Item, ItemOp, ItemPage, ListNamespaces, OpResult, Scope,
     SearchItems,
 };
-use super::item_batch::Idempotency;
+use super::item_batch::{Idempotency, PreparedChanges};
 use super::item_commit::{Changed, ItemCommit};
 use super::limits::LIMITS;
 use super::namespace::Namespace;
+use super::quotas::Quotas;
 use super::storage::Storage;
 
 /// How often content is planned anew when removals come in between.
@@ -28,6 +29,7 @@ pub struct Items {
     storage: Arc<dyn Storage>,
     commits: Arc<ItemCommit>,
     clock: Arc<Clock>,
+    quotas: Arc<Quotas>,
 }
 
 /// Operations that arrived together. What was wrong with one of them already is its result.
@@ -41,8 +43,13 @@ pub struct ItemBatchRequest {
 }
 
 impl Items {
-    pub fn new(storage: Arc<dyn Storage>, commits: Arc<ItemCommit>, clock: Arc<Clock>) -> Self {
-        Self { storage, commits, clock }
+    pub fn new(
+        storage: Arc<dyn Storage>,
+        commits: Arc<ItemCommit>,
+        clock: Arc<Clock>,
+        quotas: Arc<Quotas>,
+    ) -> Self {
+        Self { storage, commits, clock, quotas }
     }
 
     /// One operation.
@@ -262,6 +269,10 @@ impl Items {
         at: Option<usize>,
     ) -> Result<Vec<i64>> {
         let Changing { caller, deadline, .. } = changing;
+        let puts = changes.iter().any(|it| it.value.is_some());
+        if puts {
+            self.quotas.require_bytes(caller)?;
+        }
         let conditional = changes.iter().any(|it| it.if_version.is_some());
         let idempotency = conditional.then(|| changing.idempotency(at));
         for _ in 0..PLANS_MAX {
@@ -271,7 +282,9 @@ impl Items {
                 idempotency.clone(),
                 *deadline,
             );
-            match self.commits.commit(prepared.await?).await? {
+            let prepared =
+                PreparedChanges { full: self.quotas.items_full(caller), ..prepared.await? };
+            match self.commits.commit(prepared).await? {
                 Changed::Versions(versions) => return Ok(versions),
                 Changed::EpochStale => {}
             }
@@ -296,7 +309,8 @@ impl Changing<'_> {
     fn idempotency(&self, at: Option<usize>) -> Idempotency {
         let (key, digest) = self.idempotency.clone().unwrap_or_else(|| (random_hex(), [0; 32]));
         let key = at.map_or_else(|| key.clone(), |at| format!("{key}#{at}"));
-        Idempotency { caller: self.caller.credential.clone(), key, digest }
+        let Caller { credential, subject, .. } = self.caller;
+        Idempotency { caller: credential.clone(), key, digest, subject: subject.clone() }
     }
 }
 

@@ -69,7 +69,9 @@ impl Group<'_> {
         let same = self.commands.first().is_none_or(|first| {
             first.condition.generation == command.condition.generation
                 && first.condition.fence == command.condition.fence
+                && first.condition.owner == command.condition.owner
                 && first.owner == command.owner
+                && first.full.is_some() == command.full.is_some()
         });
         let epoch = command.condition.epoch;
         let of_epoch = self.epoch().is_none_or(|it| epoch.is_none_or(|epoch| it == epoch));
@@ -122,6 +124,7 @@ impl Group<'_> {
             },
             last_step: None,
             labels: ThreadLabels::default(),
+            may_create: first.full.is_none(),
             value_count: 0,
         });
         let mut fold = Fold { batch, thread, checkpoints: HashMap::new(), writes: HashMap::new() };

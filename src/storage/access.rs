@@ -64,6 +64,16 @@ impl Record {
 
     /// # Errors
     /// `Integrity`.
+    pub fn optional_text(&self, at: usize) -> Result<Option<&str>> {
+        match &self.0[at] {
+            Cell::Text(value) => Ok(Some(value)),
+            Cell::Null => Ok(None),
+            _ => Err(unexpected()),
+        }
+    }
+
+    /// # Errors
+    /// `Integrity`.
     pub fn bytes(&self, at: usize) -> Result<&[u8]> {
         self.optional_bytes(at)?.ok_or_else(unexpected)
     }

@@ -1,9 +1,11 @@
 //! Back door. The only room that knows SQL, Redis or object storage. One folder per engine, one file per noun.
 
 pub mod access;
+pub mod audit_rows;
 pub mod base_document;
 pub mod channel_map;
 pub mod chunk_memory;
+mod credentials;
 pub mod doctor;
 pub mod freed;
 pub mod items;
@@ -12,10 +14,13 @@ pub mod objects;
 pub mod policy_rows;
 pub mod postgres;
 pub mod prepare;
+pub mod quota_rows;
 pub mod retention;
 pub mod sealing;
+pub mod sought;
 pub mod sqlite;
 pub mod storage_use;
+pub mod tables;
 pub mod walk;
 
 use std::path::Path;

@@ -25,7 +25,7 @@ async fn report(h: &Harness, fix: bool) -> threadkeep::domain::doctor::Report {
 }
 
 pub async fn equal_parts_of_a_namespace_root_are_kept_once(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     let text_of = document(20_000, "");
     store.put(&["ann", "files"], "a", &text_of).await;
     let first = h.count(CHUNKS).await;
@@ -46,7 +46,7 @@ pub async fn equal_parts_of_a_namespace_root_are_kept_once(h: Harness) {
 }
 
 pub async fn chunks_go_an_hour_after_the_last_item_that_needs_them(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     let large = document(20_000, "");
     store.put(&["ann"], "a", &large).await;
     store.put(&["ann"], "b", &large).await;
@@ -76,7 +76,7 @@ pub async fn chunks_go_an_hour_after_the_last_item_that_needs_them(h: Harness) {
 
 /// Writers, readers and collections of one root at the same time.
 pub async fn collections_beside_writers_lose_nothing(h: Harness) {
-    let store = std::sync::Arc::new(Store::on(&h));
+    let store = std::sync::Arc::new(Store::on(&h).await);
     let storage = std::sync::Arc::clone(&h.storage);
     let writer = |task: usize| {
         let store = std::sync::Arc::clone(&store);
@@ -117,7 +117,7 @@ async fn report_orphans(h: &Harness) -> u64 {
 }
 
 pub async fn the_doctor_finds_damaged_items(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     store.put(&["ann"], "small", r#"{"a":"some text that is long enough"}"#).await;
     store.put(&["ann"], "large", &document(20_000, "")).await;
     store.put(&["bob"], "sound", "{}").await;
@@ -135,7 +135,7 @@ pub async fn the_doctor_finds_damaged_items(h: Harness) {
 }
 
 pub async fn orphaned_chunks_are_found_and_removed(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     store.put(&["ann"], "a", &document(20_000, "")).await;
     h.sql(
         "insert into chunks (tenant, scope_id, name, body)
@@ -151,4 +151,33 @@ pub async fn orphaned_chunks_are_found_and_removed(h: Harness) {
     let op =
         ItemOp::Change(ChangeItem { if_version: Some(0), ..change(&["ann"], "a", Some("{}")) });
     assert!(store.items.run(&store.caller, op, None, NEVER).await.is_err());
+}
+
+/// What a quota refuses is a new item, never a change of one that is there.
+pub async fn a_full_tenant_changes_its_items_and_makes_none(h: Harness) {
+    let act = threadkeep::domain::audit::Act::of_operator(
+        "tenant-a",
+        threadkeep::domain::audit::ActKind::QuotaSet,
+        "",
+        1,
+    );
+    let quota = threadkeep::domain::quotas::Quota { items_max: Some(2), ..Default::default() };
+    let store = Store::on(&h).await;
+    store.put(&["n"], "a", "{}").await;
+    store.put(&["n"], "b", "{}").await;
+    h.storage.put_quota("tenant-a", &quota, &act).await.unwrap();
+    let usage = h.storage.measure_usage("tenant-a").await.unwrap();
+    assert_eq!((usage.items, usage.bytes), (2, 4));
+    // A server that has looked.
+    let full = Store::on(&h).await;
+    full.quotas.poll().await.unwrap();
+    let refused = full.try_put(change(&["n"], "c", Some("{}"))).await.unwrap_err();
+    assert!(matches!(refused, threadkeep::domain::Error::QuotaExceeded(_)), "{refused}");
+    let both = vec![put(&["n"], "a", r#"{"new":1}"#), put(&["n"], "c", "{}")];
+    assert!(full.batch(both, true).await.is_err());
+    assert_eq!(text(&full.get(&["n"], "a").await.unwrap()), "{}");
+    full.put(&["n"], "a", r#"{"new":1}"#).await;
+    full.delete(&["n"], "b").await;
+    full.quotas.poll().await.unwrap();
+    full.put(&["n"], "c", "{}").await;
 }

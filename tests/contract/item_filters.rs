@@ -81,7 +81,7 @@ fn filter() -> impl Strategy<Value = String> {
 
 /// The evaluator is the model: statements find exactly what it finds.
 pub async fn filters_find_what_the_model_finds(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     let mut runner = runner();
     let documents = prop::collection::vec((name(), json()), 0..4).prop_map(|it| object(&it));
     let mut stored = Vec::new();
@@ -128,7 +128,7 @@ pub async fn filters_find_what_the_model_finds(h: Harness) {
 
 /// So many items that PostgreSQL asks its index of fields.
 pub async fn filters_over_many_items_find_what_the_model_finds(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     let mut runner = runner();
     let documents = prop::collection::vec((name(), json()), 1..4).prop_map(|it| object(&it));
     let mut stored = Vec::new();
@@ -148,7 +148,10 @@ pub async fn filters_over_many_items_find_what_the_model_finds(h: Harness) {
         .into_iter();
     let lists = (0..4).map(|_| {
         let values = prop::collection::vec(json(), 1..4);
-        format!("{{\"c\":{{\"$in\":[{}]}}}}", sample(&values, &mut runner()).join(","))
+        format!(
+            "{{\"c\":{{\"$in\":[{}]}}}}",
+            sample(&values, &mut crate::item_search::runner()).join(",")
+        )
     });
     let fields = (name(), json()).prop_map(|(name, it)| format!("{{\"{name}\":{{\"$eq\":{it}}}}}"));
     let drawn: Vec<String> = (0..12).map(|_| sample(&fields, &mut runner)).collect();

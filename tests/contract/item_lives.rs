@@ -20,7 +20,7 @@ async fn peek(store: &Store, key: &str) -> Option<Item> {
 }
 
 pub async fn what_has_expired_is_absent_everywhere(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     put(&store, "short", Some(0.4)).await;
     put(&store, "at once", Some(0.0)).await;
     put(&store, "for ever", None).await;
@@ -38,7 +38,7 @@ pub async fn what_has_expired_is_absent_everywhere(h: Harness) {
 }
 
 pub async fn a_read_extends_a_life_of_which_a_tenth_has_passed(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     put(&store, "k", Some(0.4)).await;
     let expiry = async || peek(&store, "k").await.unwrap().expires_at.unwrap();
     let first = expiry().await;
@@ -67,7 +67,7 @@ pub async fn a_read_extends_a_life_of_which_a_tenth_has_passed(h: Harness) {
 }
 
 pub async fn a_put_without_a_life_takes_the_earlier_one_away(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     put(&store, "k", Some(1.0)).await;
     put(&store, "k", None).await;
     store.clock.advance(3_600 * SECOND);
@@ -76,7 +76,7 @@ pub async fn a_put_without_a_life_takes_the_earlier_one_away(h: Harness) {
 }
 
 pub async fn an_expired_item_is_created_anew(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     let first = put(&store, "k", Some(0.5)).await;
     store.clock.advance(60 * SECOND);
     let with = |it| ChangeItem { if_version: Some(it), ..change(&["n"], "k", Some("{}")) };
@@ -88,7 +88,7 @@ pub async fn an_expired_item_is_created_anew(h: Harness) {
 }
 
 pub async fn the_sweep_removes_what_has_expired_and_nothing_else(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     for at in 0..1_200 {
         let op = |minutes: Option<f64>| {
             let mut put = change(&["n"], &format!("k{at}"), Some("{}"));

@@ -13,11 +13,11 @@ use threadkeep::domain::namespace::Namespace;
 
 use crate::harness::{Harness, caller_of};
 use crate::store::{
-    SECOND, Store, all_namespaces, change, granted, keys, namespace, put, scope, search, text,
+    SECOND, Store, all_namespaces, change, granted, keys, namespace, put, search, text,
 };
 
 pub async fn a_prefix_ends_at_a_label(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     for labels in [&["f"][..], &["f", "x"], &["foo"], &["f\u{1}"], &["f", "x", "y"], &["e"], &["F"]]
     {
         store.put(labels, "k", "{}").await;
@@ -39,7 +39,7 @@ pub async fn a_prefix_ends_at_a_label(h: Harness) {
 }
 
 pub async fn pages_of_a_batch_miss_nothing_and_repeat_nothing(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     let ops = (0..450).map(|at| put(&["n"], &format!("k{at:03}"), "{}")).collect();
     store.batch(ops, true).await.unwrap();
     let all: BTreeSet<String> = (0..450).map(|at| format!("k{at:03}")).collect();
@@ -72,7 +72,7 @@ pub async fn pages_of_a_batch_miss_nothing_and_repeat_nothing(h: Harness) {
 }
 
 pub async fn newest_come_first_and_a_put_does_not_move_them(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     for key in ["c", "a", "b"] {
         store.put(&["n"], key, r#"{"x":1}"#).await;
         store.clock.advance(SECOND);
@@ -89,7 +89,7 @@ pub async fn newest_come_first_and_a_put_does_not_move_them(h: Harness) {
 }
 
 pub async fn an_answer_has_what_was_selected(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     store.put(&["n"], "k", r#"{"a": 1.0,"b":{"c" : 2},"d":null}"#).await;
     let found = async |select: Select| {
         let query = threadkeep::domain::item::SearchItems { select, ..search(&["n"], "{}") };
@@ -144,7 +144,7 @@ fn of(labels: &[String]) -> Vec<&str> {
 
 /// Listings and searches equal plain loops over tuples; tenant B sees nothing of tenant A.
 pub async fn namespaces_are_tuples_for_any_labels(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     let mut runner = runner();
     let mut all: BTreeSet<Vec<String>> = BTreeSet::new();
     while all.len() < 60 {
@@ -198,7 +198,7 @@ pub async fn namespaces_are_tuples_for_any_labels(h: Harness) {
 
 /// Over a thousand namespaces, which one statement does not list.
 pub async fn many_namespaces_are_listed_completely(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     let names: Vec<String> = (0..1_300).map(|at| format!("{at:04}")).collect();
     for part in names.chunks(500) {
         let ops = part.iter().map(|it| put(&[it, "x"], "k", "{}")).collect();
@@ -212,7 +212,7 @@ pub async fn many_namespaces_are_listed_completely(h: Harness) {
 }
 
 pub async fn a_token_sees_and_writes_what_it_was_granted(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     for labels in [&["ann"][..], &["ann", "x"], &["anna"], &["bob", "x"], &["bob"]] {
         store.put(labels, "k", r#"{"a":1}"#).await;
     }

@@ -12,7 +12,7 @@ use crate::store::{
 };
 
 pub async fn an_item_comes_back_as_it_was_put(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     let texts = [
         "{}".to_owned(),
         r#"{"a": 1.0, "b":1180591620717411303424 ,"a":2e2,"n":null}"#.to_owned(),
@@ -63,7 +63,7 @@ fn noise(length: usize) -> String {
 }
 
 pub async fn a_put_replaces_the_value_and_keeps_the_creation(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     let first = store.put(&["n"], "k", r#"{"a":1,"b":2}"#).await;
     let created = store.get(&["n"], "k").await.unwrap();
     store.clock.advance(SECOND);
@@ -80,7 +80,7 @@ pub async fn a_put_replaces_the_value_and_keeps_the_creation(h: Harness) {
 }
 
 pub async fn a_version_never_comes_twice_for_a_key(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     let mut seen = Vec::new();
     for round in 0..5 {
         for _ in 0..=round {
@@ -92,7 +92,7 @@ pub async fn a_version_never_comes_twice_for_a_key(h: Harness) {
 }
 
 pub async fn a_condition_holds_or_nothing_happens(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     let with = |if_version, value| ChangeItem {
         if_version: Some(if_version),
         ..change(&["n"], "k", value)
@@ -114,7 +114,7 @@ pub async fn a_condition_holds_or_nothing_happens(h: Harness) {
 }
 
 pub async fn a_repeated_request_is_answered_once(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     let version = store.put(&["n"], "k", r#"{"count":5}"#).await;
     let op = || {
         let put = change(&["n"], "k", Some(r#"{"count":6}"#));
@@ -138,7 +138,7 @@ pub async fn a_repeated_request_is_answered_once(h: Harness) {
 }
 
 pub async fn a_batch_reads_before_it_writes_and_the_last_put_counts(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     store.put(&["n"], "old", "{}").await;
     let ops = vec![
         put(&["n"], "k", r#"{"v":1}"#),
@@ -168,7 +168,7 @@ pub async fn a_batch_reads_before_it_writes_and_the_last_put_counts(h: Harness) 
 }
 
 pub async fn an_atomic_batch_happens_whole_or_not_at_all(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     let version = store.put(&["n"], "held", "{}").await;
     let conditional = |if_version| {
         let put = change(&["n"], "held", Some(r#"{"new":1}"#));
@@ -195,7 +195,7 @@ pub async fn an_atomic_batch_happens_whole_or_not_at_all(h: Harness) {
 }
 
 pub async fn values_that_are_no_documents_are_refused(h: Harness) {
-    let store = Store::on(&h);
+    let store = Store::on(&h).await;
     let deep = format!("{{\"a\":{}{}}}", "[".repeat(101), "]".repeat(101));
     for value in ["[]", "1", "{", "", "{\"a\":NaN}", "{\"a\":1e99999}", "{\"a\":Infinity}", &deep] {
         let refused = store.try_put(change(&["n"], "k", Some(value))).await.unwrap_err();
@@ -206,7 +206,7 @@ pub async fn values_that_are_no_documents_are_refused(h: Harness) {
 }
 
 pub async fn all_edits_of_one_item_survive(h: Harness) {
-    let store = std::sync::Arc::new(Store::on(&h));
+    let store = std::sync::Arc::new(Store::on(&h).await);
     let first = store.put(&["n"], "k", r#"{"seen":[]}"#).await;
     let edit = |task: usize| {
         let store = std::sync::Arc::clone(&store);
@@ -243,7 +243,7 @@ pub async fn all_edits_of_one_item_survive(h: Harness) {
 }
 
 pub async fn puts_that_meet_have_versions_of_their_own(h: Harness) {
-    let store = std::sync::Arc::new(Store::on(&h));
+    let store = std::sync::Arc::new(Store::on(&h).await);
     let puts = (0..200).map(|at| {
         let store = std::sync::Arc::clone(&store);
         tokio::spawn(async move { store.put(&["n"], "k", &format!("{{\"at\":{at}}}")).await })
@@ -263,7 +263,7 @@ pub async fn puts_that_meet_have_versions_of_their_own(h: Harness) {
 /// Two servers that create the same items at the same moments.
 pub async fn two_servers_may_write_the_same_items(h: Harness) {
     let caller = caller_of("tenant-a");
-    let (one, two) = (Store::of(&h.storage, &caller), Store::of(&h.storage, &caller));
+    let (one, two) = (Store::of(&h.storage, &caller).await, Store::of(&h.storage, &caller).await);
     for round in 0..40 {
         let key = format!("k{round}");
         let created = async |store: &Store, value: &str| {

@@ -14,6 +14,8 @@ use threadkeep::domain::item::{
 use threadkeep::domain::item_commit::ItemCommit;
 use threadkeep::domain::items::{ItemBatchRequest, Items};
 use threadkeep::domain::namespace::Namespace;
+use threadkeep::domain::quotas::Quotas;
+use threadkeep::domain::rates::Rates;
 use threadkeep::domain::storage::Storage;
 use threadkeep::domain::{Conflict, Error, Result};
 
@@ -25,21 +27,25 @@ pub const START: Micros = 1_700_000_000_000_000;
 /// A server of the store with a clock of its own.
 pub struct Store {
     pub items: Items,
+    pub quotas: Arc<Quotas>,
     pub clock: Arc<Clock>,
     pub caller: Caller,
     pub storage: Arc<dyn Storage>,
 }
 
 impl Store {
-    pub fn on(harness: &Harness) -> Self {
-        Self::of(&harness.storage, &harness.caller)
+    pub async fn on(harness: &Harness) -> Self {
+        Self::of(&harness.storage, &harness.caller).await
     }
 
-    pub fn of(storage: &Arc<dyn Storage>, caller: &Caller) -> Self {
+    pub async fn of(storage: &Arc<dyn Storage>, caller: &Caller) -> Self {
         let clock = Arc::new(Clock::Fixed(Mutex::new(START)));
         let commits = Arc::new(ItemCommit::start(Arc::clone(storage), Arc::clone(&clock)));
-        let items = Items::new(Arc::clone(storage), commits, Arc::clone(&clock));
-        Self { items, clock, caller: caller.clone(), storage: Arc::clone(storage) }
+        let quotas = Quotas::load(Arc::clone(storage), Arc::clone(&clock), Rates::default());
+        let quotas = Arc::new(quotas.await.unwrap());
+        let own = Arc::clone(&quotas);
+        let items = Items::new(Arc::clone(storage), commits, Arc::clone(&clock), own);
+        Self { items, quotas, clock, caller: caller.clone(), storage: Arc::clone(storage) }
     }
 
     /// The same server asked by somebody else.

@@ -93,6 +93,7 @@ pub fn prepare(
         changes,
         idempotency: None,
         deadline: Micros::MAX,
+        full: None,
         size_bytes,
     })
 }

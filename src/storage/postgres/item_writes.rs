@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, Row};
 
 use super::items::literal;
 use super::{PostgresStorage, failure};
-use crate::domain::item_batch::{ItemBatch, ItemOutcome, ItemRow};
+use crate::domain::item_batch::{ItemBatch, ItemGroup, ItemOutcome, ItemRow};
 use crate::domain::storage::BatchError;
 use crate::storage::items::{learn, memory_key};
 
@@ -19,17 +19,17 @@ const ROWS: &str = r"
 with r as materialized (
     select * from unnest($1::bigint[], $2::integer[], $3::text[], $4::text[], $5::bytea[], $6::bigint[],
         $7::bigint[], $8::boolean[], $9::bigint[], $10::integer[], $11::bytea[], $12::bytea[],
-        $13::bytea[], $14::bigint[], $15::bigint[], $16::text[], $17::boolean[])
+        $13::bytea[], $14::bigint[], $15::bigint[], $16::text[], $17::boolean[], $27::boolean[])
     with ordinality as r (grp, change, tenant, namespace, key, want, puts, deletes, ttl_micros, size_bytes,
-        digest, body, parts, scope_id, want_epoch, projection, has_marks, ord)
+        digest, body, parts, scope_id, want_epoch, projection, has_marks, may_create, ord)
 )
 ";
 
 /// Requests and what was answered to them before.
 const PRIOR: &str = r"
 , q as materialized (
-    select * from unnest($19::text[], $20::text[], $21::text[], $22::bytea[])
-    with ordinality as q (tenant, caller, key, digest, grp)
+    select * from unnest($19::text[], $20::text[], $21::text[], $22::bytea[], $28::text[])
+    with ordinality as q (tenant, caller, key, digest, subject, grp)
 ), prior as materialized (
     select q.grp, x.digest = q.digest as same, x.answer from q
     cross join lateral (select x.digest, x.answer from idempotency x
@@ -40,11 +40,18 @@ const PRIOR: &str = r"
 const NO_PRIOR: &str =
     ", prior as (select null::bigint as grp, true as same, null::bytea as answer where false)";
 
+/// A scope that nobody holds any more, or that lost content between the snapshot and the lock, has no gate.
 const GATE: &str = r"
-, gate as materialized (
-    select s.tenant, s.scope_id, s.epoch
+, seen as materialized (
+    select w.tenant, w.scope_id, s.epoch
     from (select distinct tenant, scope_id from r where scope_id is not null) w
-    join scopes s on s.tenant = w.tenant and s.scope_id = w.scope_id
+    cross join lateral (select s.epoch from scopes s
+        where s.tenant = w.tenant and s.scope_id = w.scope_id limit 1) s
+    where exists (select from scope_holders h where h.tenant = w.tenant and h.scope_id = w.scope_id)
+), gate as materialized (
+    select s.tenant, s.scope_id, s.epoch
+    from seen join scopes s on s.tenant = seen.tenant and s.scope_id = seen.scope_id
+    where s.epoch = seen.epoch
     order by s.tenant, s.scope_id for no key update of s
 )
 ";
@@ -70,6 +77,7 @@ const JUDGED: &str = r"
         when exists (select from prior where prior.grp = f.grp) then 'prior'
         when f.scope_id is not null and (f.epoch is null or f.want_epoch <> f.epoch) then 'epoch'
         when f.want <> case when f.is_live then f.old_version else 0 end then 'conflict'
+        when not (f.is_live or f.may_create or f.deletes) then 'full'
         else 'ok' end as state,
         case when f.is_live then f.old_version + f.puts
              else greatest($26, coalesce(f.old_version, 0) + 1) + f.puts - 1 end as new_version,
@@ -121,8 +129,8 @@ const CHUNKS: &str = r"
 /// The versions of a request's changes, eight bytes each, in their order.
 const REMEMBERED: &str = r"
 , remembered as (
-    insert into idempotency (tenant, caller, key, digest, answer, created_at)
-    select q.tenant, q.caller, q.key, q.digest, a.answer, $18 from q
+    insert into idempotency (tenant, caller, key, digest, answer, created_at, subject)
+    select q.tenant, q.caller, q.key, q.digest, a.answer, $18, q.subject from q
     cross join lateral (
         select string_agg(int8send(case when v.deletes then 0 else v.new_version end), ''::bytea
             order by v.change) as answer
@@ -260,6 +268,12 @@ fn bind_chunks<'q>(query: Query<'q>, batch: &ItemBatch) -> Query<'q> {
         .bind(chunks().map(|(_, it)| &it.name[..]).collect::<Vec<_>>())
         .bind(chunks().map(|(_, it)| &it.body[..]).collect::<Vec<_>>())
         .bind(batch.first_version)
+        .bind(batch.rows.iter().map(|it| it.may_create).collect::<Vec<_>>())
+        .bind(batch.groups.iter().map(|it| subject(it)).collect::<Vec<_>>())
+}
+
+fn subject(group: &ItemGroup) -> Option<String> {
+    group.idempotency.as_ref().and_then(|it| it.subject.clone())
 }
 
 fn content(row: &ItemRow) -> Option<&Vec<crate::domain::prepared::Chunk>> {
@@ -297,6 +311,7 @@ fn outcomes(batch: &ItemBatch, rows: &[PgRow]) -> Vec<ItemOutcome> {
                 }
             }
             ("epoch", outcome) => *outcome = ItemOutcome::EpochStale,
+            ("full", outcome @ ItemOutcome::Written(_)) => *outcome = ItemOutcome::Full,
             ("conflict", outcome @ ItemOutcome::Written(_)) => {
                 *outcome = ItemOutcome::Conflict { change, current: row.get("current") };
             }

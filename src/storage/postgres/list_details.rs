@@ -9,7 +9,7 @@ use sqlx::{AssertSqlSafe, Row};
 use super::checkpoints::{OrderedWrite, base_of, in_order, value_of, values_in_order};
 use super::chunks::chunks_of;
 use super::failure;
-use super::list::Listed;
+use super::list::ListedRow;
 use super::read_sql::chunks_of_found;
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
@@ -65,7 +65,7 @@ pub(super) async fn read_details(
     connection: &mut PgConnection,
     secret: &TenantSecret,
     tenant: &str,
-    listed: &mut [Listed],
+    listed: &mut [ListedRow],
     size_max: usize,
     shelf: &Shelf,
 ) -> Result<usize> {
@@ -89,7 +89,7 @@ pub(super) async fn read_details(
 async fn fetch_details(
     connection: &mut PgConnection,
     tenant: &str,
-    group: &[Listed],
+    group: &[ListedRow],
 ) -> Result<Vec<PgRow>> {
     let values: BTreeSet<(i64, i32)> = group
         .iter()
@@ -143,7 +143,7 @@ impl Details {
         Ok(details)
     }
 
-    fn fill(&mut self, secret: &TenantSecret, at: usize, row: &mut Listed) -> Result<()> {
+    fn fill(&mut self, secret: &TenantSecret, at: usize, row: &mut ListedRow) -> Result<()> {
         let ord = i64::try_from(at).unwrap_or(0) + 1;
         let own = row.map.values().filter_map(|no| {
             let no = i64::from(*no);

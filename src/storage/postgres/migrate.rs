@@ -10,10 +10,14 @@ use super::pool::Pool;
 use crate::domain::{Error, Result};
 
 /// (version, name, text). A migration is never edited once it was released.
-const MIGRATIONS: [(i64, &str, &str); 4] = [
+const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "foundation", include_str!("../../../migrations/postgres/0001_foundation.sql")),
     (2, "retention", include_str!("../../../migrations/postgres/0002_retention.sql")),
     (3, "objects", include_str!("../../../migrations/postgres/0003_objects.sql")),
+    (4, "tokens", include_str!("../../../migrations/postgres/0004_tokens.sql")),
+    (6, "rows", include_str!("../../../migrations/postgres/0006_rows.sql")),
+    (7, "quotas_audit", include_str!("../../../migrations/postgres/0007_quotas_audit.sql")),
+    (8, "owned_threads", include_str!("../../../migrations/postgres/0008_owned_threads.sql")),
     (9, "items", include_str!("../../../migrations/postgres/0009_items.sql")),
 ];
 

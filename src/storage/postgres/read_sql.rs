@@ -4,11 +4,11 @@
 //! the whole primary key, whatever the statistics say.
 
 /// $1 tenant, $2 thread, $3 ns, $4 checkpoint id or null, $5 and $6 names and keys of the channels asked for,
-/// $7 history only: the channels asked for count even without a version.
+/// $7 history only: the channels asked for count even without a version; $8 whose the thread has to be, or null.
 const TARGET: &str = r"
 with recursive th as materialized (
     select thread_key, scope_id, generation, checkpoint_count
-    from threads where tenant = $1 and thread_id = $2
+    from threads where tenant = $1 and thread_id = $2 and ($8::text is null or owner = $8)
 ), cp as materialized (
     select c.checkpoint_id, c.parent_id, c.channel_keys, c.value_nos, c.documents, c.legacy,
         coalesce(c.sends_from, c.parent_id) as sends_from, c.delta_channels, c.delta_keys
@@ -40,7 +40,7 @@ const WANTED: &str = r"
 )
 ";
 
-/// $1 tenant, $2 thread, $3 ns, $4 where the walk starts, $5 and $6 names and keys of the channels.
+/// Of a thread that its transaction has found already. $1 tenant, $2 thread, $3 ns, $4 where the walk starts, $5 and $6 names and keys of the channels.
 const START: &str = r"
 with recursive th as materialized (
     select thread_key, scope_id, generation, checkpoint_count

@@ -47,7 +47,8 @@ impl Accessible for SqliteStorage {
     }
 
     async fn remove_unreachable(&self, tenant: &str, thread_key: i64, scope_id: i64) -> Result<()> {
-        self.collect(&Garbage { tenant: tenant.to_owned(), thread_key, scope_id }).await
+        self.collect(&Garbage { tenant: tenant.to_owned(), thread_key, scope_id }).await?;
+        Ok(())
     }
 }
 

@@ -20,7 +20,8 @@ select i.version, i.created_at, i.scope_id, coalesce(i.expires_at > $3, 1) as is
 from json_each($1) j
 left join items i on i.tenant = j.value ->> 0 and i.namespace = substr($2, j.value ->> 1, j.value ->> 2)
     and i.key = substr($2, j.value ->> 3, j.value ->> 4)
-left join scopes s on s.tenant = j.value ->> 0 and s.scope_id = j.value ->> 5
+left join scopes s on s.tenant = j.value ->> 0 and s.scope_id = j.value ->> 5 and exists
+    (select 1 from scope_holders h where h.tenant = s.tenant and h.scope_id = s.scope_id)
 order by j.key";
 
 const READ_PRIOR: &str = "
@@ -50,9 +51,9 @@ on conflict (tenant, scope_id, name) do nothing;
 insert into garbage (tenant, thread_key, scope_id, created_at)
 select j.value ->> 0, j.value ->> 1, j.value ->> 1, $9 from json_each($7) j where true
 on conflict (tenant, thread_key) do nothing;
-insert into idempotency (tenant, caller, key, digest, answer, created_at)
+insert into idempotency (tenant, caller, key, digest, answer, created_at, subject)
 select j.value ->> 0, j.value ->> 1, j.value ->> 2, substr($10, j.value ->> 3, j.value ->> 4),
-       substr($10, j.value ->> 5, j.value ->> 6), $9
+       substr($10, j.value ->> 5, j.value ->> 6), $9, j.value ->> 7
 from json_each($8) j;
 commit";
 
@@ -152,6 +153,8 @@ async fn judge(
             Some(ItemOutcome::EpochStale)
         } else if row.if_version.is_some_and(|it| it != current) {
             Some(ItemOutcome::Conflict { change: row.change, current })
+        } else if !(is_live || row.may_create || row.put.is_none()) {
+            Some(ItemOutcome::Full)
         } else {
             None
         };
@@ -228,7 +231,9 @@ async fn write_all(
         let (digest, answer) = (remembered.bytes(&idempotency.digest), remembered.bytes(&answer));
         let (caller, key) = (&idempotency.caller, &idempotency.key);
         let tenant = &batch.groups[group].tenant;
-        remembered.push(json!([tenant, caller, key, digest.0, digest.1, answer.0, answer.1]));
+        let subject = &idempotency.subject;
+        remembered
+            .push(json!([tenant, caller, key, digest.0, digest.1, answer.0, answer.1, subject]));
     }
     sqlx::query(WRITE_ALL)
         .bind(puts.json())
