@@ -142,6 +142,7 @@ fn commit(thread: &str, turn: usize, messages: Bytes) -> Result<Commit, Failure>
         value: Value { tag: Tag::new("msgpack")?, data: messages },
     };
     Ok(Commit {
+        full: None,
         thread_id: ThreadId::new(thread)?,
         generation: None,
         fence: None,

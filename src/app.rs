@@ -21,6 +21,8 @@ use crate::domain::checkpoints::Checkpoints;
 use crate::domain::clock::Clock;
 use crate::domain::erasure::Erasures;
 use crate::domain::group_commit::GroupCommit;
+use crate::domain::item_commit::ItemCommit;
+use crate::domain::items::Items;
 use crate::domain::limits::LIMITS;
 use crate::domain::quotas::Quotas;
 use crate::domain::rates::Rates;
@@ -42,6 +44,7 @@ pub struct App {
     pub checkpoints: Checkpoints,
     pub threads: Threads,
     pub policies: Policies,
+    pub items: Items,
     pub tokens: Tokens,
     pub erasures: Erasures,
     pub storage: Arc<dyn Storage>,
@@ -57,6 +60,7 @@ pub struct App {
     /// None where nobody reads metrics (tests).
     pub metrics: Option<PrometheusHandle>,
     commits: Arc<GroupCommit>,
+    item_commits: Arc<ItemCommit>,
     background: Vec<JoinHandle<()>>,
 }
 
@@ -95,6 +99,7 @@ impl App {
         let gate = Gate::load(Arc::clone(&credentials), Arc::clone(&clock), listen, issuers);
         let gate = Arc::new(gate.await?);
         let commits = Arc::new(GroupCommit::start(Arc::clone(&storage), Arc::clone(&clock)));
+        let item_commits = Arc::new(ItemCommit::start(Arc::clone(&storage), Arc::clone(&clock)));
         let quotas = Quotas::load(Arc::clone(&storage), Arc::clone(&clock), rates).await?;
         let quotas = Arc::new(quotas);
         let refusals = Refusals::new(Arc::clone(&storage), Arc::clone(&clock), audit_keep_days);
@@ -129,6 +134,12 @@ impl App {
             threads: Threads::new(Arc::clone(&storage), Arc::clone(&clock), Arc::clone(&quotas)),
             erasures: Erasures::new(Arc::clone(&storage)),
             audit: Audit::new(Arc::clone(&storage)),
+            items: Items::new(
+                Arc::clone(&storage),
+                Arc::clone(&item_commits),
+                Arc::clone(&clock),
+                Arc::clone(&quotas),
+            ),
             quotas,
             refusals,
             policies: Policies::new(Arc::clone(&storage), Arc::clone(&clock), wake),
@@ -142,6 +153,7 @@ impl App {
             expanded_bytes: Arc::new(Semaphore::new(memory.expanded_bytes_max as usize)),
             metrics,
             commits,
+            item_commits,
             background,
         })
     }
@@ -151,8 +163,11 @@ impl App {
         for task in self.background {
             task.abort();
         }
-        drop(self.checkpoints);
+        drop((self.checkpoints, self.items));
         if let Some(commits) = Arc::into_inner(self.commits) {
+            commits.stop().await;
+        }
+        if let Some(commits) = Arc::into_inner(self.item_commits) {
             commits.stop().await;
         }
         if let Err(error) = self.refusals.flush().await {

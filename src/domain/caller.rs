@@ -149,6 +149,15 @@ impl Caller {
         self.thread_access(thread.as_str(), Action::Read) != Access::Denied
     }
 
+    /// Prefixes of the namespaces that this action reaches; None: all of the tenant.
+    pub fn namespace_prefixes(&self, action: Action) -> Option<Vec<&[String]>> {
+        let Grants::Scoped(scoped) = &self.grants else {
+            return None;
+        };
+        let granted = scoped.namespaces.iter().filter(|it| it.actions.allows(action));
+        Some(granted.map(|it| it.prefix.as_slice()).collect())
+    }
+
     /// Whether the labels lie in a namespace that this action reaches.
     pub fn may_touch_namespace<S: AsRef<str>>(&self, labels: &[S], action: Action) -> bool {
         let Grants::Scoped(scoped) = &self.grants else {

@@ -63,6 +63,7 @@ pub enum Noun {
     Maps,
     Bases,
     Writes,
+    Items,
     Values,
     Chunks,
     /// Objects with cold chunks, and their rows.
@@ -88,6 +89,9 @@ pub struct Place {
     pub checkpoint_ns: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint_id: Option<String>,
+    /// Of an item; not its key, which says what is remembered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

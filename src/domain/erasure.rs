@@ -24,6 +24,8 @@ pub enum Stage {
     Keys,
     /// Threads become absent, with what names them: policies, reports, what is left of earlier ones of the same id.
     Threads,
+    /// Items of the store below the subject's label, and the content scope of that namespace root.
+    Items,
     /// What outlived threads that were deleted before, and answers to repeated requests.
     Traces,
     /// What nobody can reach any more.
@@ -36,6 +38,8 @@ pub enum Stage {
 pub struct Receipt {
     pub keys: u64,
     pub threads: u64,
+    /// Of the store, below the subject's label.
+    pub items: u64,
     pub checkpoints: u64,
     pub writes: u64,
     /// Values of channels, each once.
@@ -44,7 +48,7 @@ pub struct Receipt {
     pub chunks: u64,
     /// Objects that are deleted from the object store in the next minutes.
     pub packs: u64,
-    /// As threads count themselves: before compression and sharing.
+    /// As threads and items count themselves: before compression and sharing.
     pub size_bytes: u64,
     pub retention_policies: u64,
     pub retention_reports: u64,
@@ -142,7 +146,8 @@ impl<'a> Erasure<'a> {
 fn after(stage: Stage) -> Option<Stage> {
     match stage {
         Stage::Keys => Some(Stage::Threads),
-        Stage::Threads => Some(Stage::Traces),
+        Stage::Threads => Some(Stage::Items),
+        Stage::Items => Some(Stage::Traces),
         Stage::Traces => Some(Stage::Content),
         Stage::Content => None,
     }
@@ -153,6 +158,7 @@ impl AddAssign for Receipt {
         let Self {
             keys,
             threads,
+            items,
             checkpoints,
             writes,
             values,
@@ -167,6 +173,7 @@ impl AddAssign for Receipt {
         } = other;
         self.keys += keys;
         self.threads += threads;
+        self.items += items;
         self.checkpoints += checkpoints;
         self.writes += writes;
         self.values += values;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::quotas::Full;
 
 /// Why an operation did not happen. Absence is not an error here; look-ups return `Option`.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     /// The input can never succeed. `field` names the input, `limit` the bound it broke.
     #[error("{detail}")]
@@ -66,6 +66,9 @@ pub enum Conflict {
     /// A value came as a difference that cannot be resolved here: its base is not known, or it does not fit.
     #[error("{field}: the difference cannot be resolved here; send the value whole")]
     ResendWhole { field: String },
+    /// The item does not have the version that was asked for. 0: there is no such item.
+    #[error("the item's version is {current}, not the one asked for (0: there is no item)")]
+    VersionConflict { current: i64 },
 }
 
 impl Error {
@@ -77,6 +80,20 @@ impl Error {
     /// A refusal of one input field that broke a numeric bound.
     pub fn out_of_range(field: impl Into<String>, detail: impl Into<String>, limit: u64) -> Self {
         Self::Invalid { field: field.into(), detail: detail.into(), limit: Some(limit) }
+    }
+
+    /// The same error of an input that is a part of another one.
+    #[must_use]
+    pub fn within(self, outer: &str) -> Self {
+        match self {
+            Self::Invalid { field, detail, limit } => {
+                Self::Invalid { field: format!("{outer}.{field}"), detail, limit }
+            }
+            Self::TooLarge { field, limit } => {
+                Self::TooLarge { field: format!("{outer}.{field}"), limit }
+            }
+            other => other,
+        }
     }
 
     /// Whether sending the same request again may succeed.

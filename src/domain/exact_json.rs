@@ -2,11 +2,15 @@
 //!
 //! The text is never rebuilt from a parsed form, so `1.0`, 2^70, key order and escapes survive.
 
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Number, Value};
 
+use super::decimal::Decimal;
 use super::error::{Error, Result};
 use super::limits::LIMITS;
+
+/// Stands before the four hex digits of what a string of Rust cannot hold, and of itself.
+const MARK: char = '\u{fdd0}';
 
 /// Checks that `text` is one JSON document within the limits of size and depth.
 ///
@@ -61,9 +65,52 @@ pub fn contains(document: &Value, wanted: &Value) -> bool {
         (Value::Array(have), Value::Array(want)) => {
             want.iter().all(|value| have.iter().any(|it| contains(it, value)))
         }
-        (Value::Number(a), Value::Number(b)) => decimal(&a.to_string()) == decimal(&b.to_string()),
+        (Value::Number(a), Value::Number(b)) => equal_numbers(a, b),
         (a, b) => a == b,
     }
+}
+
+/// Whether two documents say the same: numbers numerically, objects whatever the order of their keys.
+pub fn equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len()
+                && a.iter().all(|(key, value)| b.get(key).is_some_and(|it| equal(value, it)))
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
+        }
+        (Value::Number(a), Value::Number(b)) => equal_numbers(a, b),
+        (a, b) => a == b,
+    }
+}
+
+/// Refuses numbers that are too long to be compared.
+///
+/// # Errors
+/// 422 naming the field.
+pub fn check_numbers(field: &str, document: &Value) -> Result<()> {
+    match document {
+        Value::Object(fields) => fields.values().try_for_each(|it| check_numbers(field, it)),
+        Value::Array(items) => items.iter().try_for_each(|it| check_numbers(field, it)),
+        Value::Number(number) => {
+            let text = number.to_string();
+            // Most are short; a short text has neither many digits nor a great power.
+            if text.len() <= 18 && !text.contains(['e', 'E'])
+                || Decimal::read(&text).is_within_limits()
+            {
+                return Ok(());
+            }
+            let max = LIMITS.number_digits_max;
+            let detail = format!("{field} has a number with more than {max} digits");
+            Err(Error::out_of_range(field, detail, max))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn equal_numbers(a: &Number, b: &Number) -> bool {
+    Decimal::read(&a.to_string()) == Decimal::read(&b.to_string())
 }
 
 /// Greatest nesting of brackets outside strings. Iterative: hostile depth costs no stack.
@@ -134,23 +181,32 @@ fn unicode_escape(text: &[u8]) -> Option<u32> {
     u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// A number's sign, significant digits and exponent, so that `1`, `1.0` and `10e-1` are equal.
-fn decimal(number: &str) -> (bool, String, i64) {
-    let (mantissa, exponent) = match number.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().unwrap_or(i64::MAX / 2)),
-        None => (number, 0),
-    };
-    let negative = mantissa.starts_with('-');
-    let mantissa = mantissa.trim_start_matches('-');
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = format!("{whole}{fraction}");
-    let significant = digits.trim_start_matches('0').trim_end_matches('0');
-    if significant.is_empty() {
-        return (false, String::new(), 0);
+/// Code points of a string that [`parse`] made, lone surrogates among them.
+pub fn code_points(text: &str) -> impl Iterator<Item = u32> + '_ {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        rest = &rest[first.len_utf8()..];
+        if first != MARK {
+            return Some(u32::from(first));
+        }
+        let (unit, after) = rest.split_at_checked(4)?;
+        rest = after;
+        u32::from_str_radix(unit, 16).ok()
+    })
+}
+
+/// The string that [`parse`] would have made of these code points.
+#[cfg(test)]
+pub fn of_code_points(points: impl Iterator<Item = u32>) -> String {
+    let mut text = String::new();
+    for point in points {
+        match char::from_u32(point) {
+            Some(it) if it != MARK => text.push(it),
+            _ => text.push_str(&format!("{MARK}{point:04x}")),
+        }
     }
-    let dropped = digits.trim_start_matches('0').len() - significant.len();
-    let scale = i64::try_from(dropped).unwrap_or(0) - i64::try_from(fraction.len()).unwrap_or(0);
-    (negative, significant.to_owned(), exponent.saturating_add(scale))
+    text
 }
 
 #[cfg(test)]
@@ -180,6 +236,32 @@ mod tests {
         assert!(!holds(r#"{"a":"\ufdd0d800"}"#, r#"{"a":"\ud800"}"#));
         assert!(holds(r#"{"a":"\ud83d\ude00"}"#, "{\"a\":\"\u{1f600}\"}"));
         assert!(holds(r#"{"a":"\\ud800"}"#, r#"{"a":"\\ud800"}"#));
+    }
+
+    #[test]
+    fn strings_are_known_by_their_code_points() {
+        let points = |json: &str| match parse("x", json.as_bytes()).unwrap() {
+            Value::String(text) => code_points(&text).collect::<Vec<_>>(),
+            other => panic!("{other}"),
+        };
+        let text = r#""a\ud800\u0000\ufdd0\ud83d\ude00\udfff""#;
+        let expected = [0x61, 0xd800, 0, 0xfdd0, 0x1f600, 0xdfff];
+        assert_eq!(points(text), expected);
+        let Value::String(parsed) = parse("x", text.as_bytes()).unwrap() else { panic!() };
+        assert_eq!(of_code_points(expected.into_iter()), parsed);
+    }
+
+    #[test]
+    fn equality_is_of_whole_documents() {
+        let same = |a: &str, b: &str| {
+            let parse = |text: &str| parse("x", text.as_bytes()).unwrap();
+            equal(&parse(a), &parse(b))
+        };
+        assert!(same(r#"{"a":[1,2.0],"b":null}"#, r#"{"b":null,"a":[1.0,2]}"#));
+        assert!(!same(r#"{"a":1}"#, r#"{"a":1,"b":null}"#) && !same("[1]", "[1,1]"));
+        assert!(!same("true", "1") && !same("\"2\"", "2") && !same("0", "false"));
+        let huge = |text: &str| check_numbers("x", &parse("x", text.as_bytes()).unwrap()).is_err();
+        assert!(huge(r#"{"a":[1,1e5000]}"#) && !huge(r#"{"a":[1,1e4999]}"#));
     }
 
     #[test]

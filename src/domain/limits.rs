@@ -64,10 +64,26 @@ pub struct Limits {
     pub difference_bytes_min: u64,
     /// Digests in one `have_values`.
     pub have_values_max: u64,
+    /// Labels of a namespace, and their bytes together.
+    pub namespace_labels_max: u64,
+    pub namespace_bytes_max: u64,
+    /// Key of an item, as UTF-8; a lone surrogate counts 3 bytes.
+    pub item_key_bytes_max: u64,
+    /// Digits of a number in an item or a filter, and its power of ten.
+    pub number_digits_max: u64,
+    /// Conditions of one filter, and entries of one list of `$in`.
+    pub filter_terms_max: u64,
+    /// Operations of one batch of the store.
+    pub store_ops_max: u64,
+    /// Items that a listing may skip; beyond, use its cursor.
+    pub offset_max: u64,
+    /// Time to live of an item. A hundred years.
+    pub ttl_minutes_max: u64,
 }
 
 /// Key columns of one index sum to at most 2,000 bytes (PostgreSQL refuses entries over about 2,700):
-/// thread key and tenant are small, so ns + checkpoint id + task id may take 500 each.
+/// thread key and tenant are small, so ns + checkpoint id + task id may take 500 each. Of an item's namespace and key, an
+/// array takes 24 bytes and up to 7 for each label beside the bytes that are counted here.
 pub const LIMITS: Limits = Limits {
     thread_id_bytes_max: 512,
     checkpoint_ns_bytes_max: 512,
@@ -105,4 +121,12 @@ pub const LIMITS: Limits = Limits {
     difference_ops_max: 1_024,
     difference_bytes_min: 512,
     have_values_max: 1_024,
+    namespace_labels_max: 32,
+    namespace_bytes_max: 640,
+    item_key_bytes_max: 1_024,
+    number_digits_max: 5_000,
+    filter_terms_max: 128,
+    store_ops_max: 1_000,
+    offset_max: 1_000_000,
+    ttl_minutes_max: 52_560_000,
 };

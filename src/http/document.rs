@@ -16,6 +16,9 @@ use crate::domain::limits::LIMITS;
 /// Extension of an operation: the permission it needs.
 const PERMISSION: &str = "x-permission";
 
+/// Operations whose end may not be known when a connection to the database breaks.
+const QUEUED: [&str; 4] = ["commit_checkpoints", "put_item", "delete_item", "run_store_batch"];
+
 /// The document as it is answered and as `openapi/openapi.json` holds it.
 pub fn text() -> String {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
@@ -87,7 +90,9 @@ fn complete_operation(operation: &mut Value) {
     let permission = operation[PERMISSION].as_str().map(str::to_owned);
     let has_body = operation.get("requestBody").is_some();
     let changes = |it: &str| it.ends_with(":write") || it.ends_with(":append");
-    let writes = permission.as_deref().is_some_and(changes);
+    let id = operation["operationId"].as_str().unwrap_or_default().to_owned();
+    // Of a batch, each operation says what it needs.
+    let writes = permission.as_deref().is_some_and(changes) || id == "run_store_batch";
     let mut codes = vec![Code::ForbiddenHost, Code::ForbiddenOrigin, Code::ForbiddenForwarding];
     codes.push(Code::Internal);
     if permission.is_some() {
@@ -113,7 +118,7 @@ fn complete_operation(operation: &mut Value) {
             parameters.push(budget_header());
         }
     }
-    if operation["operationId"] == "commit_checkpoints" {
+    if QUEUED.contains(&id.as_str()) {
         codes.push(Code::CommitUnknown);
     }
     let with_key = permission.is_some();
@@ -263,6 +268,7 @@ fn tags() -> Value {
         {"name": "checkpoints", "description": "State of graphs, step by step"},
         {"name": "threads", "description": "Conversations"},
         {"name": "leases", "description": "One writer at a time"},
+        {"name": "store", "description": "JSON items under namespaces: long-term memory"},
         {"name": "retention", "description": "What goes by itself, and reports of what went"},
         {"name": "administration", "description": "What a tenant has, may have and has done; for keys of the whole tenant"},
         {"name": "tokens", "description": "Who may do a part of what a key may, for a while"},

@@ -16,6 +16,7 @@ mod exact;
 mod expand;
 pub mod grants;
 mod health;
+mod item_key;
 mod leases;
 pub mod listener;
 mod media;
@@ -27,6 +28,9 @@ mod runs;
 mod service;
 mod shorten;
 mod storage_use;
+mod store;
+mod store_batch;
+mod store_wire;
 mod subjects;
 mod threads;
 mod tokens;
@@ -46,7 +50,7 @@ use utoipa_axum::routes;
 use self::call::Needs;
 use self::problem::{Code, Problem};
 use crate::app::App;
-use crate::domain::caller::Permission::{self, Any, Tenant, Threads};
+use crate::domain::caller::Permission::{self, Any, Namespaces, Tenant, Threads};
 use crate::domain::grants::Action::{Append, Read, Write};
 
 pub use self::edge::SECONDS as REQUEST_SECONDS;
@@ -74,6 +78,14 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Threads(Write), routes!(retention::delete)))
         .routes(needs(Threads(Read), routes!(retention::reports)))
         .routes(needs(Threads(Write), routes!(retention::run)))
+        // Each operation asks for what it needs.
+        .routes(needs(Any, routes!(store_batch::batch)))
+        .routes(needs(Namespaces(Append), routes!(store::put)))
+        .routes(needs(Namespaces(Read), routes!(store::get)))
+        .routes(needs(Namespaces(Write), routes!(store::delete)))
+        .routes(needs(Namespaces(Read), routes!(store::search)))
+        .routes(needs(Namespaces(Read), routes!(store::list_namespaces)))
+        .routes(needs(Namespaces(Read), routes!(store::count)))
         .routes(needs(Tenant, routes!(usage::get)))
         .routes(needs(Tenant, routes!(audit::list)))
         .routes(needs(Tenant, routes!(subjects::delete)))

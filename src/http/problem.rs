@@ -19,9 +19,10 @@ pub struct Problem {
     pub detail: Cow<'static, str>,
     pub field: Option<String>,
     pub limit: Option<u64>,
+    pub current_version: Option<i64>,
     pub retry_after: Option<Duration>,
     /// For the log only.
-    pub cause: Option<String>,
+    pub cause: Option<Box<str>>,
 }
 
 /// Declares the codes with their status and title.
@@ -58,6 +59,7 @@ codes! {
     LeaseHeld = 409 "lease_held" "The lease is held by another";
     FenceStale = 409 "fence_stale" "The fence is not the current one";
     ThreadExists = 409 "thread_exists" "The thread exists";
+    VersionConflict = 409 "version_conflict" "The item has another version";
     ThreadTaken = 409 "thread_taken" "The thread belongs to somebody else";
     ResendWhole = 409 "resend_whole" "Send the value whole";
     KeyDestroyed = 410 "key_destroyed" "The tenant's key was destroyed";
@@ -94,19 +96,23 @@ pub struct ProblemBody<'a> {
     /// The input that is at fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<&'a str>,
+    /// Of `version_conflict`: the version that the item has; 0 when there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_version: Option<i64>,
 }
 
 impl Problem {
     pub fn new(code: Code, detail: impl Into<Cow<'static, str>>) -> Self {
         let detail = detail.into();
         let retry_after = (code.parts().0 == 503).then_some(Duration::from_secs(1));
-        Self { code, detail, field: None, limit: None, retry_after, cause: None }
+        let (field, limit, current_version, cause) = (None, None, None, None);
+        Self { code, detail, field, limit, current_version, retry_after, cause }
     }
 
     /// A defect; the caller sees none of its cause.
     pub fn internal(cause: impl Into<String>) -> Self {
         let detail = "the server made an error; its log has more under the request id";
-        Self { cause: Some(cause.into()), ..Self::new(Code::Internal, detail) }
+        Self { cause: Some(cause.into().into()), ..Self::new(Code::Internal, detail) }
     }
 
     #[must_use]
@@ -135,6 +141,7 @@ impl Problem {
             request_id,
             limit: self.limit,
             field: self.field.as_deref(),
+            current_version: self.current_version,
         };
         let json = serde_json::to_vec(&body).expect("texts and numbers always serialize");
         let kind = HeaderValue::from_static("application/problem+json");
@@ -175,6 +182,9 @@ impl From<Error> for Problem {
                 let problem = Self::new(code_of(&conflict), text);
                 match conflict {
                     Conflict::ResendWhole { field } => problem.at(field),
+                    Conflict::VersionConflict { current } => {
+                        Self { current_version: Some(current), ..problem }
+                    }
                     _ => problem,
                 }
             }
@@ -192,7 +202,7 @@ impl From<Error> for Problem {
             }
             Error::Unavailable { retry_after, .. } => Self {
                 retry_after: Some(retry_after),
-                cause: Some(text),
+                cause: Some(text.into()),
                 ..Self::new(Code::Unavailable, "the storage is not available now; try again")
             },
             Error::DeadlineExceeded => Self::new(Code::DeadlineExceeded, text),
@@ -211,6 +221,7 @@ fn code_of(conflict: &Conflict) -> Code {
         Conflict::ThreadExists => Code::ThreadExists,
         Conflict::ThreadTaken => Code::ThreadTaken,
         Conflict::ResendWhole { .. } => Code::ResendWhole,
+        Conflict::VersionConflict { .. } => Code::VersionConflict,
     }
 }
 

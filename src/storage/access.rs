@@ -107,6 +107,10 @@ pub struct Dialect {
     pub map_bytes: &'static str,
     /// `{packed}`: whether the `body` of a chunk is the place of one that lies in a pack.
     pub packed: &'static str,
+    /// `{after_item}`: what comes after the item whose namespace is $2, as a cell has it, and whose key is $3.
+    pub after_item: &'static str,
+    /// What no namespace comes before.
+    pub first_namespace: &'static str,
     /// `{lock}`: ends a statement that locks the rows it reads.
     pub lock: &'static str,
 }
@@ -119,6 +123,7 @@ impl Dialect {
             ("{map}", self.map),
             ("{map_bytes}", self.map_bytes),
             ("{packed}", self.packed),
+            ("{after_item}", self.after_item),
             ("{lock}", self.lock),
         ];
         fields.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))

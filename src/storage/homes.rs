@@ -2,6 +2,7 @@
 //! is found in another row does not open there.
 
 use crate::content::cipher::Home;
+use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 
 /// A checkpoint, by what its threads have in common: copies of one owner share the scope and the rows' contents.
@@ -39,6 +40,13 @@ pub enum ValueRow<'a> {
         idx: i64,
         channel: &'a str,
     },
+    /// Of the store: [`item_place`].
+    Item(i64),
+}
+
+/// An item's namespace and key, in a form that a home can bind.
+pub fn item_place(secret: &TenantSecret, namespace: &[u8], key: &[u8]) -> i64 {
+    secret.tuple_key(&[b"item", namespace, key])
 }
 
 impl ValueRow<'_> {
@@ -54,6 +62,11 @@ impl ValueRow<'_> {
                 let key = key.to_le_bytes();
                 let row: [&[u8]; 3] = [&key, tag.as_bytes(), digest];
                 act(Home { scope_id, noun: "value", row: &row })
+            }
+            Self::Item(place) => {
+                let place = place.to_le_bytes();
+                let row: [&[u8]; 3] = [&place, tag.as_bytes(), digest];
+                act(Home { scope_id, noun: "item", row: &row })
             }
             Self::Write { ns, checkpoint_id, task_id, idx, channel } => {
                 let idx = idx.to_le_bytes();

@@ -1,4 +1,4 @@
-//! Quotas as rows, and usage added up from the threads. Both engines speak this SQL.
+//! Quotas as rows, and usage added up from threads and items. Both engines speak this SQL.
 
 use async_trait::async_trait;
 
@@ -26,10 +26,11 @@ const LIST: &str = "
 select tenant, bytes_max, threads_max, items_max, requests_per_second, requests_per_second_per_token
 from quotas where tenant is not null";
 
-/// $1 tenant. Bytes, threads, items. There are no items yet.
+/// $1 tenant. Bytes, threads, items.
 const MEASURE: &str = "
-select cast(coalesce(sum(size_bytes), 0) as bigint), count(*), cast(0 as bigint)
-from threads where tenant = $1";
+select cast(t.bytes + i.bytes as bigint), t.n, i.n from
+    (select coalesce(sum(size_bytes), 0) as bytes, count(*) as n from threads where tenant = $1) t,
+    (select coalesce(sum(size_bytes), 0) as bytes, count(*) as n from items where tenant = $1) i";
 
 #[async_trait]
 impl<T: Accessible> QuotaStorage for T {

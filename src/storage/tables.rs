@@ -16,6 +16,7 @@ pub enum Erase {
     /// They go in this stage; a test finds no trace of the subject in the table.
     Keys,
     Threads,
+    Items,
     Traces,
     Content,
     /// It has none of a subject. Why.
@@ -79,6 +80,8 @@ pub const TABLES: &[Table] = &[
     table("quotas", Erase::Never("of tenants, not of subjects"), PLAIN, OWN),
     table("audit_events", Erase::Never("what was done and by which key; it outlives whom it was done to"), PLAIN, SECRET),
     table("tenant_keys", Erase::Never("one key per tenant, not of subjects"), PLAIN, SECRET),
+    table("items", Erase::Items, Doctor::Examined, CONTENT),
+    table("namespace_roots", Erase::Items, PLAIN, OWN),
     table("sql_roles", Erase::Never("of tenants, for operators"), PLAIN, SECRET),
 ];
 

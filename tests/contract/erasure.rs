@@ -33,6 +33,7 @@ pub async fn an_erased_subject_leaves_no_trace_and_others_keep_everything(h: Har
         assert_eq!(traces.contains(&table), expected, "{table}: {traces:?}");
     }
     assert!(traces.contains(&"retention_reports"), "{traces:?}");
+    assert!(traces.contains(&"items") && traces.contains(&"namespace_roots"), "{traces:?}");
     let readable = masters().is_none();
     assert_eq!(traces.contains(&"manifests"), readable, "small values can be seen: {traces:?}");
     fill_others(&h).await;
@@ -49,6 +50,7 @@ pub async fn an_erased_subject_leaves_no_trace_and_others_keep_everything(h: Har
         |it: &Receipt| (it.keys, it.threads, it.checkpoints, it.delta_bases, it.tombstones);
     assert_eq!(counted(&receipt), (1, 3, 3, 2, 1), "{receipt:?}");
     assert_eq!(receipt.writes, 4, "{receipt:?}");
+    assert_eq!(receipt.items, 3, "{receipt:?}");
     let (policies, reports) = (receipt.retention_policies, receipt.retention_reports);
     assert_eq!((policies, reports, receipt.answers, receipt.packs), (1, 2, 1, 0), "{receipt:?}");
     assert!(

@@ -12,6 +12,7 @@ mod commands;
 mod faulty_store;
 mod harness;
 mod sql_reader;
+mod store;
 mod subjects;
 
 mod atomicity;
@@ -30,6 +31,11 @@ mod encryption_command;
 mod encryption_keys;
 mod erasure;
 mod exactness;
+mod item_content;
+mod item_filters;
+mod item_lives;
+mod item_search;
+mod items;
 mod keys;
 mod leases;
 mod listing;
@@ -240,6 +246,42 @@ contract! {
         sizes_are_those_of_the_rows
         a_copy_says_that_it_shares
         only_its_own_tenant_sees_a_thread;
+    items:
+        an_item_comes_back_as_it_was_put
+        a_put_replaces_the_value_and_keeps_the_creation
+        a_version_never_comes_twice_for_a_key
+        a_condition_holds_or_nothing_happens
+        a_repeated_request_is_answered_once
+        a_batch_reads_before_it_writes_and_the_last_put_counts
+        an_atomic_batch_happens_whole_or_not_at_all
+        values_that_are_no_documents_are_refused
+        all_edits_of_one_item_survive
+        puts_that_meet_have_versions_of_their_own
+        two_servers_may_write_the_same_items;
+    item_lives:
+        what_has_expired_is_absent_everywhere
+        a_read_extends_a_life_of_which_a_tenth_has_passed
+        a_put_without_a_life_takes_the_earlier_one_away
+        an_expired_item_is_created_anew
+        the_sweep_removes_what_has_expired_and_nothing_else;
+    item_search:
+        a_prefix_ends_at_a_label
+        pages_of_a_batch_miss_nothing_and_repeat_nothing
+        newest_come_first_and_a_put_does_not_move_them
+        an_answer_has_what_was_selected
+        namespaces_are_tuples_for_any_labels
+        many_namespaces_are_listed_completely
+        a_token_sees_and_writes_what_it_was_granted;
+    item_filters:
+        filters_find_what_the_model_finds
+        filters_over_many_items_find_what_the_model_finds;
+    item_content:
+        equal_parts_of_a_namespace_root_are_kept_once
+        chunks_go_an_hour_after_the_last_item_that_needs_them
+        collections_beside_writers_lose_nothing
+        the_doctor_finds_damaged_items
+        orphaned_chunks_are_found_and_removed
+        a_full_tenant_changes_its_items_and_makes_none;
     erasure:
         an_erased_subject_leaves_no_trace_and_others_keep_everything
         an_erasure_can_stop_after_any_slice

@@ -17,6 +17,7 @@ use crate::commands::{Put, Writes};
 use crate::content::list;
 use crate::doctor::examine;
 use crate::harness::{Harness, NEVER, caller_of, commit, everything, pruning, thread_id, values};
+use crate::store::Store;
 
 pub const TENANT: &str = "tenant-a";
 /// Long enough not to be in random bytes.
@@ -81,6 +82,13 @@ pub async fn fill(h: &Harness, s: &str) {
     h.storage.acquire_lease(&h.caller, &lease).await.unwrap();
     let act = Act::of_operator(TENANT, ActKind::KeyCreated, "", 1);
     h.storage.create_key(&key(s), &act).await.unwrap();
+    let store = Store::on(h).await;
+    let small = format!(r#"{{"text":"{}"}}"#, small_value(s));
+    let large = format!(r#"{{"text":"{}"}}"#, list(2_000).replace(['"', '\\', '\n'], " "));
+    store.put(&[s], "small", &small).await;
+    store.put(&[s, "files"], "large", &large).await;
+    store.put(&[s, "files"], "large", &small).await;
+    store.put(&[s, "files"], "larger", &large).await;
 }
 
 pub fn key(subject: &str) -> Key {

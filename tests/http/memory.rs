@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use threadkeep::content::keys::TenantSecret;
 use threadkeep::domain::audit::Act;
 use threadkeep::domain::caller::Caller;
@@ -16,6 +17,7 @@ use threadkeep::domain::clock::Micros;
 use threadkeep::domain::credential::{Revocation, SigningSecret};
 use threadkeep::domain::doctor::{self, Examine};
 use threadkeep::domain::history::Chain;
+use threadkeep::domain::item::{Address, Item};
 use threadkeep::domain::key::Key;
 use threadkeep::domain::names::ThreadId;
 use threadkeep::domain::planner::Batch;
@@ -63,6 +65,10 @@ pub struct Memory {
     pub policies: Mutex<BTreeMap<(String, Option<String>), Policy>>,
     /// By tenant, newest first.
     pub reports: Mutex<BTreeMap<String, Vec<Report>>>,
+    /// (tenant, address) → item.
+    pub items: Mutex<BTreeMap<(String, Address), Item>>,
+    /// Values on their way to a batch.
+    pub texts: Mutex<HashMap<Address, Bytes>>,
     pub accounts: Accounts,
     pub copies: Mutex<HashMap<String, [u8; 32]>>,
     /// Commits wait for a permit when there is a gate.

@@ -9,6 +9,7 @@
 //! places of those that lie in packs.
 
 mod content;
+mod items;
 mod maps;
 mod packs;
 mod repair;
@@ -96,6 +97,7 @@ impl Ward<'_> {
     async fn examine(&mut self, now: Micros, report: &mut Report) -> Result<()> {
         self.examine_garbage(now, report).await?;
         self.examine_threads(report).await?;
+        self.examine_items(report).await?;
         self.examine_scopes(report).await?;
         self.examine_stray_rows(report).await
     }

@@ -41,6 +41,13 @@ const LISTS_OF_WRITES: Source<'static> = Source {
         and (ns, checkpoint_id, task_id, idx) > ($3, $4, $5, $6) order by ns, checkpoint_id, task_id, idx",
 };
 
+const LISTS_OF_ITEMS: Source<'static> = Source {
+    columns: "namespace, key, parts",
+    size: "length(parts)",
+    rows: "from items where tenant = $1 and {after_item} and scope_id = $4 and parts is not null
+        order by namespace, key",
+};
+
 const NAMES: Source<'static> = Source {
     columns: "name, length(body), case when length(body) = 25 then body end",
     size: "64",
@@ -227,6 +234,15 @@ impl Ward<'_> {
             let Some(last) = rows.last() else { break };
             after = last.integer(0)?;
             let lists = rows.iter().map(|row| row.bytes(1)).collect::<Result<Vec<_>>>()?;
+            self.mark_lists(access, scope_id, &lists, marks).await?;
+        }
+        let mut after = self.first_item();
+        loop {
+            let binds = [vec![self.name()], after, vec![scope_id.into()]].concat();
+            let rows = page(access, self.dialect, &LISTS_OF_ITEMS, &binds).await?;
+            let Some(last) = rows.last() else { break };
+            after = last.0[..2].to_vec();
+            let lists = rows.iter().map(|row| row.bytes(2)).collect::<Result<Vec<_>>>()?;
             self.mark_lists(access, scope_id, &lists, marks).await?;
         }
         for key in holders {

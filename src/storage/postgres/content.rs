@@ -10,13 +10,16 @@ use crate::storage::marks::Marks;
 use crate::storage::objects::packs::Scope;
 use crate::storage::objects::place::Place;
 
-/// Lists of the scope's values: of manifests, and of the writes of all threads that hold the scope.
+/// Lists of the scope's values: of manifests, of the writes of all threads that hold the scope, and of items.
 const LISTS: &str = r"
 select m.parts, m.no from manifests m where m.tenant = $1 and m.scope_id = $2 and m.parts is not null
 union all
 select w.parts, null from scope_holders h
 join writes w on w.tenant = h.tenant and w.thread_key = h.holder::bigint
 where h.tenant = $1 and h.scope_id = $2 and h.kind = 'thread' and w.parts is not null
+union all
+select i.parts, null from items i
+where i.tenant = $1 and i.scope_id = $2 and i.parts is not null
 order by no
 ";
 

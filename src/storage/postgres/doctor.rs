@@ -21,6 +21,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     map: "channel_keys, version_keys, value_nos",
     map_bytes: "20 * cardinality(channel_keys)",
     packed: "(length(body) = 25 and substr(body, 1, 1) = '\\x02'::bytea)",
+    after_item: "(namespace, key) > (array(select jsonb_array_elements_text(cast($2 as jsonb))), $3)",
+    first_namespace: "[]",
     lock: "for update",
 };
 

@@ -141,7 +141,7 @@ pub(super) async fn remove_garbage(
             }
         }
     }
-    collect_shared(connection, tenant, scope_id).await?;
+    collect_shared(connection, tenant, thread_key, scope_id).await?;
     let row = sqlx::query(
         "with held as materialized (
             select exists (select from scope_holders h
@@ -161,7 +161,8 @@ pub(super) async fn remove_garbage(
                 then (extract(epoch from clock_timestamp()) * 1000000)::bigint else 0 end, 0
             from gone
          ), entry as (
-            delete from garbage where tenant = $1 and thread_key = $2
+            delete from garbage g using held
+            where g.tenant = $1 and g.thread_key = $2 and not (held.held and g.thread_key = g.scope_id)
          )
          select count(*) as packs from gone",
     )
@@ -175,8 +176,14 @@ pub(super) async fn remove_garbage(
     Ok(removed)
 }
 
-/// A scope that other threads hold loses what only the removed one named.
-async fn collect_shared(connection: &mut PgConnection, tenant: &str, scope_id: i64) -> Result<()> {
+/// A scope that others hold loses what only the removed thread, or replaced items, named. An entry of items has the scope's
+/// id as its key, and goes with the collection: one that comes after it stands for another one.
+async fn collect_shared(
+    connection: &mut PgConnection,
+    tenant: &str,
+    thread_key: i64,
+    scope_id: i64,
+) -> Result<()> {
     let mut transaction = begin(connection).await?;
     let held = sqlx::query(
         "select exists (select from scope_holders h where h.tenant = $1 and h.scope_id = $2) as held
@@ -188,6 +195,16 @@ async fn collect_shared(connection: &mut PgConnection, tenant: &str, scope_id: i
     .await
     .map_err(|error| failure::of_call(&error))?;
     if held.is_some_and(|row| row.get("held")) {
+        sqlx::query(
+            "delete from garbage where tenant = $1 and thread_key = $2 and scope_id = $3
+                and thread_key = scope_id",
+        )
+        .bind(tenant)
+        .bind(thread_key)
+        .bind(scope_id)
+        .execute(&mut *transaction)
+        .await
+        .map_err(|error| failure::of_call(&error))?;
         collect(&mut transaction, tenant, scope_id).await?;
     }
     transaction.commit().await.map_err(|error| failure::of_call(&error))

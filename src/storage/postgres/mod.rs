@@ -14,6 +14,13 @@ mod erasure;
 mod failure;
 mod freed;
 mod garbage;
+mod item_erasure;
+mod item_filter;
+mod item_namespaces;
+mod item_search;
+mod item_statement;
+mod item_writes;
+mod items;
 mod keys;
 mod leases;
 mod list;
@@ -67,6 +74,8 @@ use crate::storage::wrapped::rotate;
 
 /// Threads whose existence this process remembers, so that a commit does not look for a new one.
 const KNOWN_THREADS_MAX: usize = 100_000;
+/// Namespace roots whose scopes this process remembers.
+const KNOWN_ROOTS_MAX: u64 = 100_000;
 
 pub struct PostgresStorage {
     pool: pool::Pool,
@@ -79,6 +88,8 @@ pub struct PostgresStorage {
     /// Threads that were read without meeting a split value.
     whole_threads: KnownThreads,
     chunks: ChunkMemory,
+    /// (tenant, root) → its content scope. A hint: a batch finds that it is gone.
+    roots: moka::sync::Cache<(String, String), i64>,
     objects: Option<Arc<Objects>>,
 }
 
@@ -114,6 +125,7 @@ impl PostgresStorage {
             delta_threads: KnownThreads::default(),
             whole_threads: KnownThreads::default(),
             chunks: ChunkMemory::default(),
+            roots: moka::sync::Cache::new(KNOWN_ROOTS_MAX),
             objects: config.objects.clone(),
         };
         storage.check_fit(config.allow_unsafe).await?;
@@ -301,6 +313,7 @@ impl Engine for PostgresStorage {
     }
 
     async fn sweep(&self, now: Micros) -> Result<()> {
+        self.sweep_items(now).await?;
         self.sweep_expired(now).await
     }
 

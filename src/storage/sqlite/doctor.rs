@@ -22,6 +22,9 @@ const DIALECT: Dialect = Dialect {
     map: "map, null, null",
     map_bytes: "length(map)",
     packed: "(length(body) = 25 and substr(body, 1, 1) = x'02')",
+    after_item: "(namespace, key) > ($2, $3)",
+    // A text: every blob comes after it.
+    first_namespace: "",
     // There is one writer, so whoever writes holds every gate.
     lock: "",
 };

@@ -50,6 +50,7 @@ impl ErasureStorage for SqliteStorage {
         match stage {
             Stage::Keys => self.erase_keys(tenant, subject).await,
             Stage::Threads => self.cut_off_threads(tenant, subject).await,
+            Stage::Items => self.erase_items(tenant, subject).await,
             Stage::Traces => self.erase_traces(tenant, subject).await,
             Stage::Content => self.erase_content(tenant, subject).await,
         }

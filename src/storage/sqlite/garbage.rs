@@ -156,7 +156,20 @@ impl SqliteStorage {
             places.extend(Place::read(&place.unwrap_or_default()).unwrap_or_default());
         }
         if unnamed.is_empty() {
-            write.rollback().await?;
+            // An entry of items has the scope's id as its key, and goes with the look at it: one that comes after it
+            // stands for another one.
+            sqlx::query(
+                "delete from garbage where tenant = $1 and thread_key = $2 and scope_id = $2
+                 and $2 = $3 and exists
+                     (select 1 from scope_holders where tenant = $1 and scope_id = $2)",
+            )
+            .bind(&garbage.tenant)
+            .bind(garbage.scope_id)
+            .bind(garbage.thread_key)
+            .execute(&mut *write)
+            .await
+            .map_err(storage_error)?;
+            write.commit().await?;
             return Ok(true);
         }
         let scope = Scope { tenant: garbage.tenant.clone(), id: garbage.scope_id };
@@ -189,6 +202,10 @@ impl SqliteStorage {
         let lists = sqlx::query(
             "select parts from manifests
              where tenant = $1 and scope_id = $2 and parts is not null",
+        );
+        mark_lists(write, &mut marks, lists.bind(&garbage.tenant).bind(garbage.scope_id)).await?;
+        let lists = sqlx::query(
+            "select parts from items where tenant = $1 and scope_id = $2 and parts is not null",
         );
         mark_lists(write, &mut marks, lists.bind(&garbage.tenant).bind(garbage.scope_id)).await?;
         let nodes = marks.nodes();
@@ -249,7 +266,9 @@ impl SqliteStorage {
                  (select 1 from scope_holders where tenant = $1 and scope_id = $2);
              delete from packs where tenant = $1 and scope_id = $2 and not exists
                  (select 1 from scope_holders where tenant = $1 and scope_id = $2);
-             delete from garbage where tenant = $1 and thread_key = $3",
+             delete from garbage where tenant = $1 and thread_key = $3
+                 and (thread_key <> scope_id or not exists
+                     (select 1 from scope_holders where tenant = $1 and scope_id = $2))",
         )
         .bind(&garbage.tenant)
         .bind(garbage.scope_id)

@@ -20,6 +20,10 @@ mod errors;
 mod freed;
 mod garbage;
 mod history;
+mod item_erasure;
+mod item_search;
+mod item_writes;
+mod items;
 mod keys;
 mod leases;
 mod list;
@@ -73,11 +77,16 @@ use crate::storage::storage_use::storage_use;
 use crate::storage::tenant_keys::{destroy, given};
 use crate::storage::wrapped::rotate;
 
+/// Namespace roots whose scopes this process remembers.
+const KNOWN_ROOTS_MAX: u64 = 100_000;
+
 /// One database file.
 pub struct SqliteStorage {
     connections: Connections,
     secrets: SecretMemory,
     chunks: ChunkMemory,
+    /// (tenant, root) → its content scope. A hint: a batch finds that it is gone.
+    roots: moka::sync::Cache<(String, String), i64>,
     objects: Option<Arc<Objects>>,
 }
 
@@ -113,6 +122,7 @@ impl SqliteStorage {
             connections,
             secrets: SecretMemory::new(config.masters),
             chunks: ChunkMemory::default(),
+            roots: moka::sync::Cache::new(KNOWN_ROOTS_MAX),
             objects: config.objects,
         };
         if config.exclusive {
@@ -240,6 +250,7 @@ impl Engine for SqliteStorage {
     }
 
     async fn sweep(&self, now: Micros) -> Result<()> {
+        self.sweep_items(now).await?;
         self.sweep_expired(now).await
     }
 

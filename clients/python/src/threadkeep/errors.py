@@ -131,6 +131,19 @@ class FenceStaleError(ConflictError):
     code = "fence_stale"
 
 
+class VersionConflictError(ConflictError):
+    """The item has another version than `if_version`: `current_version`, 0 when there is none."""
+
+    code = "version_conflict"
+    current_version: int | None = None
+
+
+class UnserializableError(InvalidError, TypeError):
+    """A value for the store is not JSON: a datetime, a set, NaN, a cycle. Nothing was stored."""
+
+    code = "unserializable"
+
+
 class QuotaExceededError(ThreadkeepError):
     """The tenant has used up a quota, which `field` and `limit` name. Deleting makes room."""
 
@@ -186,6 +199,7 @@ _BY_CODE: dict[str, type[ThreadkeepError]] = {
     "not_found": NotFoundError,
     "thread_restored": ThreadRestoredError,
     "thread_exists": ThreadExistsError,
+    "version_conflict": VersionConflictError,
     "thread_taken": ThreadTakenError,
     "resend_whole": ResendWholeError,
     "lease_held": LeaseHeldError,
@@ -213,7 +227,7 @@ def error_of_problem(status: int, problem: dict[str, Any]) -> ThreadkeepError:
     code = _text(problem.get("code"))
     kind = _BY_CODE.get(code or "") or _BY_STATUS.get(status, ProtocolError)
     limit = problem.get("limit")
-    return kind(
+    error = kind(
         _text(problem.get("detail")) or _text(problem.get("title")) or f"HTTP {status}",
         code=code,
         status=status,
@@ -221,6 +235,10 @@ def error_of_problem(status: int, problem: dict[str, Any]) -> ThreadkeepError:
         limit=limit if isinstance(limit, int) else None,
         request_id=_text(problem.get("request_id")),
     )
+    current = problem.get("current_version")
+    if isinstance(error, VersionConflictError) and isinstance(current, int):
+        error.current_version = current
+    return error
 
 
 def error_of_status(status: int, detail: str) -> ThreadkeepError:

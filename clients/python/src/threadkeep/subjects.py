@@ -31,6 +31,7 @@ class ErasureReceipt:
     retention_reports: int
     tombstones: int
     answers: int
+    items: int = 0
 
 
 class Subjects:

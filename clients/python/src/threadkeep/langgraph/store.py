@@ -1,0 +1,225 @@
+"""`ThreadkeepStore`: LangGraph's long-term memory on a threadkeep server.
+
+The methods are those of the base store, blocking and asynchronous; all of them go through `batch`
+and `abatch`, as those of the base class do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Any, Literal
+
+from langgraph.store.base import (
+    NOT_PROVIDED,
+    BaseStore,
+    IndexConfig,
+    NotProvided,
+    Op,
+    Result,
+    SearchItem,
+    SearchOp,
+    TTLConfig,
+)
+from langgraph.store.base import _ensure_refresh as refresh_of
+
+from threadkeep.http.connection import Connection
+from threadkeep.http.settings import TransportName, settings_of
+from threadkeep.langgraph.store_calls import StoreCalls
+from threadkeep.langgraph.store_extras import StoreExtras
+from threadkeep.langgraph.store_ops import Sort, delete_op, fields_of, put_op, search_op, version_of
+from threadkeep.langgraph.store_settings import checked_index, checked_ttl
+from threadkeep.langgraph.ticks import Ticks
+
+
+class ThreadkeepStore(StoreExtras, BaseStore):
+    """Items on a threadkeep server, for sync and async code alike.
+
+    `url` and `api_key` default to the variables THREADKEEP_URL and THREADKEEP_API_KEY, and `url`
+    then to http://127.0.0.1:7070. Constructing does no I/O and needs no event loop. One object
+    serves any number of threads and event loops.
+
+    `index` and `ttl` are what PostgresStore takes. Times to live are in minutes; the server keeps
+    their fractions, hides what has expired at once and removes it by itself.
+    Failures raise the types of `threadkeep.errors`; None means that an item does not exist.
+    """
+
+    supports_ttl = True
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        api_key: str | None = None,
+        index: IndexConfig | None = None,
+        ttl: TTLConfig | None = None,
+        connect_timeout_seconds: float = 5.0,
+        request_timeout_seconds: float = 60.0,
+        attempts: int = 4,
+        transport: TransportName = "auto",
+    ) -> None:
+        settings = settings_of(
+            url,
+            api_key,
+            connect_timeout_seconds=connect_timeout_seconds,
+            request_timeout_seconds=request_timeout_seconds,
+            attempts=attempts,
+            transport=transport,
+        )
+        self.index_config = checked_index(index)
+        self.ttl_config = checked_ttl(ttl)
+        self._connection = Connection(settings)
+        self._calls = StoreCalls(self._connection)
+        self._ticks = Ticks(self._run_for_many)
+
+    # Everything goes through these two
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """All operations as one: reads see the state from before, changes happen all or none.
+
+        Of several changes of one item the last one counts. Over 1,000 operations, or 16 MiB, they
+        travel in several requests, reads first.
+        """
+        return self._calls.run(list(ops), atomic=True)  # type: ignore[return-value]
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """The same. Single operations of one turn of the event loop travel together."""
+        all_ops = list(ops)
+        if len(all_ops) == 1:
+            return [await self._ticks.run(all_ops[0])]
+        return await self._calls.arun(all_ops, atomic=True)  # type: ignore[return-value]
+
+    async def _run_for_many(self, ops: Sequence[Op]) -> list[Any]:
+        return await self._calls.arun(ops, atomic=False)
+
+    # The base store's methods, with more arguments
+
+    def put(  # type: ignore[override]  # the base returns nothing
+        self,
+        namespace: tuple[str, ...],
+        key: str,
+        value: dict[str, Any],
+        index: Literal[False] | list[str] | None = None,
+        *,
+        ttl: float | NotProvided | None = NOT_PROVIDED,
+        if_version: int | None = None,
+    ) -> int | None:
+        """Put an item. With `if_version`, only if the item has that version (0: there is none).
+
+        Raises VersionConflictError otherwise, and returns the new version.
+        """
+        op = put_op(self, namespace, key, value, index, ttl, if_version)
+        return version_of(self.batch([op])[0])
+
+    async def aput(  # type: ignore[override]  # the base returns nothing
+        self,
+        namespace: tuple[str, ...],
+        key: str,
+        value: dict[str, Any],
+        index: Literal[False] | list[str] | None = None,
+        *,
+        ttl: float | NotProvided | None = NOT_PROVIDED,
+        if_version: int | None = None,
+    ) -> int | None:
+        """See `put`."""
+        op = put_op(self, namespace, key, value, index, ttl, if_version)
+        return version_of((await self.abatch([op]))[0])
+
+    def delete(
+        self, namespace: tuple[str, ...], key: str, *, if_version: int | None = None
+    ) -> None:
+        """Delete an item, with `if_version` only if it has that version."""
+        self.batch([delete_op(namespace, key, if_version)])
+
+    async def adelete(
+        self, namespace: tuple[str, ...], key: str, *, if_version: int | None = None
+    ) -> None:
+        """See `delete`."""
+        await self.abatch([delete_op(namespace, key, if_version)])
+
+    def search(
+        self,
+        namespace_prefix: tuple[str, ...],
+        /,
+        *,
+        query: str | None = None,
+        filter: dict[str, Any] | None = None,
+        limit: int = 10,
+        offset: int = 0,
+        refresh_ttl: bool | None = None,
+        exact: bool | None = None,
+        sort: Sort | None = None,
+        select: Sequence[str] | None = None,
+        values: bool | None = None,
+    ) -> list[SearchItem]:
+        """Search below a prefix, newest first; puts do not move an item.
+
+        With `exact`, only in the namespace itself. `sort` may be "updated" or "key". `select`
+        names top-level fields, `values=False` leaves the values out.
+        """
+        more = {"exact": exact, "sort": sort, "select": fields_of(select), "values": values}
+        plain = SearchOp(
+            namespace_prefix, filter, limit, offset, query, refresh_of(self.ttl_config, refresh_ttl)
+        )
+        op = search_op(plain, more)
+        return self.batch([op])[0]  # type: ignore[return-value]
+
+    async def asearch(
+        self,
+        namespace_prefix: tuple[str, ...],
+        /,
+        *,
+        query: str | None = None,
+        filter: dict[str, Any] | None = None,
+        limit: int = 10,
+        offset: int = 0,
+        refresh_ttl: bool | None = None,
+        exact: bool | None = None,
+        sort: Sort | None = None,
+        select: Sequence[str] | None = None,
+        values: bool | None = None,
+    ) -> list[SearchItem]:
+        """See `search`."""
+        more = {"exact": exact, "sort": sort, "select": fields_of(select), "values": values}
+        plain = SearchOp(
+            namespace_prefix, filter, limit, offset, query, refresh_of(self.ttl_config, refresh_ttl)
+        )
+        op = search_op(plain, more)
+        return (await self.abatch([op]))[0]  # type: ignore[return-value]
+
+    # Closing
+
+    @property
+    def transport(self) -> str:
+        """The HTTP core in use: "pyreqwest", or "stdlib" where that cannot be imported."""
+        return self._connection.transport_name
+
+    def close(self) -> None:
+        """Close idle connections. Optional and repeatable."""
+        self._connection.close()
+
+    async def aclose(self) -> None:
+        """The same; closing does not wait for anything."""
+        self._connection.close()
+
+    def __enter__(self) -> ThreadkeepStore:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> ThreadkeepStore:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()

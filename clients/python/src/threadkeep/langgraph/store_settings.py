@@ -1,0 +1,48 @@
+"""The `index` and `ttl` settings, as PostgresStore takes them, checked when a store is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from langgraph.store.base import IndexConfig, TTLConfig
+
+from threadkeep.errors import InvalidError
+
+TTL_FIELDS = frozenset({"refresh_on_read", "omit_expired", "default_ttl", "sweep_interval_minutes"})
+
+
+def checked_index(index: IndexConfig | None) -> IndexConfig | None:
+    """Needs `dims` and `embed`; `fields` are paths, by default the whole value."""
+    if index is None:
+        return None
+    settings = _mapping(index, "index")
+    dims, fields = settings.get("dims"), settings.get("fields", ["$"])
+    if isinstance(dims, bool) or not isinstance(dims, int) or dims < 1:
+        raise InvalidError("index.dims must be a whole number, 1 or more", field="index.dims")
+    if settings.get("embed") is None:
+        raise InvalidError("index.embed must be a function, embeddings or a name", field="index")
+    if not isinstance(fields, list) or not all(isinstance(path, str) for path in fields):
+        raise InvalidError("index.fields must be a list of paths", field="index.fields")
+    return index
+
+
+def checked_ttl(ttl: TTLConfig | None) -> TTLConfig | None:
+    """`default_ttl` is in minutes. What has expired is always omitted, and the server sweeps."""
+    if ttl is None:
+        return None
+    settings = _mapping(ttl, "ttl")
+    if unknown := set(settings) - TTL_FIELDS:
+        raise InvalidError(f"ttl has no setting {sorted(unknown)[0]!r}", field="ttl")
+    default = settings.get("default_ttl")
+    if default is not None and (
+        isinstance(default, bool) or not isinstance(default, (int, float)) or not default >= 0
+    ):
+        raise InvalidError("ttl.default_ttl must be minutes, 0 or more", field="ttl.default_ttl")
+    return ttl
+
+
+def _mapping(settings: object, field: str) -> Mapping[str, Any]:
+    if not isinstance(settings, Mapping):
+        raise InvalidError(f"{field} must be a mapping", field=field)
+    return settings

@@ -1,0 +1,364 @@
+//! Requests and answers of the store as they travel.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::checkpoints::limit;
+use super::cursor;
+use super::decode::Received;
+use super::exact::{Exact, ExactOut, Text};
+use super::item_key::{KeyIn, KeyOut};
+use crate::domain::filter::Filter;
+use crate::domain::item::{
+    Address, ChangeItem, GetItem, Item, ItemCursor, ItemPage, ItemSort, Key, ListNamespaces,
+    MatchCondition, MatchKind, NewValue, Scope, SearchItems, Select, ttl_micros,
+};
+use crate::domain::limits::LIMITS;
+use crate::domain::namespace::Namespace;
+use crate::domain::time::rfc3339;
+use crate::domain::{Error, Result};
+
+const SEARCH_LIMIT_DEFAULT: i64 = 10;
+const LIST_LIMIT_DEFAULT: i64 = 100;
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = PutItem)]
+pub struct PutBody<'a> {
+    namespace: Vec<Text>,
+    #[serde(borrow)]
+    key: KeyIn<'a>,
+    /// An object. Replaces all of the item's value.
+    #[serde(borrow)]
+    value: Exact<'a>,
+    /// The item expires after so many minutes without a put, or a read that refreshes. Absent: never.
+    #[schema(minimum = 0, maximum = 52_560_000)]
+    ttl_minutes: Option<f64>,
+    /// The version that the item must have; 0: there must be no item. Absent: the last put wins.
+    #[schema(minimum = 0)]
+    if_version: Option<i64>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = GetItem)]
+pub struct GetBody<'a> {
+    namespace: Vec<Text>,
+    #[serde(borrow)]
+    key: KeyIn<'a>,
+    /// Whether this read extends the item's life. Default true.
+    refresh_ttl: Option<bool>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = DeleteItem)]
+pub struct DeleteBody<'a> {
+    namespace: Vec<Text>,
+    #[serde(borrow)]
+    key: KeyIn<'a>,
+    /// The version that the item must have.
+    #[schema(minimum = 0)]
+    if_version: Option<i64>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = SearchItems)]
+pub struct SearchBody<'a> {
+    /// Labels that the namespaces begin with. Absent or empty: all that the caller may read.
+    prefix: Option<Vec<Text>>,
+    /// Only the namespace itself, nothing below it. Default false.
+    exact: Option<bool>,
+    /// Conditions on the values' fields, an object.
+    #[serde(borrow)]
+    filter: Option<Exact<'a>>,
+    /// Default 10; at most 1,000 and about 4 MiB of values come at one time.
+    #[schema(minimum = 0)]
+    limit: Option<i64>,
+    /// Matches to skip. Default 0.
+    #[schema(minimum = 0, maximum = 1_000_000)]
+    offset: Option<i64>,
+    /// Default `created`: newest first, an order that puts do not change.
+    sort: Option<SortIn>,
+    /// `next_cursor` of the page before, with the same arguments and no offset.
+    cursor: Option<Text>,
+    /// False: no values. Default true.
+    values: Option<bool>,
+    /// Only these top-level fields of the values.
+    select: Option<Vec<Text>>,
+    /// Whether this read extends the lives of the items that it returns. Default true.
+    refresh_ttl: Option<bool>,
+}
+
+#[derive(Deserialize, ToSchema, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = ItemSort)]
+pub enum SortIn {
+    Created,
+    Updated,
+    Key,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = ListNamespaces)]
+pub struct ListBody {
+    /// All must hold.
+    conditions: Option<Vec<ConditionIn>>,
+    /// Longer namespaces are cut to so many labels, and equal ones are one.
+    #[schema(minimum = 0)]
+    max_depth: Option<i64>,
+    /// Default 100; at most 1,000 come at one time.
+    #[schema(minimum = 0)]
+    limit: Option<i64>,
+    #[schema(minimum = 0, maximum = 1_000_000)]
+    offset: Option<i64>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NamespaceCondition)]
+pub struct ConditionIn {
+    r#match: MatchIn,
+    /// `*` stands for any one label.
+    path: Vec<Text>,
+}
+
+#[derive(Deserialize, ToSchema, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = NamespaceMatch)]
+pub enum MatchIn {
+    Prefix,
+    Suffix,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = CountItems)]
+pub struct CountBody<'a> {
+    prefix: Option<Vec<Text>>,
+    exact: Option<bool>,
+    #[serde(borrow)]
+    filter: Option<Exact<'a>>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = Item)]
+pub struct ItemOut {
+    namespace: Vec<String>,
+    #[schema(value_type = KeyIn)]
+    key: KeyOut,
+    /// Grows with each put, and never comes twice for a key.
+    version: i64,
+    #[schema(format = DateTime)]
+    created_at: String,
+    #[schema(format = DateTime)]
+    updated_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttl_minutes: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    expires_at: Option<String>,
+    /// Of the whole value's JSON text.
+    size_bytes: i64,
+    /// Absent where no values were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Exact)]
+    value: Option<ExactOut>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = ItemPage)]
+pub struct PageOut {
+    items: Vec<ItemOut>,
+    /// Send it with the same arguments for the next page; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+impl PutBody<'_> {
+    pub fn into_domain(self, received: &Received) -> Result<ChangeItem> {
+        let text = self.value.part_of(&received.body);
+        let ttl_micros = self.ttl_minutes.map(ttl_micros).transpose()?;
+        // Checked again where it is stored; here, so that nothing of a batch is begun with it.
+        let namespace = Namespace::of_put(texts(self.namespace))?;
+        Ok(ChangeItem {
+            address: Address { namespace, key: self.key.into_domain()? },
+            value: Some(NewValue { text: own(text), ttl_micros }),
+            if_version: self.if_version.map(version).transpose()?,
+        })
+    }
+}
+
+impl GetBody<'_> {
+    pub fn into_domain(self) -> Result<GetItem> {
+        Ok(GetItem {
+            address: address(self.namespace, self.key)?,
+            refresh_ttl: self.refresh_ttl.unwrap_or(true),
+        })
+    }
+}
+
+impl DeleteBody<'_> {
+    pub fn into_domain(self) -> Result<ChangeItem> {
+        Ok(ChangeItem {
+            address: address(self.namespace, self.key)?,
+            value: None,
+            if_version: self.if_version.map(version).transpose()?,
+        })
+    }
+}
+
+impl SearchBody<'_> {
+    pub fn into_domain(self) -> Result<SearchItems> {
+        let sort = match self.sort.unwrap_or(SortIn::Created) {
+            SortIn::Created => ItemSort::Created,
+            SortIn::Updated => ItemSort::Updated,
+            SortIn::Key => ItemSort::Key,
+        };
+        let select = match (self.values, self.select) {
+            (Some(false), _) => Select::Nothing,
+            (_, Some(fields)) => {
+                crate::domain::checkpoint::at_most(
+                    "select",
+                    fields.len(),
+                    LIMITS.filter_terms_max,
+                )?;
+                Select::Fields(texts(fields))
+            }
+            _ => Select::Whole,
+        };
+        Ok(SearchItems {
+            scope: scope(self.prefix, self.exact, self.filter)?,
+            limit: limit(Some(self.limit.unwrap_or(SEARCH_LIMIT_DEFAULT)))?,
+            offset: offset(self.offset)?,
+            sort,
+            after: self.cursor.map(|it| position(sort, &it.0)).transpose()?,
+            select,
+            refresh_ttl: self.refresh_ttl.unwrap_or(true),
+        })
+    }
+}
+
+impl ListBody {
+    pub fn into_domain(self) -> Result<ListNamespaces> {
+        let conditions = self.conditions.unwrap_or_default();
+        crate::domain::checkpoint::at_most(
+            "conditions",
+            conditions.len(),
+            LIMITS.filter_terms_max,
+        )?;
+        let conditions = conditions.into_iter().map(|it| {
+            let kind = match it.r#match {
+                MatchIn::Prefix => MatchKind::Prefix,
+                MatchIn::Suffix => MatchKind::Suffix,
+            };
+            MatchCondition::new(kind, texts(it.path))
+        });
+        let depth = |it: i64| {
+            usize::try_from(it)
+                .map_err(|_| Error::invalid("max_depth", "max_depth must be 0 or more"))
+        };
+        let rows_max = usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX);
+        Ok(ListNamespaces {
+            conditions: conditions.collect::<Result<_>>()?,
+            max_depth: self.max_depth.map(depth).transpose()?,
+            limit: limit(Some(self.limit.unwrap_or(LIST_LIMIT_DEFAULT)))?.min(rows_max),
+            offset: offset(self.offset)?,
+        })
+    }
+}
+
+impl CountBody<'_> {
+    pub fn into_domain(self) -> Result<Scope> {
+        scope(self.prefix, self.exact, self.filter)
+    }
+}
+
+impl From<Item> for ItemOut {
+    fn from(item: Item) -> Self {
+        Self {
+            namespace: item.address.namespace.labels().to_vec(),
+            key: KeyOut(item.address.key),
+            version: item.version,
+            created_at: rfc3339(item.created_at),
+            updated_at: rfc3339(item.updated_at),
+            ttl_minutes: item.ttl_micros.map(|it| it as f64 / 60_000_000.0),
+            expires_at: item.expires_at.map(rfc3339),
+            size_bytes: item.size_bytes,
+            value: item.value.map(ExactOut),
+        }
+    }
+}
+
+impl PageOut {
+    pub fn new(page: ItemPage, sort: ItemSort) -> Self {
+        let encode = |it: ItemCursor| {
+            let place = (it.address.namespace.labels().to_vec(), it.address.key.json());
+            cursor::encode(cursor_kind(sort), &(it.time, place.0, place.1))
+        };
+        Self {
+            items: page.items.into_iter().map(ItemOut::from).collect(),
+            next_cursor: page.next.map(encode),
+        }
+    }
+}
+
+fn cursor_kind(sort: ItemSort) -> &'static str {
+    match sort {
+        ItemSort::Created => "items:created",
+        ItemSort::Updated => "items:updated",
+        ItemSort::Key => "items:key",
+    }
+}
+
+fn position(sort: ItemSort, text: &str) -> Result<ItemCursor> {
+    let (time, labels, key): (i64, Vec<String>, String) = cursor::decode(cursor_kind(sort), text)?;
+    let key = Key::of_json(key.as_bytes())?;
+    Ok(ItemCursor { time, address: Address { namespace: Namespace::new(labels)?, key } })
+}
+
+fn scope(
+    prefix: Option<Vec<Text>>,
+    exact: Option<bool>,
+    filter: Option<Exact<'_>>,
+) -> Result<Scope> {
+    let filter = filter.map(|it| Filter::read(it.0)).transpose()?.flatten();
+    let prefix = Namespace::new(texts(prefix.unwrap_or_default()))?;
+    Ok(Scope { prefix, exact: exact.unwrap_or_default(), filter })
+}
+
+fn address(namespace: Vec<Text>, key: KeyIn<'_>) -> Result<Address> {
+    let namespace = Namespace::new(texts(namespace))?;
+    if namespace.labels().is_empty() {
+        return Err(Error::invalid("namespace", "Namespace cannot be empty."));
+    }
+    Ok(Address { namespace, key: key.into_domain()? })
+}
+
+fn texts(texts: Vec<Text>) -> Vec<String> {
+    texts.into_iter().map(|it| it.0).collect()
+}
+
+fn version(version: i64) -> Result<i64> {
+    if version >= 0 {
+        return Ok(version);
+    }
+    Err(Error::invalid("if_version", "if_version must be 0 or more"))
+}
+
+fn offset(offset: Option<i64>) -> Result<usize> {
+    let max = LIMITS.offset_max;
+    let legal = u64::try_from(offset.unwrap_or(0)).ok().filter(|it| *it <= max);
+    legal.and_then(|it| usize::try_from(it).ok()).ok_or_else(|| {
+        let detail = format!("offset must be from 0 to {max}; a cursor leads further");
+        Error::out_of_range("offset", detail, max)
+    })
+}
+
+/// Without what else was in the body: an item waits in a queue longer than its request needs.
+fn own(text: Bytes) -> Bytes {
+    Bytes::copy_from_slice(&text)
+}

@@ -1,0 +1,74 @@
+//! Erasing the items of a subject: all below its label, then the content scope of that namespace root.
+
+use sqlx::Row;
+
+use super::item_statement::bounds;
+use super::{PostgresStorage, failure};
+use crate::domain::Result;
+use crate::domain::erasure::{More, Receipt, Slice};
+use crate::domain::label::label;
+use crate::domain::namespace::Namespace;
+use crate::storage::items::memory_key;
+
+const SLICE_ROWS: i64 = 5_000;
+
+const ITEMS: &str = "
+with gone as (
+    delete from items where ctid = any (array(
+        select ctid from items where tenant = $1 and namespace >= cast($2 as text)::text[]
+            and namespace < cast($3 as text)::text[] limit $4))
+    returning size_bytes
+)
+select count(*) as items, coalesce(sum(size_bytes), 0)::bigint as size_bytes from gone";
+
+/// The epoch rises, so that a batch that has planned for the scope is refused; the scope goes with the garbage.
+const ROOT: &str = "
+with root as (
+    delete from namespace_roots where tenant = $1 and root = $2 returning scope_id
+), gate as (
+    update scopes s set epoch = s.epoch + 1 from root
+    where s.tenant = $1 and s.scope_id = root.scope_id
+), holder as (
+    delete from scope_holders h using root
+    where h.tenant = $1 and h.scope_id = root.scope_id and h.kind = 'namespace'
+)
+insert into garbage as g (tenant, thread_key, scope_id, created_at, owner, erased)
+select $1, scope_id, scope_id, (extract(epoch from clock_timestamp()) * 1000000)::bigint, $3, true
+from root
+on conflict (tenant, thread_key) do update set owner = excluded.owner, erased = true";
+
+impl PostgresStorage {
+    /// A slice of items; where there is none, the root.
+    pub(super) async fn erase_items(&self, tenant: &str, subject: &str) -> Result<Slice> {
+        let fail = |error: sqlx::Error| failure::of_call(&error);
+        let root = label(subject);
+        let (from, to) = bounds(&Namespace::stored(vec![root.clone()]));
+        let mut connection = self.pool.get().await?;
+        let row = sqlx::query(ITEMS)
+            .bind(tenant)
+            .bind(from)
+            .bind(to)
+            .bind(SLICE_ROWS)
+            .fetch_one(&mut *connection)
+            .await
+            .map_err(fail)?;
+        let count = |name: &str| row.get::<i64, _>(name).unsigned_abs();
+        let (items, size_bytes) = (count("items"), count("size_bytes"));
+        let mut more = More::Certainly;
+        if items == 0 {
+            let done = sqlx::query(ROOT)
+                .bind(tenant)
+                .bind(&root)
+                .bind(subject)
+                .execute(&mut *connection)
+                .await
+                .map_err(fail)?;
+            self.chunks.forget(tenant, &memory_key(&root));
+            self.roots.remove(&(tenant.to_owned(), root));
+            more = if done.rows_affected() > 0 { More::Perhaps } else { More::Nothing };
+        }
+        connection.release();
+        let removed = Receipt { items, size_bytes, ..Receipt::default() };
+        Ok(Slice { removed, thread_ids: Vec::new(), more })
+    }
+}

@@ -1,0 +1,98 @@
+//! Namespaces that hold items, found by steps through the key: one probe for each, however many items it holds.
+
+use sqlx::Row;
+
+use super::item_statement::bounds;
+use super::items::literal;
+use super::{PostgresStorage, failure};
+use crate::domain::Result;
+use crate::domain::caller::Caller;
+use crate::domain::clock::Micros;
+use crate::domain::item::ListNamespaces;
+use crate::domain::namespace::Namespace;
+use crate::storage::items::listing::Listing;
+
+/// Namespaces that one statement finds.
+const PAGE: i32 = 1_000;
+
+/// From each namespace to the next: the least that is behind it is itself with the least label, and behind
+/// everything that begins with its first $5 labels stands the last of them with the least character.
+const STEPS: &str = r"
+with recursive n (namespace) as (
+    (select i.namespace from items i
+     where i.tenant = $1 and i.namespace >= cast($2 as text)::text[]
+        and ($3::text is null or i.namespace < cast($3 as text)::text[])
+        and (i.expires_at is null or i.expires_at > $4)
+     order by i.namespace limit 1)
+    union all
+    select (select i.namespace from items i
+        where i.tenant = $1 and i.namespace >= case when cardinality(n.namespace) >= $5
+                then n.namespace[1:$5 - 1] || (n.namespace[$5] || E'\x01')
+                else n.namespace || E'\x01'::text end
+            and ($3::text is null or i.namespace < cast($3 as text)::text[])
+            and (i.expires_at is null or i.expires_at > $4)
+        order by i.namespace limit 1)
+    from n where n.namespace is not null
+)
+select namespace from n where namespace is not null limit $6
+";
+
+impl PostgresStorage {
+    /// Round trips: one per range of the caller's and 1,000 namespaces.
+    pub(super) async fn read_namespaces(
+        &self,
+        caller: &Caller,
+        within: &[Namespace],
+        query: &ListNamespaces,
+        now: Micros,
+    ) -> Result<Vec<Namespace>> {
+        let mut listing = Listing::new(query);
+        // Zero labels would be the same for all: one step is enough then, but no label has a number 0.
+        let depth =
+            listing.depth().map_or(i32::MAX, |it| i32::try_from(it.max(1)).unwrap_or(i32::MAX));
+        let mut connection = self.pool.get().await?;
+        'ranges: for prefix in within {
+            let (mut from, to) = bounds(prefix);
+            let to = Some(to).filter(|_| !prefix.labels().is_empty());
+            loop {
+                let rows = sqlx::query(STEPS)
+                    .bind(&caller.tenant)
+                    .bind(&from)
+                    .bind(&to)
+                    .bind(now)
+                    .bind(depth)
+                    .bind(PAGE)
+                    .fetch_all(&mut *connection)
+                    .await
+                    .map_err(|error| failure::of_call(&error))?;
+                let mut last = None;
+                for row in &rows {
+                    let namespace = Namespace::stored(row.get("namespace"));
+                    if !listing.take(&namespace) {
+                        break 'ranges;
+                    }
+                    last = Some(namespace);
+                }
+                match last {
+                    Some(last) if i32::try_from(rows.len()) == Ok(PAGE) => {
+                        from = behind(&last, depth);
+                    }
+                    _ => break,
+                }
+            }
+        }
+        connection.release();
+        Ok(listing.finish())
+    }
+}
+
+/// As the statement has it.
+fn behind(namespace: &Namespace, depth: i32) -> String {
+    let depth = usize::try_from(depth).unwrap_or(usize::MAX);
+    if namespace.labels().len() >= depth {
+        return bounds(&namespace.truncated(depth)).1;
+    }
+    let mut labels = namespace.labels().to_vec();
+    labels.push("\u{1}".into());
+    literal(&Namespace::stored(labels))
+}

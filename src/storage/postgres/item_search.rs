@@ -1,0 +1,234 @@
+//! Searches and counts of items. The statement narrows down, by namespace and by what the projection says; where a
+//! projection has marks, the text of the value decides here.
+
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+
+use super::item_statement::{Ask, Statement};
+use super::items::read_item;
+use super::{PostgresStorage, failure};
+use crate::content::keys::TenantSecret;
+use crate::domain::caller::Caller;
+use crate::domain::clock::Micros;
+use crate::domain::exact_json;
+use crate::domain::filter::Filter;
+use crate::domain::item::{Item, ItemCursor, ItemPage, ItemSort, Scope, SearchItems, Select};
+use crate::domain::limits::LIMITS;
+use crate::domain::namespace::Namespace;
+use crate::domain::{Error, Result};
+use crate::storage::items::{StoredItem, selected};
+
+/// Rows with marks that one statement of a count looks at.
+const COUNT_PAGE: usize = 256;
+
+/// A row of a search, and how many matches stand before it.
+struct Hit {
+    stored: StoredItem,
+    has_marks: bool,
+    number: usize,
+}
+
+/// What does not change while a page is collected.
+struct Collecting<'a> {
+    secret: &'a TenantSecret,
+    query: &'a SearchItems,
+    skip: usize,
+    limit: usize,
+}
+
+/// How the hits of one statement ended.
+enum End {
+    Done,
+    /// Values behind this position were too much for one answer.
+    Cut(ItemCursor),
+    /// There is a match that the page has no room for.
+    Full,
+}
+
+impl PostgresStorage {
+    /// Round trips: one; more where values lie in chunks, and where rows with marks do not match after all.
+    pub(super) async fn read_item_page(
+        &self,
+        caller: &Caller,
+        within: &[Namespace],
+        query: &SearchItems,
+        now: Micros,
+    ) -> Result<ItemPage> {
+        let secret = self.secret(&caller.tenant).await?;
+        check_readable(&secret, &query.scope)?;
+        let limit = query.limit.min(usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX));
+        let (mut skip, mut after) = (query.offset, query.after.clone());
+        let mut page = ItemPage::default();
+        loop {
+            // One more than asked for tells whether there is a next page.
+            let rows = limit - page.items.len() + 1;
+            let ask = Ask {
+                scope: &query.scope,
+                within,
+                sort: query.sort,
+                after: after.as_ref(),
+                offset: skip,
+                rows,
+                wants_values: query.select != Select::Nothing,
+                only_marked: false,
+                now,
+            };
+            let asked = if query.scope.filter.is_some() { skip + rows } else { rows };
+            let hits = self.search(&caller.tenant, &ask).await?;
+            let last = hits.last().map(|it| (it.number, it.stored.item.position(query.sort)));
+            let collecting = Collecting { secret: &secret, query, skip, limit };
+            let (matched, end) = self.collect(&caller.tenant, &collecting, hits, &mut page).await?;
+            let more = last.filter(|(number, _)| *number >= asked && query.scope.filter.is_some());
+            after = match (end, more) {
+                (End::Full, _) | (End::Done, None) => return Ok(page),
+                // The page has its bytes, or what is skipped had them.
+                (End::Cut(position), _) if page.items.is_empty() => Some(position),
+                (End::Cut(_), _) => {
+                    page.next = page.items.last().map(|it| it.position(query.sort));
+                    return Ok(page);
+                }
+                (End::Done, Some((_, position))) => Some(position),
+            };
+            skip = skip.saturating_sub(matched);
+        }
+    }
+
+    /// Adds what matches to the page. Answers how many matches there were.
+    async fn collect(
+        &self,
+        tenant: &str,
+        collecting: &Collecting<'_>,
+        hits: Vec<Hit>,
+        page: &mut ItemPage,
+    ) -> Result<(usize, End)> {
+        let Collecting { secret, query, skip, limit } = collecting;
+        let items: Vec<StoredItem> = hits.iter().map(|it| it.stored.clone()).collect();
+        let chunks = self.content_of_items(tenant, secret, &items).await?;
+        let filter = query.scope.filter.as_ref();
+        let wants_value = query.select != Select::Nothing;
+        // Rows that are not among the hits are matches before the first one that is wanted.
+        let mut number = if filter.is_some() { 0 } else { *skip };
+        let mut matched = number;
+        let mut end = End::Done;
+        for hit in hits {
+            let needs_text = wants_value || hit.has_marks && filter.is_some();
+            if hit.stored.body.is_none() && needs_text {
+                return Ok((matched, end));
+            }
+            matched += hit.number - number - 1;
+            number = hit.number;
+            end = End::Cut(hit.stored.item.position(query.sort));
+            let text = match &hit.stored.body {
+                Some(_) => Some(hit.stored.open(secret, &chunks)?),
+                None => None,
+            };
+            if let (Some(filter), Some(text)) = (filter, &text)
+                && !holds(filter, text, hit.has_marks)?
+            {
+                continue;
+            }
+            matched += 1;
+            if matched <= *skip {
+                continue;
+            }
+            if page.items.len() == *limit {
+                page.next = page.items.last().map(|it| it.position(query.sort));
+                return Ok((matched, End::Full));
+            }
+            let value = text.map(|it| selected(it, &query.select)).transpose()?.flatten();
+            page.items.push(Item { value, ..hit.stored.item });
+        }
+        Ok((matched, End::Done))
+    }
+
+    /// Round trips: one, and one for each page of rows with marks where there is a filter.
+    pub(super) async fn read_item_count(
+        &self,
+        caller: &Caller,
+        within: &[Namespace],
+        scope: &Scope,
+        now: Micros,
+    ) -> Result<u64> {
+        let secret = self.secret(&caller.tenant).await?;
+        check_readable(&secret, scope)?;
+        let mut count = self.count_certain(&caller.tenant, within, scope, now).await?;
+        let Some(filter) = &scope.filter else { return Ok(count) };
+        let mut after: Option<ItemCursor> = None;
+        loop {
+            let ask = Ask {
+                scope,
+                within,
+                sort: ItemSort::Key,
+                after: after.as_ref(),
+                offset: 0,
+                rows: COUNT_PAGE,
+                wants_values: true,
+                only_marked: true,
+                now,
+            };
+            let hits = self.search(&caller.tenant, &ask).await?;
+            let items: Vec<StoredItem> = hits.into_iter().map(|it| it.stored).collect();
+            let chunks = self.content_of_items(&caller.tenant, &secret, &items).await?;
+            let asked = items.len();
+            for item in items.iter().filter(|it| it.body.is_some()) {
+                count += u64::from(holds(filter, &item.open(&secret, &chunks)?, true)?);
+                after = Some(item.item.position(ItemSort::Key));
+            }
+            if asked < COUNT_PAGE && items.iter().all(|it| it.body.is_some()) {
+                return Ok(count);
+            }
+        }
+    }
+
+    async fn count_certain(
+        &self,
+        tenant: &str,
+        within: &[Namespace],
+        scope: &Scope,
+        now: Micros,
+    ) -> Result<u64> {
+        let statement = Statement::count(tenant, within, scope, now);
+        let mut connection = self.pool.get().await?;
+        let row = statement.query().fetch_one(&mut *connection).await;
+        let row = row.map_err(|error| failure::of_call(&error))?;
+        connection.release();
+        Ok(row.get::<i64, _>("count").unsigned_abs())
+    }
+
+    async fn search(&self, tenant: &str, ask: &Ask<'_>) -> Result<Vec<Hit>> {
+        let statement = Statement::search(tenant, ask);
+        let mut connection = self.pool.get().await?;
+        let rows = statement.query().fetch_all(&mut *connection).await;
+        let rows = rows.map_err(|error| failure::of_call(&error))?;
+        connection.release();
+        Ok(rows.iter().map(hit).collect())
+    }
+}
+
+/// Whether the text matches. One that the database found without marks must.
+fn holds(filter: &Filter, text: &[u8], has_marks: bool) -> Result<bool> {
+    let matches = filter.matches(&exact_json::parse("value", text)?);
+    if !matches && !has_marks {
+        // The value stays out; that it was found is a defect that somebody has to see.
+        tracing::error!("a projection says other than its value");
+    }
+    Ok(matches)
+}
+
+fn hit(row: &PgRow) -> Hit {
+    Hit {
+        stored: read_item(row),
+        has_marks: row.get("has_marks"),
+        number: usize::try_from(row.get::<i64, _>("number")).unwrap_or(usize::MAX),
+    }
+}
+
+/// The index of filters is of readable values: none is kept of encrypted ones.
+fn check_readable(secret: &TenantSecret, scope: &Scope) -> Result<()> {
+    if secret.cipher().is_some() && scope.filter.is_some() {
+        let detail = "search_needs_plaintext: values are encrypted at rest, and on PostgreSQL no filter can look into \
+            them; search by namespace, and filter what comes back";
+        return Err(Error::invalid("filter", detail));
+    }
+    Ok(())
+}

@@ -1,0 +1,223 @@
+//! The text of searches and counts of items, put together from what is asked.
+
+use sqlx::postgres::PgArguments;
+use sqlx::query::Query;
+use sqlx::{AssertSqlSafe, Postgres};
+
+use super::item_filter::{Bind, Condition};
+use super::items::literal;
+use crate::domain::clock::Micros;
+use crate::domain::item::{ItemCursor, ItemSort, Scope};
+use crate::domain::limits::LIMITS;
+use crate::domain::namespace::Namespace;
+use crate::storage::items::order_by;
+
+/// A statement that is put together: its text and what it binds.
+pub(super) struct Statement {
+    text: String,
+    binds: Vec<Bound>,
+}
+
+enum Bound {
+    Text(String),
+    Texts(Vec<String>),
+    Bytes(Vec<u8>),
+    Number(i64),
+}
+
+/// What one statement of a search asks for.
+pub(super) struct Ask<'a> {
+    pub(super) scope: &'a Scope,
+    pub(super) within: &'a [Namespace],
+    pub(super) sort: ItemSort,
+    pub(super) after: Option<&'a ItemCursor>,
+    /// Matches that are not wanted, then those that are.
+    pub(super) offset: usize,
+    pub(super) rows: usize,
+    pub(super) wants_values: bool,
+    pub(super) only_marked: bool,
+    pub(super) now: Micros,
+}
+
+/// Below so many items a range is gone through; above it, the index of projections is asked first.
+const NARROW_ROWS: u32 = 2_000;
+
+/// What a search looks at of a row before it knows that it is a hit.
+const COLUMNS: &str = "i.tenant, i.namespace, i.key, i.version, i.created_at, i.updated_at, i.ttl_micros, \
+    i.expires_at, i.size_bytes, i.has_marks, i.projection";
+
+/// Conditions of a search.
+struct Wanted {
+    /// Tenant, life and range.
+    place: String,
+    /// On `i` and on `p.d`, the tenant's projection.
+    filter: String,
+    indexed: String,
+}
+
+impl Wanted {
+    /// What stands before `select`, and from `from` to the last condition. A plan is made without the values, so it cannot
+    /// know which of the two indexes has fewer rows: the statement looks, and runs one branch of two.
+    fn source(&self) -> (String, String) {
+        let Self { place, filter, indexed } = self;
+        let (with, items) = if indexed.is_empty() {
+            (String::new(), format!("(select {COLUMNS} from items i where {place})"))
+        } else {
+            let with = format!(
+                "wide as materialized (select count(*) > {NARROW_ROWS} as so from
+                    (select 1 from items i where {place} limit {NARROW_ROWS} + 1) i)"
+            );
+            let items = format!(
+                "(select {COLUMNS} from items i where not (select so from wide) and {place}
+                  union all
+                  select {COLUMNS} from (select {COLUMNS} from items i
+                        where (select so from wide) and {indexed} offset 0) i
+                  where {place})"
+            );
+            (with, items)
+        };
+        let from = format!(
+            "from {items} i cross join lateral (select i.projection -> $1 as d) p where {filter}"
+        );
+        (if with.is_empty() { with } else { format!("with {with}") }, from)
+    }
+}
+
+impl Statement {
+    /// $1 is the tenant, $2 the time.
+    fn new(tenant: &str, now: Micros) -> Self {
+        let binds = vec![Bound::Text(tenant.to_owned()), Bound::Number(now)];
+        Self { text: String::new(), binds }
+    }
+
+    pub(super) fn count(tenant: &str, within: &[Namespace], scope: &Scope, now: Micros) -> Self {
+        let mut statement = Self::new(tenant, now);
+        let wanted = statement.conditions(tenant, within, scope);
+        let certain = if scope.filter.is_some() { " and not i.has_marks" } else { "" };
+        let (with, from) = wanted.source();
+        statement.text = format!("{with} select count(*) as count {from}{certain}");
+        statement
+    }
+
+    pub(super) fn search(tenant: &str, ask: &Ask<'_>) -> Self {
+        let mut statement = Self::new(tenant, ask.now);
+        let wanted = statement.conditions(tenant, ask.within, ask.scope);
+        let (with, mut from) = wanted.source();
+        if ask.only_marked {
+            from.push_str(" and i.has_marks");
+        }
+        if let Some(after) = ask.after {
+            from.push_str(&statement.behind(ask.sort, after));
+        }
+        let with = if with.is_empty() { "with".to_owned() } else { format!("{with},") };
+        let number = |it: usize| Bound::Number(i64::try_from(it).unwrap_or(i64::MAX));
+        let filtered = ask.scope.filter.is_some();
+        // Without a filter every row is a match, and the database skips.
+        let (skipped, taken) =
+            if filtered { (0, ask.offset + ask.rows) } else { (ask.offset, ask.rows) };
+        let (limit, offset) = (statement.bind(number(taken)), statement.bind(number(skipped)));
+        let first = statement.bind(number(ask.offset));
+        let bytes =
+            statement.bind(Bound::Number(i64::try_from(LIMITS.list_bytes_max).unwrap_or(i64::MAX)));
+        let order = order_by(ask.sort);
+        let body = match (ask.wants_values, filtered) {
+            (true, _) => "true",
+            (false, true) => "n.has_marks",
+            (false, false) => "false",
+        };
+        statement.text = format!(
+            "{with} hit as materialized (
+                select i.namespace, i.key, i.version, i.created_at, i.updated_at, i.ttl_micros, i.expires_at,
+                    i.size_bytes, i.has_marks
+                {from}
+                order by {order} limit {limit} offset {offset}
+             ), numbered as (
+                select hit.*, row_number() over (order by {order}) + {offset} as number from hit
+             ), n as (
+                select numbered.*, sum(size_bytes) filter (where number > {first} or has_marks)
+                    over (order by number) as bytes
+                from numbered
+             )
+             select n.*, b.digest, b.body, b.parts, b.scope_id from n
+             left join lateral (
+                select b.digest, b.body, b.parts, b.scope_id from items b
+                where {body} and n.bytes - n.size_bytes < {bytes}
+                    and b.tenant = $1 and b.namespace = n.namespace and b.key = n.key
+                limit 1) b on true
+             where n.number > {first} or n.has_marks
+             order by n.number"
+        );
+        statement
+    }
+
+    fn conditions(&mut self, tenant: &str, within: &[Namespace], scope: &Scope) -> Wanted {
+        let mut all = vec![
+            "i.tenant = $1".to_owned(),
+            "(i.expires_at is null or i.expires_at > $2)".to_owned(),
+        ];
+        if scope.exact {
+            let namespace = self.bind(Bound::Text(literal(&scope.prefix)));
+            all.push(format!("i.namespace = cast({namespace} as text)::text[]"));
+        } else if within.iter().all(|it| !it.labels().is_empty()) {
+            let ranges: Vec<String> = within.iter().map(|it| self.range(it)).collect();
+            all.push(format!("({})", ranges.join(" or ")));
+        }
+        let (mut filter, mut indexed) = ("true".to_owned(), String::new());
+        if let Some(of_fields) = &scope.filter {
+            let condition = Condition::new(tenant, of_fields, self.binds.len() + 1);
+            self.binds.extend(condition.binds.into_iter().map(|it| match it {
+                Bind::Text(text) => Bound::Text(text),
+                Bind::Texts(texts) => Bound::Texts(texts),
+            }));
+            (filter, indexed) = (condition.text, condition.indexed);
+        }
+        Wanted { place: all.join(" and "), filter, indexed }
+    }
+
+    /// Everything below a prefix: behind it comes the last label with the least character that a label may have.
+    fn range(&mut self, prefix: &Namespace) -> String {
+        let (from, to) = bounds(prefix);
+        let (from, to) = (self.bind(Bound::Text(from)), self.bind(Bound::Text(to)));
+        format!(
+            "i.namespace >= cast({from} as text)::text[] and i.namespace < cast({to} as text)::text[]"
+        )
+    }
+
+    fn behind(&mut self, sort: ItemSort, after: &ItemCursor) -> String {
+        let namespace = self.bind(Bound::Text(literal(&after.address.namespace)));
+        let key = self.bind(Bound::Bytes(after.address.key.as_bytes().to_vec()));
+        let place = format!("(i.namespace, i.key) > (cast({namespace} as text)::text[], {key})");
+        let column = match sort {
+            ItemSort::Key => return format!(" and {place}"),
+            ItemSort::Created => "i.created_at",
+            ItemSort::Updated => "i.updated_at",
+        };
+        let time = self.bind(Bound::Number(after.time));
+        format!(" and ({column} < {time} or {column} = {time} and {place})")
+    }
+
+    fn bind(&mut self, bound: Bound) -> String {
+        self.binds.push(bound);
+        format!("${}", self.binds.len())
+    }
+
+    pub(super) fn query(self) -> Query<'static, Postgres, PgArguments> {
+        // Filters have any number of forms: their statements are not kept.
+        let query = sqlx::query(AssertSqlSafe(self.text)).persistent(false);
+        self.binds.into_iter().fold(query, |query, bound| match bound {
+            Bound::Text(text) => query.bind(text),
+            Bound::Texts(texts) => query.bind(texts),
+            Bound::Bytes(bytes) => query.bind(bytes),
+            Bound::Number(number) => query.bind(number),
+        })
+    }
+}
+
+/// The range of everything below a prefix that has labels.
+pub(super) fn bounds(prefix: &Namespace) -> (String, String) {
+    let mut end = prefix.labels().to_vec();
+    if let Some(last) = end.last_mut() {
+        last.push('\u{1}');
+    }
+    (literal(prefix), literal(&Namespace::stored(end)))
+}

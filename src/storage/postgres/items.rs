@@ -1,0 +1,377 @@
+//! Items: reading them, their lives, and what of them is swept.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use async_trait::async_trait;
+use sqlx::Row;
+use sqlx::postgres::{PgConnection, PgRow};
+
+use super::{PostgresStorage, failure};
+use crate::content::keys::TenantSecret;
+use crate::content::parts::{Name, Part};
+use crate::domain::Result;
+use crate::domain::caller::Caller;
+use crate::domain::clock::{Micros, random_id};
+use crate::domain::item::{
+    Address, ChangeItem, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems,
+};
+use crate::domain::item_batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
+use crate::domain::namespace::Namespace;
+use crate::domain::storage::{BatchError, ItemStorage};
+use crate::storage::items::projection::array_literal;
+use crate::storage::items::{
+    Columns, StoredItem, Target, memory_key, needs_content, prepare, with_request,
+};
+use crate::storage::objects::shelf::Shelf;
+use crate::storage::opening::{Chunks, parts_of};
+
+/// Chunks that one statement reads.
+const CHUNKS_MAX: usize = 4_096;
+/// Rows that one statement of the sweep removes.
+const SWEPT_ROWS: i64 = 5_000;
+
+const GET: &str = r"
+select k.ord, i.* from unnest($2::text[], $3::bytea[]) with ordinality as k (namespace, key, ord)
+cross join lateral (
+    select i.namespace, i.key, i.version, i.created_at, i.updated_at, i.ttl_micros, i.expires_at,
+        i.size_bytes, i.digest, i.body, i.parts, i.scope_id
+    from items i
+    where i.tenant = $1 and i.namespace = k.namespace::text[] and i.key = k.key
+        and (i.expires_at is null or i.expires_at > $4)
+    limit 1) i
+";
+
+/// What is being written is skipped: whoever writes begins a new life anyway, and waiting in another order could
+/// lock each other out.
+const REFRESH: &str = r"
+with due as materialized (
+    select i.* from unnest($2::text[], $3::bytea[]) as k (namespace, key)
+    cross join lateral (
+        select i.namespace, i.key from items i
+        where i.tenant = $1 and i.namespace = k.namespace::text[] and i.key = k.key
+            and i.expires_at > $4 and i.expires_at - $4 < i.ttl_micros - i.ttl_micros / 10
+        limit 1 for no key update skip locked) i
+)
+update items i set expires_at = $4 + i.ttl_micros from due
+where i.tenant = $1 and i.namespace = due.namespace and i.key = due.key
+    and i.ttl_micros is not null
+";
+
+#[async_trait]
+impl ItemStorage for PostgresStorage {
+    async fn prepare_changes(
+        &self,
+        caller: &Caller,
+        changes: Vec<ChangeItem>,
+        idempotency: Option<Idempotency>,
+        deadline: Micros,
+    ) -> Result<PreparedChanges> {
+        let secret = self.secret(&caller.tenant).await?;
+        let mut targets = Vec::new();
+        for change in changes.iter().filter(|it| needs_content(it)) {
+            targets.push(self.target(&caller.tenant, change.address.namespace.root()).await?);
+        }
+        let prepared =
+            prepare(&secret, &caller.tenant, changes, targets, secret.cipher().is_none())?;
+        Ok(with_request(prepared, idempotency, deadline))
+    }
+
+    async fn write_items(&self, batch: &ItemBatch) -> Result<Vec<ItemOutcome>, BatchError> {
+        self.write_item_rows(batch).await
+    }
+
+    async fn get_items(
+        &self,
+        caller: &Caller,
+        addresses: &[Address],
+        now: Micros,
+    ) -> Result<Vec<Option<Item>>> {
+        if addresses.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows = match self.read_items(&caller.tenant, addresses, now).await {
+            // After the database was restarted every idle connection is dead.
+            Err(crate::domain::Error::Unavailable { .. }) => {
+                self.pool.clear();
+                self.read_items(&caller.tenant, addresses, now).await
+            }
+            result => result,
+        }?;
+        let mut found: Vec<Option<Item>> = addresses.iter().map(|_| None).collect();
+        let (places, stored): (Vec<usize>, Vec<StoredItem>) = rows.into_iter().unzip();
+        let secret = self.secret(&caller.tenant).await?;
+        let chunks = self.content_of_items(&caller.tenant, &secret, &stored).await?;
+        for (at, stored) in places.into_iter().zip(stored) {
+            let value = Some(stored.open(&secret, &chunks)?);
+            found[at] = Some(Item { value, ..stored.item });
+        }
+        Ok(found)
+    }
+
+    async fn search_items(
+        &self,
+        caller: &Caller,
+        within: &[Namespace],
+        query: &SearchItems,
+        now: Micros,
+    ) -> Result<ItemPage> {
+        self.noting_loss(self.read_item_page(caller, within, query, now).await)
+    }
+
+    async fn list_namespaces(
+        &self,
+        caller: &Caller,
+        within: &[Namespace],
+        query: &ListNamespaces,
+        now: Micros,
+    ) -> Result<Vec<Namespace>> {
+        self.noting_loss(self.read_namespaces(caller, within, query, now).await)
+    }
+
+    async fn count_items(
+        &self,
+        caller: &Caller,
+        within: &[Namespace],
+        scope: &Scope,
+        now: Micros,
+    ) -> Result<u64> {
+        self.noting_loss(self.read_item_count(caller, within, scope, now).await)
+    }
+
+    async fn refresh_items(
+        &self,
+        caller: &Caller,
+        addresses: &[Address],
+        now: Micros,
+    ) -> Result<()> {
+        let (namespaces, keys) = places(addresses);
+        let mut connection = self.pool.get().await?;
+        sqlx::query(REFRESH)
+            .bind(&caller.tenant)
+            .bind(namespaces)
+            .bind(keys)
+            .bind(now)
+            .execute(&mut *connection)
+            .await
+            .map_err(|error| failure::of_call(&error))?;
+        connection.release();
+        Ok(())
+    }
+}
+
+impl PostgresStorage {
+    async fn read_items(
+        &self,
+        tenant: &str,
+        addresses: &[Address],
+        now: Micros,
+    ) -> Result<Vec<(usize, StoredItem)>> {
+        let (namespaces, keys) = places(addresses);
+        let mut connection = self.pool.get().await?;
+        let rows = sqlx::query(GET)
+            .bind(tenant)
+            .bind(namespaces)
+            .bind(keys)
+            .bind(now)
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(|error| failure::of_call(&error))?;
+        connection.release();
+        let place = |row: &PgRow| usize::try_from(row.get::<i64, _>("ord") - 1).unwrap_or(0);
+        Ok(rows.iter().map(|row| (place(row), read_item(row))).collect())
+    }
+
+    /// The chunks of some items: none or one round trip, two where lists are long.
+    pub(super) async fn content_of_items(
+        &self,
+        tenant: &str,
+        secret: &TenantSecret,
+        items: &[StoredItem],
+    ) -> Result<Chunks> {
+        let mut lists: BTreeMap<i64, Vec<Part>> = BTreeMap::new();
+        for item in items.iter().filter(|it| it.body.is_some()) {
+            if let (Some(scope_id), Some(list)) = (item.scope_id, &item.parts) {
+                lists.entry(scope_id).or_default().extend(parts_of(list)?);
+            }
+        }
+        let shelf = Shelf::default();
+        let mut chunks = Chunks::default();
+        if lists.is_empty() {
+            return Ok(chunks);
+        }
+        // Twice where something lies in packs: then it is fetched in between, without a connection.
+        for _ in 0..2 {
+            chunks = self.read_lists(tenant, secret, &lists).await?;
+            shelf.complete(secret, &mut chunks)?;
+            if shelf.is_complete() {
+                break;
+            }
+            shelf.restock(self.objects.as_deref(), secret).await?;
+        }
+        Ok(chunks)
+    }
+
+    async fn read_lists(
+        &self,
+        tenant: &str,
+        secret: &TenantSecret,
+        lists: &BTreeMap<i64, Vec<Part>>,
+    ) -> Result<Chunks> {
+        let mut chunks = Chunks::default();
+        let (mut leaves, mut nodes) = (BTreeSet::new(), BTreeSet::new());
+        for (scope_id, parts) in lists {
+            for part in parts {
+                match part {
+                    Part::Leaf(name) => leaves.insert((*scope_id, *name)),
+                    Part::Node(name) => nodes.insert((*scope_id, *name)),
+                };
+            }
+        }
+        let mut connection = self.pool.get().await?;
+        for (scope_id, name, body) in read_chunks(&mut connection, tenant, &nodes).await? {
+            let names = chunks.add_node(secret, &name, &body)?;
+            leaves.extend(names.into_iter().map(|it| (scope_id, it)));
+        }
+        for (_, name, body) in read_chunks(&mut connection, tenant, &leaves).await? {
+            chunks.add(secret, &name, &body)?;
+        }
+        connection.release();
+        Ok(chunks)
+    }
+
+    /// The content scope of a namespace root. One round trip the first time this process meets it.
+    async fn target(&self, tenant: &str, root: &str) -> Result<Target> {
+        let key = (tenant.to_owned(), root.to_owned());
+        let known = self.chunks.known(tenant, &memory_key(root));
+        if let Some(scope_id) = self.roots.get(&key) {
+            return Ok(Target { scope_id, known });
+        }
+        let mut connection = self.pool.get().await?;
+        let scope_id = read_or_make_root(&mut connection, tenant, root).await?;
+        connection.release();
+        self.roots.insert(key, scope_id);
+        Ok(Target { scope_id, known })
+    }
+
+    /// Removes what has expired, in slices. What lay in chunks is left to the garbage.
+    pub(super) async fn sweep_items(&self, now: Micros) -> Result<()> {
+        let mut connection = self.pool.get().await?;
+        loop {
+            let done = sqlx::query(
+                "with gone as (
+                    delete from items where ctid = any (array(
+                        select ctid from items where expires_at <= $1 and tenant is not null
+                        limit $2 for update skip locked))
+                    returning tenant, scope_id
+                 ), trash as (
+                    insert into garbage (tenant, thread_key, scope_id, created_at)
+                    select distinct tenant, scope_id, scope_id, $1 from gone
+                    where scope_id is not null
+                    on conflict do nothing
+                 )
+                 select count(*) as count from gone",
+            )
+            .bind(now)
+            .bind(SWEPT_ROWS)
+            .fetch_one(&mut *connection)
+            .await
+            .map_err(|error| failure::of_call(&error))?;
+            if done.get::<i64, _>("count") < SWEPT_ROWS {
+                break;
+            }
+        }
+        connection.release();
+        Ok(())
+    }
+}
+
+/// Two that meet at a new root: the one whose insert came second reads what the first one made.
+async fn read_or_make_root(connection: &mut PgConnection, tenant: &str, root: &str) -> Result<i64> {
+    const MAKE: &str = "
+        with known as (
+            select scope_id from namespace_roots where tenant = $1 and root = $2
+        ), made as (
+            insert into namespace_roots (tenant, root, scope_id)
+            select $1, $2, $3 where not exists (select from known)
+            on conflict do nothing returning scope_id
+        ), scope as (
+            insert into scopes (tenant, scope_id, epoch, next_no)
+            select $1, scope_id, $4, 1 from made
+        ), holder as (
+            insert into scope_holders (tenant, scope_id, kind, holder)
+            select $1, scope_id, 'namespace', $2 from made
+        )
+        select scope_id from made union all select scope_id from known limit 1";
+    for _ in 0..2 {
+        let row = sqlx::query(MAKE)
+            .bind(tenant)
+            .bind(root)
+            .bind(random_id())
+            .bind(random_id())
+            .fetch_optional(&mut *connection)
+            .await
+            .map_err(|error| failure::of_call(&error))?;
+        if let Some(row) = row {
+            return Ok(row.get("scope_id"));
+        }
+    }
+    Err(crate::domain::Error::Internal("a namespace root can be neither read nor made".into()))
+}
+
+async fn read_chunks(
+    connection: &mut PgConnection,
+    tenant: &str,
+    wanted: &BTreeSet<(i64, Name)>,
+) -> Result<Vec<(i64, Vec<u8>, Vec<u8>)>> {
+    const READ: &str = "
+        select k.scope_id, k.name, c.body from unnest($2::bigint[], $3::bytea[]) as k (scope_id, name)
+        cross join lateral (select c.body from chunks c
+            where c.tenant = $1 and c.scope_id = k.scope_id and c.name = k.name limit 1) c";
+    let wanted: Vec<&(i64, Name)> = wanted.iter().collect();
+    let mut found = Vec::with_capacity(wanted.len());
+    for part in wanted.chunks(CHUNKS_MAX) {
+        let rows = sqlx::query(READ)
+            .bind(tenant)
+            .bind(part.iter().map(|it| it.0).collect::<Vec<_>>())
+            .bind(part.iter().map(|it| &it.1[..]).collect::<Vec<_>>())
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(|error| failure::of_call(&error))?;
+        found.extend(rows.iter().map(|it| (it.get("scope_id"), it.get("name"), it.get("body"))));
+    }
+    Ok(found)
+}
+
+/// Namespaces as array literals, because arrays of arrays do not pass through `unnest`, and keys.
+pub(super) fn places(addresses: &[Address]) -> (Vec<String>, Vec<Vec<u8>>) {
+    let place = |it: &Address| (literal(&it.namespace), it.key.as_bytes().to_vec());
+    addresses.iter().map(place).unzip()
+}
+
+pub(super) fn literal(namespace: &Namespace) -> String {
+    array_literal(namespace.labels().iter().map(|it| Cow::Borrowed(it.as_str())))
+}
+
+pub(super) fn read_item(row: &PgRow) -> StoredItem {
+    let address = Address {
+        namespace: Namespace::stored(row.get("namespace")),
+        key: Key::stored(row.get("key")),
+    };
+    let columns = Columns {
+        address,
+        version: row.get("version"),
+        created_at: row.get("created_at"),
+        updated_at: row.get("updated_at"),
+        ttl_micros: row.get("ttl_micros"),
+        expires_at: row.get("expires_at"),
+        size_bytes: i64::from(row.get::<i32, _>("size_bytes")),
+    };
+    StoredItem {
+        item: columns.into(),
+        digest: row.get::<Option<Vec<u8>>, _>("digest").unwrap_or_default(),
+        body: row.get("body"),
+        parts: row.get("parts"),
+        scope_id: row.get("scope_id"),
+    }
+}

@@ -1,0 +1,67 @@
+//! Erasing the items of a subject: all below its label, then the content scope of that namespace root.
+
+use sqlx::Row;
+
+use super::SqliteStorage;
+use super::errors::storage_error;
+use crate::domain::Result;
+use crate::domain::erasure::{More, Receipt, Slice};
+use crate::domain::label::label;
+use crate::domain::namespace::Namespace;
+use crate::storage::items::{memory_key, namespaces};
+
+const SLICE_ROWS: i64 = 500;
+
+const ITEMS: &str = "
+delete from items where rowid in (
+    select rowid from items where tenant = $1 and namespace >= $2 and namespace < $3 limit $4)
+returning size_bytes";
+
+/// The scope goes with the garbage.
+const ROOT: &str = "
+insert into garbage (tenant, thread_key, scope_id, created_at, owner, erased)
+select tenant, scope_id, scope_id, cast(unixepoch('subsec') * 1000000 as integer), $3, 1
+from namespace_roots where tenant = $1 and root = $2
+on conflict (tenant, thread_key) do update set owner = excluded.owner, erased = 1;
+delete from scope_holders where tenant = $1 and kind = 'namespace'
+    and scope_id = (select scope_id from namespace_roots where tenant = $1 and root = $2);
+update scopes set epoch = epoch + 1 where tenant = $1
+    and scope_id = (select scope_id from namespace_roots where tenant = $1 and root = $2);
+delete from namespace_roots where tenant = $1 and root = $2";
+
+impl SqliteStorage {
+    /// A slice of items; where there is none, the root.
+    pub(super) async fn erase_items(&self, tenant: &str, subject: &str) -> Result<Slice> {
+        let root = label(subject);
+        let namespace = Namespace::stored(vec![root.clone()]);
+        let _turn = self.connections.background().await;
+        let mut write = self.connections.begin_write().await?;
+        let rows = sqlx::query(ITEMS)
+            .bind(tenant)
+            .bind(namespaces::encode(&namespace))
+            .bind(namespaces::end(&namespace))
+            .bind(SLICE_ROWS)
+            .fetch_all(&mut *write)
+            .await
+            .map_err(storage_error)?;
+        let mut removed = Receipt { items: rows.len() as u64, ..Receipt::default() };
+        for row in &rows {
+            removed.size_bytes += row.try_get::<i64, _>(0).map_err(storage_error)?.unsigned_abs();
+        }
+        let mut more = More::Certainly;
+        if rows.is_empty() {
+            let done = sqlx::query(ROOT)
+                .bind(tenant)
+                .bind(&root)
+                .bind(subject)
+                .execute(&mut *write)
+                .await
+                .map_err(storage_error)?;
+            self.chunks.forget(tenant, &memory_key(&root));
+            self.roots.remove(&(tenant.to_owned(), root));
+            more = if done.rows_affected() > 0 { More::Perhaps } else { More::Nothing };
+        }
+        write.commit().await?;
+        Ok(Slice { removed, thread_ids: Vec::new(), more })
+    }
+}

@@ -1,0 +1,275 @@
+//! Searches, counts and listings of items. Filters are decided here on the texts; SQL narrows down by namespace.
+
+use serde_json::json;
+use sqlx::sqlite::{SqliteArguments, SqliteConnection};
+use sqlx::{AssertSqlSafe, Row, Sqlite, query::Query};
+
+use super::SqliteStorage;
+use super::errors::storage_error as fail;
+use super::items::{COLUMNS, content_of, read_item};
+use super::views::Tenant;
+use crate::domain::Result;
+use crate::domain::caller::Caller;
+use crate::domain::clock::Micros;
+use crate::domain::exact_json;
+use crate::domain::item::{
+    Item, ItemCursor, ItemPage, ItemSort, ListNamespaces, Scope, SearchItems, Select,
+};
+use crate::domain::limits::LIMITS;
+use crate::domain::namespace::Namespace;
+use crate::storage::items::listing::Listing;
+use crate::storage::items::{StoredItem, namespaces, order_by, selected};
+use crate::storage::objects::shelf::Shelf;
+
+/// Rows that are opened at one time.
+const SLICE: usize = 64;
+
+/// A statement that is put together: its conditions and what they bind.
+struct Wanted {
+    text: String,
+    binds: Vec<Bound>,
+}
+
+enum Bound {
+    Text(String),
+    Bytes(Vec<u8>),
+    Number(i64),
+}
+
+/// What becomes of the matches, in their order. False ends the search.
+type Take<'a> = dyn FnMut(StoredItem, Option<bytes::Bytes>) -> Result<bool> + Send + 'a;
+
+impl SqliteStorage {
+    pub(super) async fn read_item_page(
+        &self,
+        caller: &Caller,
+        within: &[Namespace],
+        query: &SearchItems,
+        now: Micros,
+    ) -> Result<ItemPage> {
+        let limit = query.limit.min(usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX));
+        let secret = self.secret(&caller.tenant).await?;
+        let shelf = Shelf::default();
+        let tenant = Tenant { name: &caller.tenant, secret: &secret, shelf: &shelf };
+        let mut wanted = Wanted::new(&caller.tenant, within, &query.scope, now);
+        wanted.behind(query.sort, query.after.as_ref());
+        loop {
+            let (mut page, mut skipped, mut bytes) = (ItemPage::default(), 0, 0);
+            let mut take = |stored: StoredItem, text: Option<bytes::Bytes>| {
+                if skipped < query.offset {
+                    skipped += 1;
+                    return Ok(true);
+                }
+                let full = page.items.len() == limit || bytes >= LIMITS.list_bytes_max;
+                if full {
+                    page.next = page.items.last().map(|it: &Item| it.position(query.sort));
+                    return Ok(false);
+                }
+                let value = text.map(|it| selected(it, &query.select)).transpose()?.flatten();
+                bytes += value.as_ref().map_or(0, |_| stored.item.size_bytes.unsigned_abs());
+                page.items.push(Item { value, ..stored.item });
+                Ok(true)
+            };
+            let wants_values = query.select != Select::Nothing;
+            let mut read = self.connections.begin_read().await?;
+            let scan = Scan {
+                tenant,
+                wanted: &wanted,
+                sort: query.sort,
+                scope: &query.scope,
+                wants_values,
+            };
+            scan.run(&mut read, &mut take).await?;
+            read.end().await?;
+            if shelf.is_complete() {
+                return Ok(page);
+            }
+            shelf.restock(self.objects.as_deref(), &secret).await?;
+        }
+    }
+
+    pub(super) async fn read_item_count(
+        &self,
+        caller: &Caller,
+        within: &[Namespace],
+        scope: &Scope,
+        now: Micros,
+    ) -> Result<u64> {
+        let wanted = Wanted::new(&caller.tenant, within, scope, now);
+        if scope.filter.is_none() {
+            let text = format!("select count(*) from items i where {}", wanted.text);
+            let mut read = self.connections.begin_read().await?;
+            let row = wanted.query(text).fetch_one(&mut *read).await.map_err(fail)?;
+            read.end().await?;
+            return Ok(row.try_get::<i64, _>(0).map_err(fail)?.unsigned_abs());
+        }
+        let secret = self.secret(&caller.tenant).await?;
+        let shelf = Shelf::default();
+        let tenant = Tenant { name: &caller.tenant, secret: &secret, shelf: &shelf };
+        loop {
+            let mut count = 0;
+            let mut take = |_, _| {
+                count += 1;
+                Ok(true)
+            };
+            let mut read = self.connections.begin_read().await?;
+            let scan =
+                Scan { tenant, wanted: &wanted, sort: ItemSort::Key, scope, wants_values: false };
+            scan.run(&mut read, &mut take).await?;
+            read.end().await?;
+            if shelf.is_complete() {
+                return Ok(count);
+            }
+            shelf.restock(self.objects.as_deref(), &secret).await?;
+        }
+    }
+
+    /// One probe for each namespace, however many items it holds.
+    pub(super) async fn read_namespaces(
+        &self,
+        caller: &Caller,
+        within: &[Namespace],
+        query: &ListNamespaces,
+        now: Micros,
+    ) -> Result<Vec<Namespace>> {
+        const NEXT: &str = "
+            select namespace from items where tenant = $1 and namespace >= $2
+                and ($3 is null or namespace < $3) and (expires_at is null or expires_at > $4)
+            order by namespace limit 1";
+        let mut listing = Listing::new(query);
+        let depth = listing.depth().map_or(usize::MAX, |it| it.max(1));
+        let mut read = self.connections.begin_read().await?;
+        'ranges: for prefix in within {
+            let (mut from, to) = (namespaces::encode(prefix), namespaces::end(prefix));
+            loop {
+                let row = sqlx::query(NEXT)
+                    .bind(&caller.tenant)
+                    .bind(&from)
+                    .bind(&to)
+                    .bind(now)
+                    .fetch_optional(&mut *read)
+                    .await
+                    .map_err(fail)?;
+                let Some(row) = row else { break };
+                let found: Vec<u8> = row.try_get(0).map_err(fail)?;
+                let namespace = namespaces::decode(&found)?;
+                if !listing.take(&namespace) {
+                    break 'ranges;
+                }
+                let shown = namespace.truncated(depth);
+                let is_cut = namespace.labels().len() >= depth;
+                from = namespaces::end(&shown)
+                    .filter(|_| is_cut)
+                    .unwrap_or_else(|| namespaces::next(&namespace));
+            }
+        }
+        read.end().await?;
+        Ok(listing.finish())
+    }
+}
+
+/// Goes through rows in an order, opens them and decides.
+struct Scan<'a> {
+    tenant: Tenant<'a>,
+    wanted: &'a Wanted,
+    sort: ItemSort,
+    scope: &'a Scope,
+    wants_values: bool,
+}
+
+impl Scan<'_> {
+    async fn run(&self, read: &mut SqliteConnection, take: &mut Take<'_>) -> Result<()> {
+        let order = order_by(self.sort);
+        // Only the numbers are sorted; values are read as far as they are needed.
+        let text =
+            format!("select i.rowid from items i where {} order by {order}", self.wanted.text);
+        let rows = self.wanted.query(text).fetch_all(&mut *read).await.map_err(fail)?;
+        let numbers: Vec<i64> =
+            rows.iter().map(|it| it.try_get(0).map_err(fail)).collect::<Result<_>>()?;
+        let text = format!(
+            "select {COLUMNS} from json_each($2) j cross join items i on i.rowid = j.value
+             where i.tenant = $1 order by j.key"
+        );
+        let opens = self.wants_values || self.scope.filter.is_some();
+        for slice in numbers.chunks(SLICE) {
+            let rows = sqlx::query(AssertSqlSafe(text.clone()))
+                .bind(self.tenant.name)
+                .bind(json!(slice).to_string())
+                .fetch_all(&mut *read)
+                .await
+                .map_err(fail)?;
+            let stored = rows.iter().map(read_item).collect::<Result<Vec<_>>>()?;
+            let chunks = content_of(read, self.tenant, if opens { &stored } else { &[] }).await?;
+            for stored in stored {
+                let value =
+                    if opens { Some(stored.open(self.tenant.secret, &chunks)?) } else { None };
+                let matches = match (&self.scope.filter, &value) {
+                    // Placeholders of content that is still to be fetched match nothing.
+                    (Some(filter), Some(text)) => exact_json::parse("value", text)
+                        .is_ok_and(|document| filter.matches(&document)),
+                    _ => true,
+                };
+                if matches && !take(stored, value.filter(|_| self.wants_values))? {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Wanted {
+    fn new(tenant: &str, within: &[Namespace], scope: &Scope, now: Micros) -> Self {
+        let binds = vec![Bound::Text(tenant.to_owned()), Bound::Number(now)];
+        let text = "i.tenant = $1 and (i.expires_at is null or i.expires_at > $2)".to_owned();
+        let mut wanted = Self { text, binds };
+        if scope.exact {
+            let namespace = wanted.bind(Bound::Bytes(namespaces::encode(&scope.prefix)));
+            wanted.text.push_str(&format!(" and i.namespace = {namespace}"));
+        } else {
+            let ranges: Vec<String> = within.iter().filter_map(|it| wanted.range(it)).collect();
+            // The prefix of everything has no end, and needs no condition.
+            if ranges.len() == within.len() {
+                wanted.text.push_str(&format!(" and ({})", ranges.join(" or ")));
+            }
+        }
+        wanted
+    }
+
+    fn range(&mut self, prefix: &Namespace) -> Option<String> {
+        let to = namespaces::end(prefix)?;
+        let from = self.bind(Bound::Bytes(namespaces::encode(prefix)));
+        let to = self.bind(Bound::Bytes(to));
+        Some(format!("i.namespace >= {from} and i.namespace < {to}"))
+    }
+
+    fn behind(&mut self, sort: ItemSort, after: Option<&ItemCursor>) {
+        let Some(after) = after else { return };
+        let namespace = self.bind(Bound::Bytes(namespaces::encode(&after.address.namespace)));
+        let key = self.bind(Bound::Bytes(after.address.key.as_bytes().to_vec()));
+        let place = format!("(i.namespace, i.key) > ({namespace}, {key})");
+        let column = match sort {
+            ItemSort::Key => {
+                self.text.push_str(&format!(" and {place}"));
+                return;
+            }
+            ItemSort::Created => "i.created_at",
+            ItemSort::Updated => "i.updated_at",
+        };
+        let time = self.bind(Bound::Number(after.time));
+        self.text.push_str(&format!(" and ({column} < {time} or {column} = {time} and {place})"));
+    }
+
+    fn bind(&mut self, bound: Bound) -> String {
+        self.binds.push(bound);
+        format!("${}", self.binds.len())
+    }
+
+    fn query(&self, text: String) -> Query<'static, Sqlite, SqliteArguments> {
+        self.binds.iter().fold(sqlx::query(AssertSqlSafe(text)), |query, bound| match bound {
+            Bound::Text(text) => query.bind(text.clone()),
+            Bound::Bytes(bytes) => query.bind(bytes.clone()),
+            Bound::Number(number) => query.bind(*number),
+        })
+    }
+}

@@ -1,0 +1,280 @@
+//! Items: reading them, their lives, and what of them is swept.
+
+use async_trait::async_trait;
+use serde_json::json;
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::SqliteStorage;
+use super::chunks::chunks_of;
+use super::errors::storage_error as fail;
+use super::rows::RowSet;
+use super::views::Tenant;
+use crate::domain::Result;
+use crate::domain::caller::Caller;
+use crate::domain::clock::{Micros, random_id};
+use crate::domain::item::{
+    Address, ChangeItem, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems,
+};
+use crate::domain::item_batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
+use crate::domain::namespace::Namespace;
+use crate::domain::storage::{BatchError, ItemStorage};
+use crate::storage::items::{
+    Columns, StoredItem, Target, memory_key, namespaces, needs_content, prepare, with_request,
+};
+use crate::storage::objects::shelf::Shelf;
+use crate::storage::opening::Chunks;
+
+/// Rows per slice of the sweep: some milliseconds.
+const SWEPT_ROWS: i64 = 500;
+
+/// Columns that [`read_item`] wants, of `items i`.
+pub(super) const COLUMNS: &str =
+    "i.namespace, i.key, i.version, i.created_at, i.updated_at, i.ttl_micros,
+    i.expires_at, i.size_bytes, i.digest, i.body, i.parts, i.scope_id";
+
+const GET: &str = "
+select j.key as ord, i.namespace, i.key, i.version, i.created_at, i.updated_at, i.ttl_micros,
+    i.expires_at, i.size_bytes, i.digest, i.body, i.parts, i.scope_id
+from json_each($2) j
+cross join items i on i.tenant = $1 and i.namespace = substr($3, j.value ->> 0, j.value ->> 1)
+    and i.key = substr($3, j.value ->> 2, j.value ->> 3)
+where i.expires_at is null or i.expires_at > $4";
+
+const REFRESH: &str = "
+update items set expires_at = $4 + ttl_micros
+where tenant = $1 and (namespace, key) in
+        (select substr($3, j.value ->> 0, j.value ->> 1), substr($3, j.value ->> 2, j.value ->> 3)
+         from json_each($2) j)
+    and expires_at > $4 and expires_at - $4 < ttl_micros - ttl_micros / 10";
+
+#[async_trait]
+impl ItemStorage for SqliteStorage {
+    async fn prepare_changes(
+        &self,
+        caller: &Caller,
+        changes: Vec<ChangeItem>,
+        idempotency: Option<Idempotency>,
+        deadline: Micros,
+    ) -> Result<PreparedChanges> {
+        let secret = self.secret(&caller.tenant).await?;
+        let mut targets = Vec::new();
+        for change in changes.iter().filter(|it| needs_content(it)) {
+            targets.push(self.target(&caller.tenant, change.address.namespace.root()).await?);
+        }
+        let prepared = prepare(&secret, &caller.tenant, changes, targets, false)?;
+        Ok(with_request(prepared, idempotency, deadline))
+    }
+
+    async fn write_items(&self, batch: &ItemBatch) -> Result<Vec<ItemOutcome>, BatchError> {
+        self.write_item_rows(batch).await
+    }
+
+    async fn get_items(
+        &self,
+        caller: &Caller,
+        addresses: &[Address],
+        now: Micros,
+    ) -> Result<Vec<Option<Item>>> {
+        if addresses.is_empty() {
+            return Ok(Vec::new());
+        }
+        let secret = self.secret(&caller.tenant).await?;
+        let shelf = Shelf::default();
+        let tenant = Tenant { name: &caller.tenant, secret: &secret, shelf: &shelf };
+        loop {
+            let mut read = self.connections.begin_read().await?;
+            let found = read_items(&mut read, tenant, addresses, now).await?;
+            read.end().await?;
+            if shelf.is_complete() {
+                return Ok(found);
+            }
+            shelf.restock(self.objects.as_deref(), &secret).await?;
+        }
+    }
+
+    async fn search_items(
+        &self,
+        caller: &Caller,
+        within: &[Namespace],
+        query: &SearchItems,
+        now: Micros,
+    ) -> Result<ItemPage> {
+        self.read_item_page(caller, within, query, now).await
+    }
+
+    async fn list_namespaces(
+        &self,
+        caller: &Caller,
+        within: &[Namespace],
+        query: &ListNamespaces,
+        now: Micros,
+    ) -> Result<Vec<Namespace>> {
+        self.read_namespaces(caller, within, query, now).await
+    }
+
+    async fn count_items(
+        &self,
+        caller: &Caller,
+        within: &[Namespace],
+        scope: &Scope,
+        now: Micros,
+    ) -> Result<u64> {
+        self.read_item_count(caller, within, scope, now).await
+    }
+
+    async fn refresh_items(
+        &self,
+        caller: &Caller,
+        addresses: &[Address],
+        now: Micros,
+    ) -> Result<()> {
+        let set = places(addresses);
+        let mut write = self.connections.begin_write().await?;
+        sqlx::query(REFRESH)
+            .bind(&caller.tenant)
+            .bind(set.json())
+            .bind(set.blob)
+            .bind(now)
+            .execute(&mut *write)
+            .await
+            .map_err(fail)?;
+        write.commit().await
+    }
+}
+
+impl SqliteStorage {
+    /// The content scope of a namespace root.
+    async fn target(&self, tenant: &str, root: &str) -> Result<Target> {
+        let key = (tenant.to_owned(), root.to_owned());
+        let known = self.chunks.known(tenant, &memory_key(root));
+        if let Some(scope_id) = self.roots.get(&key) {
+            return Ok(Target { scope_id, known });
+        }
+        let mut write = self.connections.begin_write().await?;
+        let scope_id = read_or_make_root(&mut write, tenant, root).await?;
+        write.commit().await?;
+        self.roots.insert(key, scope_id);
+        Ok(Target { scope_id, known })
+    }
+
+    /// Removes what has expired, in slices. What lay in chunks is left to the garbage.
+    pub(super) async fn sweep_items(&self, now: Micros) -> Result<()> {
+        loop {
+            let _turn = self.connections.background().await;
+            let mut write = self.connections.begin_write().await?;
+            let done = sqlx::query(
+                "insert into garbage (tenant, thread_key, scope_id, created_at)
+                 select distinct tenant, scope_id, scope_id, $1 from items
+                 where expires_at <= $1 and scope_id is not null
+                 on conflict (tenant, thread_key) do nothing;
+                 delete from items where rowid in
+                     (select rowid from items where expires_at <= $1 and tenant is not null limit $2)",
+            )
+            .bind(now)
+            .bind(SWEPT_ROWS)
+            .execute(&mut *write)
+            .await
+            .map_err(fail)?;
+            write.commit().await?;
+            if done.rows_affected() < SWEPT_ROWS.unsigned_abs() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+async fn read_or_make_root(write: &mut SqliteConnection, tenant: &str, root: &str) -> Result<i64> {
+    let known = sqlx::query("select scope_id from namespace_roots where tenant = $1 and root = $2")
+        .bind(tenant)
+        .bind(root)
+        .fetch_optional(&mut *write)
+        .await
+        .map_err(fail)?;
+    if let Some(row) = known {
+        return row.try_get(0).map_err(fail);
+    }
+    let scope_id = random_id();
+    sqlx::query(
+        "insert into namespace_roots (tenant, root, scope_id) values ($1, $2, $3);
+         insert into scopes (tenant, scope_id, epoch, next_no) values ($1, $3, $4, 1);
+         insert into scope_holders (tenant, scope_id, kind, holder) values ($1, $3, 'namespace', $2)",
+    )
+    .bind(tenant)
+    .bind(root)
+    .bind(scope_id)
+    .bind(random_id())
+    .execute(write)
+    .await
+    .map_err(fail)?;
+    Ok(scope_id)
+}
+
+async fn read_items(
+    read: &mut SqliteConnection,
+    tenant: Tenant<'_>,
+    addresses: &[Address],
+    now: Micros,
+) -> Result<Vec<Option<Item>>> {
+    let set = places(addresses);
+    let rows = sqlx::query(GET)
+        .bind(tenant.name)
+        .bind(set.json())
+        .bind(set.blob)
+        .bind(now)
+        .fetch_all(&mut *read)
+        .await
+        .map_err(fail)?;
+    let stored = rows.iter().map(read_item).collect::<Result<Vec<_>>>()?;
+    let chunks = content_of(read, tenant, &stored).await?;
+    let mut found: Vec<Option<Item>> = addresses.iter().map(|_| None).collect();
+    for (row, stored) in rows.iter().zip(stored) {
+        let at: i64 = row.try_get("ord").map_err(fail)?;
+        let value = Some(stored.open(tenant.secret, &chunks)?);
+        found[usize::try_from(at).unwrap_or(0)] = Some(Item { value, ..stored.item });
+    }
+    Ok(found)
+}
+
+pub(super) async fn content_of(
+    connection: &mut SqliteConnection,
+    tenant: Tenant<'_>,
+    items: &[StoredItem],
+) -> Result<Chunks> {
+    let lists = items.iter().filter_map(|it| Some((it.scope_id?, it.parts.as_deref()?)));
+    chunks_of(connection, tenant, lists).await
+}
+
+pub(super) fn read_item(row: &SqliteRow) -> Result<StoredItem> {
+    let namespace: Vec<u8> = row.try_get("namespace").map_err(fail)?;
+    let address = Address {
+        namespace: namespaces::decode(&namespace)?,
+        key: Key::stored(row.try_get("key").map_err(fail)?),
+    };
+    let columns = Columns {
+        address,
+        version: row.try_get("version").map_err(fail)?,
+        created_at: row.try_get("created_at").map_err(fail)?,
+        updated_at: row.try_get("updated_at").map_err(fail)?,
+        ttl_micros: row.try_get("ttl_micros").map_err(fail)?,
+        expires_at: row.try_get("expires_at").map_err(fail)?,
+        size_bytes: row.try_get("size_bytes").map_err(fail)?,
+    };
+    Ok(StoredItem {
+        item: columns.into(),
+        digest: row.try_get("digest").map_err(fail)?,
+        body: row.try_get("body").map_err(fail)?,
+        parts: row.try_get("parts").map_err(fail)?,
+        scope_id: row.try_get("scope_id").map_err(fail)?,
+    })
+}
+
+fn places(addresses: &[Address]) -> RowSet {
+    let mut set = RowSet::default();
+    for address in addresses {
+        let namespace = set.bytes(&namespaces::encode(&address.namespace));
+        let key = set.bytes(address.key.as_bytes());
+        set.push(json!([namespace.0, namespace.1, key.0, key.1]));
+    }
+    set
+}

@@ -1,0 +1,1 @@
+"""The store: LangGraph's contract over HTTP, on both engines."""
