@@ -87,7 +87,6 @@ pub async fn fill(h: &Harness, s: &str) {
     let large = format!(r#"{{"text":"{}"}}"#, list(2_000).replace(['"', '\\', '\n'], " "));
     store.put(&[s], "small", &small).await;
     store.put(&[s, "files"], "large", &large).await;
-    store.put(&[s, "files"], "large", &small).await;
     store.put(&[s, "files"], "larger", &large).await;
 }
 

@@ -156,19 +156,7 @@ impl SqliteStorage {
             places.extend(Place::read(&place.unwrap_or_default()).unwrap_or_default());
         }
         if unnamed.is_empty() {
-            // An entry of items has the scope's id as its key, and goes with the look at it: one that comes after it
-            // stands for another one.
-            sqlx::query(
-                "delete from garbage where tenant = $1 and thread_key = $2 and scope_id = $2
-                 and $2 = $3 and exists
-                     (select 1 from scope_holders where tenant = $1 and scope_id = $2)",
-            )
-            .bind(&garbage.tenant)
-            .bind(garbage.scope_id)
-            .bind(garbage.thread_key)
-            .execute(&mut *write)
-            .await
-            .map_err(storage_error)?;
+            forget_items(&mut write, garbage).await?;
             write.commit().await?;
             return Ok(true);
         }
@@ -184,6 +172,9 @@ impl SqliteStorage {
         .execute(&mut *write)
         .await
         .map_err(storage_error)?;
+        if last {
+            forget_items(&mut write, garbage).await?;
+        }
         write.commit().await?;
         *count += unnamed.len() as u64;
         Ok(last)
@@ -278,6 +269,22 @@ impl SqliteStorage {
         .map_err(storage_error)?;
         write.commit().await
     }
+}
+
+/// An entry of items has the scope's id as its key, and goes with the last look at the scope: one that comes after it stands
+/// for another one.
+async fn forget_items(write: &mut SqliteConnection, garbage: &Garbage) -> Result<()> {
+    sqlx::query(
+        "delete from garbage where tenant = $1 and thread_key = $2 and scope_id = $2 and $2 = $3
+            and exists (select 1 from scope_holders where tenant = $1 and scope_id = $2)",
+    )
+    .bind(&garbage.tenant)
+    .bind(garbage.scope_id)
+    .bind(garbage.thread_key)
+    .execute(write)
+    .await
+    .map_err(storage_error)?;
+    Ok(())
 }
 
 async fn mark_lists(
