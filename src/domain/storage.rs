@@ -323,10 +323,11 @@ pub trait CredentialStorage: Send + Sync {
     ) -> Result<SigningSecret>;
 
     /// Removes all secrets of a tenant, and with them its tokens. Answers how many there were.
-    async fn delete_signing_secrets(&self, tenant: &str) -> Result<u64>;
+    async fn delete_signing_secrets(&self, tenant: &str, act: &Act) -> Result<u64>;
 
     /// Remembers a revocation, unless the tenant has `rows_max` others. False: it has.
-    async fn revoke_token(&self, revocation: &Revocation, rows_max: u64) -> Result<bool>;
+    async fn revoke_token(&self, revocation: &Revocation, rows_max: u64, act: &Act)
+    -> Result<bool>;
 }
 
 #[async_trait]
@@ -360,7 +361,7 @@ pub trait Engine: Send + Sync {
     }
 
     /// Makes a login role that reads one tenant. `Invalid` where the engine has no roles, or does not let us make one.
-    async fn create_sql_role(&self, _role: &NewSqlRole) -> Result<()> {
+    async fn create_sql_role(&self, _role: &NewSqlRole, _act: &Act) -> Result<()> {
         Err(sql_role::unsupported())
     }
 
@@ -369,7 +370,7 @@ pub trait Engine: Send + Sync {
     }
 
     /// From here on the role reads nothing.
-    async fn drop_sql_role(&self, _tenant: &str, _name: &str) -> Result<Dropped> {
+    async fn drop_sql_role(&self, _tenant: &str, _name: &str, _act: &Act) -> Result<Dropped> {
         Err(sql_role::unsupported())
     }
 

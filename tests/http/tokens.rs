@@ -254,3 +254,20 @@ async fn a_server_without_keys_makes_tokens_for_its_own_machine() {
     assert_eq!((&found["tenant"], &found["subject"]), (&json!("default"), &json!("ann")));
     whoami(&server, "nonsense").await.assert_problem(401, "unauthorized");
 }
+
+#[tokio::test]
+async fn a_token_is_handed_out_only_when_the_log_has_it() {
+    let fleet = Fleet::of(1).await;
+    let made = id(&fleet.post("/v1/tokens", fleet.key(), &json!({"subject": "ann"})).await.ok());
+    let revoked = fleet.post("/v1/tokens/revoke", fleet.key(), &json!({"token_id": made})).await;
+    revoked.ok();
+    let calls = fleet.storage.calls();
+    assert_eq!(
+        calls,
+        ["put_signing_secret", &format!("act token_minted {made}"), &format!("revoke {made}")]
+    );
+    fleet.storage.fail(|| threadkeep::domain::Error::Internal("no log".into()));
+    let refused = fleet.post("/v1/tokens", fleet.key(), &json!({"subject": "ann"})).await;
+    refused.assert_problem(500, "internal");
+    assert!(!String::from_utf8_lossy(&refused.body).contains("tks_"));
+}
