@@ -86,7 +86,6 @@ impl World {
         let lease = json!({"thread_id": THREAD, "holder": HOLDER, "ttl_seconds": 60});
         post(&server, &ann, "/v1/threads/lease/acquire", &lease).await.ok();
         let token_id = spare["token_id"].as_str().unwrap().to_owned();
-        let _folder = folder;
         Self {
             server,
             acme,
@@ -99,7 +98,7 @@ impl World {
             elsewhere,
             reader,
             appender,
-            _folder,
+            _folder: folder,
         }
     }
 
