@@ -27,7 +27,7 @@ const NOBODYS: &str = "thread-of-none";
 /// Within what `ann` keeps.
 const CONTENT: &str = "only-ann-may-see-this";
 
-/// A server where `ann` of `acme` has a thread with a lease, and the credentials of everybody.
+/// A server where `ann` of `acme` has a thread with a policy and a lease, and the credentials of everybody.
 struct World {
     server: Server,
     acme: String,
@@ -83,6 +83,8 @@ impl World {
         let appender = text(&mint(on(THREAD, &["append"])).await);
         clock.advance(2 * SECOND);
         post(&server, &ann, COMMIT, &thread_of_ann()).await.ok();
+        let policy = json!({"thread_id": THREAD, "keep_last": 5});
+        post(&server, &ann, "/v1/retention/policies/put", &policy).await.ok();
         let lease = json!({"thread_id": THREAD, "holder": HOLDER, "ttl_seconds": 60});
         post(&server, &ann, "/v1/threads/lease/acquire", &lease).await.ok();
         let token_id = spare["token_id"].as_str().unwrap().to_owned();
