@@ -16,7 +16,7 @@ use crate::auth::gate::Gate;
 use crate::auth::issuers::Issuers;
 use crate::auth::tokens::Tokens;
 use crate::domain::Result;
-use crate::domain::audit::Audit;
+use crate::domain::audit::{Audit, AuditStorage};
 use crate::domain::checkpoints::Checkpoints;
 use crate::domain::clock::Clock;
 use crate::domain::erasure::Erasures;
@@ -96,6 +96,7 @@ impl App {
     ) -> Result<Self> {
         let Settings { memory, retention_interval, audit_keep_days, rates } = settings;
         let credentials: Arc<dyn CredentialStorage> = Arc::<dyn Storage>::clone(&storage);
+        let acts: Arc<dyn AuditStorage> = Arc::<dyn Storage>::clone(&storage);
         let gate = Gate::load(Arc::clone(&credentials), Arc::clone(&clock), listen, issuers);
         let gate = Arc::new(gate.await?);
         let commits = Arc::new(GroupCommit::start(Arc::clone(&storage), Arc::clone(&clock)));
@@ -132,7 +133,7 @@ impl App {
                 Arc::clone(&quotas),
             ),
             threads: Threads::new(Arc::clone(&storage), Arc::clone(&clock), Arc::clone(&quotas)),
-            erasures: Erasures::new(Arc::clone(&storage)),
+            erasures: Erasures::new(Arc::clone(&storage), Arc::clone(&clock)),
             audit: Audit::new(Arc::clone(&storage)),
             items: Items::new(
                 Arc::clone(&storage),
@@ -143,7 +144,7 @@ impl App {
             quotas,
             refusals,
             policies: Policies::new(Arc::clone(&storage), Arc::clone(&clock), wake),
-            tokens: Tokens::new(credentials, Arc::clone(&gate), Arc::clone(&clock)),
+            tokens: Tokens::new(credentials, acts, Arc::clone(&gate), Arc::clone(&clock)),
             storage,
             gate,
             clock,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::gate::{Gate, Identity};
 use super::token_text;
+use crate::domain::audit::{Act, ActKind, AuditStorage};
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::credential::{Revocation, SigningSecret};
 use crate::domain::limits::LIMITS;
@@ -31,25 +32,37 @@ pub enum Named {
 /// The token calls of a server.
 pub struct Tokens {
     storage: Arc<dyn CredentialStorage>,
+    audit: Arc<dyn AuditStorage>,
     gate: Arc<Gate>,
     clock: Arc<Clock>,
 }
 
 impl Tokens {
-    pub fn new(storage: Arc<dyn CredentialStorage>, gate: Arc<Gate>, clock: Arc<Clock>) -> Self {
-        Self { storage, gate, clock }
+    pub fn new(
+        storage: Arc<dyn CredentialStorage>,
+        audit: Arc<dyn AuditStorage>,
+        gate: Arc<Gate>,
+        clock: Arc<Clock>,
+    ) -> Self {
+        Self { storage, audit, gate, clock }
     }
 
-    /// No round trip to the database, but one for the first token of a tenant in thirty days.
+    /// One transaction, for the audit log, before the token is handed out; another one for the first token of a tenant in
+    /// thirty days.
     ///
     /// # Errors
     /// As [`token::mint`]; `TooLarge`; `Unavailable`.
     pub async fn mint(&self, identity: &Identity, request: MintRequest) -> Result<Minted> {
         let now = self.clock.now();
-        self.sign(token::mint(&identity.caller, &identity.pass, request, now)?, now).await
+        let Identity { caller, pass } = identity;
+        let minted = self.sign(token::mint(caller, pass, request, now)?, now).await?;
+        let token_id = minted.token.token_id.to_string();
+        self.audit.record_act(&Act::of(caller, ActKind::TokenMinted, token_id, now)).await?;
+        Ok(minted)
     }
 
-    /// As [`Tokens::mint`].
+    /// No round trip to the database, but one for the first token of a tenant in thirty days: what a token may do at most was
+    /// written when it was minted.
     ///
     /// # Errors
     /// As [`token::narrow`]; `TooLarge`; `Unavailable`.
@@ -79,7 +92,8 @@ impl Tokens {
             Ok(()) => u64::MAX,
             Err(_) => LIMITS.token_revocations_max,
         };
-        remember(self.storage.as_ref(), &caller.tenant, doomed, now, rows_max).await?;
+        let act = Act::of(caller, ActKind::TokenRevoked, doomed.token_id.to_string(), now);
+        remember(self.storage.as_ref(), doomed, rows_max, &act).await?;
         if let Err(error) = self.gate.refresh().await {
             tracing::warn!(%error, "a revocation is known here with the next poll only");
         }
@@ -111,21 +125,20 @@ pub async fn mint_with(
     Ok(Minted { text: token_text::seal(&token, &secret)?, token })
 }
 
-/// Writes a revocation.
+/// Writes a revocation, with the act that it is.
 ///
 /// # Errors
 /// 422 when the tenant has `rows_max` already; `Unavailable`.
 pub async fn remember(
     storage: &dyn CredentialStorage,
-    tenant: &str,
     doomed: RevokedToken,
-    now: Micros,
     rows_max: u64,
+    act: &Act,
 ) -> Result<()> {
     let RevokedToken { token_id, expires_at } = doomed;
-    let tenant = tenant.to_owned();
-    let revocation = Revocation { tenant, token_id, expires_at, revoked_at: now };
-    if storage.revoke_token(&revocation, rows_max).await? {
+    let tenant = act.tenant.clone();
+    let revocation = Revocation { tenant, token_id, expires_at, revoked_at: act.at };
+    if storage.revoke_token(&revocation, rows_max, act).await? {
         return Ok(());
     }
     let detail = format!(

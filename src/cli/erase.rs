@@ -7,15 +7,18 @@ use serde_json::json;
 use super::{open_beside, print};
 use crate::config::Erase;
 use crate::domain::Result;
+use crate::domain::audit::COMMAND_LINE;
 use crate::domain::caller::{Caller, check_tenant};
+use crate::domain::clock::Clock;
 use crate::domain::erasure::Erasures;
 
 /// Prints the receipt as JSON.
 pub(super) async fn run(command: Erase) -> Result<()> {
     check_tenant(&command.tenant)?;
     let storage = open_beside(&command.database).await?;
-    let erasures = Erasures::new(Arc::clone(&storage));
-    let caller = Caller::of_tenant(&command.tenant);
+    let erasures = Erasures::new(Arc::clone(&storage), Arc::new(Clock::System));
+    let mut caller = Caller::of_tenant(&command.tenant);
+    COMMAND_LINE.clone_into(&mut caller.credential);
     let receipt = erasures.erase(&caller, &command.subject, |_| {}).await;
     storage.close().await;
     print(&format!("{:#}\n", json!(receipt?)))

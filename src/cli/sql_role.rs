@@ -3,8 +3,9 @@
 
 use crate::auth::scram;
 use crate::config::SqlRoles;
+use crate::domain::audit::{Act, ActKind};
 use crate::domain::caller::check_tenant;
-use crate::domain::clock::random_hex;
+use crate::domain::clock::{Clock, random_hex};
 use crate::domain::sql_role::{Dropped, NewSqlRole, SqlRole, check_name, unsupported};
 use crate::domain::storage::Storage;
 use crate::domain::time::rfc3339;
@@ -45,7 +46,8 @@ async fn create(
     let password = format!("{}{}", random_hex(), random_hex());
     let verifier = scram::verifier(&password, &rand::random());
     let role = NewSqlRole { name: name.clone(), tenant: tenant.to_owned(), verifier };
-    storage.create_sql_role(&role).await?;
+    let act = Act::of_operator(tenant, ActKind::RoleCreated, &name, Clock::System.now());
+    storage.create_sql_role(&role, &act).await?;
     Ok(format!("{}\n", login_url(url, &name, &password)))
 }
 
@@ -56,7 +58,8 @@ async fn list(storage: &dyn Storage, tenant: &str) -> Result<String> {
 }
 
 async fn drop_role(storage: &dyn Storage, tenant: &str, name: &str) -> Result<String> {
-    match storage.drop_sql_role(tenant, name).await? {
+    let act = Act::of_operator(tenant, ActKind::RoleDropped, name, Clock::System.now());
+    match storage.drop_sql_role(tenant, name, &act).await? {
         Dropped::Gone => Ok(format!("dropped {name}\n")),
         Dropped::Disabled => Ok(format!(
             "{name} reads nothing any more and cannot log in; it owns things in another database: drop those, then \

@@ -2,6 +2,7 @@
 
 use crate::auth::tokens::{mint_with, remember};
 use crate::config::{MintToken, ReportFormat, Token};
+use crate::domain::audit::{Act, ActKind};
 use crate::domain::caller::{Caller, check_tenant};
 use crate::domain::clock::Clock;
 use crate::domain::storage::Storage;
@@ -37,6 +38,9 @@ async fn mint(storage: &dyn Storage, command: &MintToken) -> Result<String> {
     let now = Clock::System.now();
     let token = token::mint(&Caller::of_tenant(&command.tenant), &Pass::Operator, request, now)?;
     let minted = mint_with(storage, token, now).await?;
+    let token_id = minted.token.token_id.to_string();
+    let act = Act::of_operator(&command.tenant, ActKind::TokenMinted, token_id, now);
+    storage.record_act(&act).await?;
     if command.format == ReportFormat::Json {
         let json = serde_json::to_string_pretty(&MintedToken::from(minted));
         return json.map(|it| it + "\n").map_err(|error| Error::Internal(error.to_string()));
@@ -49,11 +53,13 @@ async fn revoke(storage: &dyn Storage, tenant: &str, token_id: &str) -> Result<S
     let now = Clock::System.now();
     let doomed = Doomed::ById(TokenId::parse("--token-id", token_id)?);
     let revoked = token::revoke(&Caller::of_tenant(tenant), &Pass::Operator, doomed, now)?;
-    remember(storage, tenant, revoked, now, u64::MAX).await?;
+    let act = Act::of_operator(tenant, ActKind::TokenRevoked, token_id, now);
+    remember(storage, revoked, u64::MAX, &act).await?;
     Ok(format!("revoked {token_id}\n"))
 }
 
 async fn rotate(storage: &dyn Storage, tenant: &str) -> Result<String> {
-    let count = storage.delete_signing_secrets(tenant).await?;
+    let act = Act::of_operator(tenant, ActKind::SecretsRotated, "", Clock::System.now());
+    let count = storage.delete_signing_secrets(tenant, &act).await?;
     Ok(format!("removed {count} signing secrets of {tenant}; its tokens are void\n"))
 }

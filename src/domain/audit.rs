@@ -23,6 +23,8 @@ pub enum ActKind {
     KeyRevoked,
     TokenMinted,
     TokenRevoked,
+    /// All tokens of the tenant are void.
+    SecretsRotated,
     PolicyPut,
     PolicyDeleted,
     QuotaSet,
@@ -35,11 +37,12 @@ pub enum ActKind {
 }
 
 impl ActKind {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::KeyCreated,
         Self::KeyRevoked,
         Self::TokenMinted,
         Self::TokenRevoked,
+        Self::SecretsRotated,
         Self::PolicyPut,
         Self::PolicyDeleted,
         Self::QuotaSet,
@@ -56,6 +59,7 @@ impl ActKind {
             Self::KeyRevoked => "key_revoked",
             Self::TokenMinted => "token_minted",
             Self::TokenRevoked => "token_revoked",
+            Self::SecretsRotated => "secrets_rotated",
             Self::PolicyPut => "policy_put",
             Self::PolicyDeleted => "policy_deleted",
             Self::QuotaSet => "quota_set",

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::audit::{Act, ActKind};
 use super::caller::{Caller, Permission};
+use super::clock::Clock;
 use super::error::Result;
 use super::limits::LIMITS;
 use super::names;
@@ -81,6 +83,7 @@ pub enum More {
 #[derive(Clone)]
 pub struct Erasures {
     storage: Arc<dyn Storage>,
+    clock: Arc<Clock>,
 }
 
 /// One erasure in progress.
@@ -93,8 +96,8 @@ pub struct Erasure<'a> {
 }
 
 impl Erasures {
-    pub fn new(storage: Arc<dyn Storage>) -> Self {
-        Self { storage }
+    pub fn new(storage: Arc<dyn Storage>, clock: Arc<Clock>) -> Self {
+        Self { storage, clock }
     }
 
     /// Erases a subject. `forget` is told of every thread that became absent.
@@ -110,11 +113,24 @@ impl Erasures {
     ) -> Result<Receipt> {
         let mut erasure = Erasure::begin(self.storage.as_ref(), caller, subject)?;
         let mut receipt = Receipt::default();
-        while let Some(slice) = erasure.next().await? {
-            slice.thread_ids.iter().for_each(|it| forget(it));
-            receipt += slice.removed;
-        }
-        Ok(receipt)
+        let done = loop {
+            match erasure.next().await {
+                Ok(Some(slice)) => {
+                    slice.thread_ids.iter().for_each(|it| forget(it));
+                    receipt += slice.removed;
+                }
+                Ok(None) => break Ok(receipt),
+                Err(error) => break Err(error),
+            }
+        };
+        // Also of an erasure that broke off, because what is gone is gone.
+        let recorded = self.storage.record_act(&self.act(caller, &receipt)).await;
+        done.and_then(|receipt| recorded.map(|()| receipt))
+    }
+
+    /// Counts, and nothing that the subject could be known by.
+    fn act(&self, caller: &Caller, receipt: &Receipt) -> Act {
+        Act::of(caller, ActKind::SubjectErased, "", self.clock.now()).with(receipt)
     }
 }
 

@@ -17,21 +17,18 @@ use super::doctor::{Examine, Report};
 use super::erasure::{Slice, Stage};
 use super::error::{Error, Result};
 use super::history::{Base, Chain};
-use super::item::{Address, ChangeItem, Item, ItemPage, ListNamespaces, Scope, SearchItems};
-use super::item_batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
 use super::key::Key;
 use super::names::ThreadId;
-use super::namespace::Namespace;
 use super::planner::Batch;
 use super::prepared::Prepared;
 use super::quotas::{Full, QuotaStorage, THREADS};
-use super::retention::{
-    Claim, Policy, Progress, PruneRequest, Pruned, Report as RetentionReport, ReportQuery,
-    Retained, Rules,
-};
+use super::retention::{PruneRequest, Pruned};
 use super::sql_role::{self, Dropped, NewSqlRole, SqlRole};
 use super::storage_use::StorageUse;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
+
+pub use super::item_storage::ItemStorage;
+pub use super::retention_storage::RetentionStorage;
 
 /// All of a storage engine.
 pub trait Storage:
@@ -239,129 +236,6 @@ pub trait ThreadStorage: Send + Sync {
     async fn release_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<()>;
 }
 
-/// Policies, their reports, and the rounds of the sweeper. A policy is the tenant's own (no thread) or a thread's.
-#[async_trait]
-pub trait RetentionStorage: Send + Sync {
-    /// Creates or replaces; a round in progress ends without a report. It is due at the time of the act. `NotFound` for a thread that the
-    /// caller may write to only if it owns it, and does not.
-    async fn put_policy(
-        &self,
-        caller: &Caller,
-        thread_id: Option<&ThreadId>,
-        rules: &Rules,
-        act: &Act,
-    ) -> Result<Policy>;
-
-    async fn get_policy(
-        &self,
-        caller: &Caller,
-        thread_id: Option<&ThreadId>,
-    ) -> Result<Option<Policy>>;
-
-    /// No error when there is none; then there was no act either. Its reports stay.
-    async fn delete_policy(
-        &self,
-        caller: &Caller,
-        thread_id: Option<&ThreadId>,
-        act: &Act,
-    ) -> Result<()>;
-
-    /// Newest first.
-    async fn list_reports(
-        &self,
-        caller: &Caller,
-        query: &ReportQuery,
-    ) -> Result<Vec<RetentionReport>>;
-
-    /// Makes a thread's policy due, or all of the tenant. Answers how many.
-    async fn request_round(
-        &self,
-        caller: &Caller,
-        thread_id: Option<&ThreadId>,
-        now: Micros,
-    ) -> Result<u64>;
-
-    /// Takes a policy that is due, of any tenant, or a round whose claim has run out. It is due again at `due_at`.
-    async fn claim_policy(&self, now: Micros, due_at: Micros) -> Result<Option<Claim>>;
-
-    /// Threads of the round after its last one, in the order of their ids, of which something may go.
-    async fn list_claimed_threads(&self, claim: &Claim, limit: usize) -> Result<Vec<String>>;
-
-    /// Applies the claim's rule to a thread. A removal is counted in the round by its own transaction, and happens only
-    /// while the claim is held; a dry run is counted by the caller.
-    async fn retain_thread(&self, claim: &Claim, thread_id: &str, now: Micros) -> Result<Retained>;
-
-    /// Counts progress and holds the claim for longer. False: it is not held any more.
-    async fn advance_claim(&self, claim: &Claim, progress: &Progress, now: Micros) -> Result<bool>;
-
-    /// Ends the round with a report. False: the claim is not held any more.
-    async fn finish_claim(&self, claim: &Claim, now: Micros) -> Result<bool>;
-
-    /// Removes reports that were finished before.
-    async fn expire_reports(&self, before: Micros) -> Result<()>;
-}
-
-/// Items of the store. What has expired at `now` is absent. `within` are the prefixes that the caller may look at, none below
-/// another.
-#[async_trait]
-pub trait ItemStorage: Send + Sync {
-    /// Checks and seals the values of changes that happen together. No round trip once the tenant is known here, and the
-    /// root of a large value.
-    async fn prepare_changes(
-        &self,
-        caller: &Caller,
-        changes: Vec<ChangeItem>,
-        idempotency: Option<Idempotency>,
-        deadline: Micros,
-    ) -> Result<PreparedChanges>;
-
-    /// Applies a batch: one statement (PostgreSQL) or one transaction (SQLite). One outcome per group.
-    async fn write_items(&self, batch: &ItemBatch) -> Result<Vec<ItemOutcome>, BatchError>;
-
-    /// One round trip; one more, or two, where values lie in chunks.
-    async fn get_items(
-        &self,
-        caller: &Caller,
-        addresses: &[Address],
-        now: Micros,
-    ) -> Result<Vec<Option<Item>>>;
-
-    /// A page in the order of the query. Round trips as [`Self::get_items`]; one more where what the index found does not hold.
-    async fn search_items(
-        &self,
-        caller: &Caller,
-        within: &[Namespace],
-        query: &SearchItems,
-        now: Micros,
-    ) -> Result<ItemPage>;
-
-    /// Namespaces that hold items, in order.
-    async fn list_namespaces(
-        &self,
-        caller: &Caller,
-        within: &[Namespace],
-        query: &ListNamespaces,
-        now: Micros,
-    ) -> Result<Vec<Namespace>>;
-
-    async fn count_items(
-        &self,
-        caller: &Caller,
-        within: &[Namespace],
-        scope: &Scope,
-        now: Micros,
-    ) -> Result<u64>;
-
-    /// Begins the lives of these items anew, of those that still live and of which more than a tenth has passed. What is
-    /// being written is left alone.
-    async fn refresh_items(
-        &self,
-        caller: &Caller,
-        addresses: &[Address],
-        now: Micros,
-    ) -> Result<()>;
-}
-
 #[async_trait]
 pub trait ErasureStorage: Send + Sync {
     /// Removes some of what a stage of an erasure removes, durably and whole. What it leaves is as right as before.
@@ -394,10 +268,11 @@ pub trait CredentialStorage: Send + Sync {
     ) -> Result<SigningSecret>;
 
     /// Removes all secrets of a tenant, and with them its tokens. Answers how many there were.
-    async fn delete_signing_secrets(&self, tenant: &str) -> Result<u64>;
+    async fn delete_signing_secrets(&self, tenant: &str, act: &Act) -> Result<u64>;
 
     /// Remembers a revocation, unless the tenant has `rows_max` others. False: it has.
-    async fn revoke_token(&self, revocation: &Revocation, rows_max: u64) -> Result<bool>;
+    async fn revoke_token(&self, revocation: &Revocation, rows_max: u64, act: &Act)
+    -> Result<bool>;
 }
 
 #[async_trait]
@@ -431,7 +306,7 @@ pub trait Engine: Send + Sync {
     }
 
     /// Makes a login role that reads one tenant. `Invalid` where the engine has no roles, or does not let us make one.
-    async fn create_sql_role(&self, _role: &NewSqlRole) -> Result<()> {
+    async fn create_sql_role(&self, _role: &NewSqlRole, _act: &Act) -> Result<()> {
         Err(sql_role::unsupported())
     }
 
@@ -440,7 +315,7 @@ pub trait Engine: Send + Sync {
     }
 
     /// From here on the role reads nothing.
-    async fn drop_sql_role(&self, _tenant: &str, _name: &str) -> Result<Dropped> {
+    async fn drop_sql_role(&self, _tenant: &str, _name: &str, _act: &Act) -> Result<Dropped> {
         Err(sql_role::unsupported())
     }
 

@@ -53,8 +53,8 @@ pub struct AuditParams {
     /// Before this time.
     #[param(format = DateTime)]
     until: Option<String>,
-    /// Only these: `key_created`, `key_revoked`, `token_minted`, `token_revoked`, `policy_put`, `policy_deleted`,
-    /// `quota_set`, `role_created`, `role_dropped`, `subject_erased`, `snapshot_restored`, `refused`.
+    /// Only these: `key_created`, `key_revoked`, `token_minted`, `token_revoked`, `secrets_rotated`, `policy_put`,
+    /// `policy_deleted`, `quota_set`, `role_created`, `role_dropped`, `subject_erased`, `snapshot_restored`, `refused`.
     act: Option<String>,
     /// At most 1,000; default 100.
     limit: Option<i64>,

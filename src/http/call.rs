@@ -130,8 +130,16 @@ async fn identify(parts: &Parts, app: &App) -> Result<Identity, Problem> {
     if let Some(identity) = parts.extensions.get::<Identity>() {
         return Ok(identity.clone());
     }
-    let identity = app.gate.identify(presented_key(&parts.headers)).await?;
-    if let Some(seen) = parts.extensions.get::<Seen>() {
+    let seen = parts.extensions.get::<Seen>();
+    let presented = presented_key(&parts.headers);
+    let identity = app.gate.identify(presented).await.inspect_err(|_| {
+        // One that is genuine, but expired or revoked, is still known.
+        if let (Some(seen), Some(token)) = (seen, presented.and_then(|it| app.gate.open_token(it)))
+        {
+            seen.known_as(&token.tenant, &token.token_id.to_string());
+        }
+    })?;
+    if let Some(seen) = seen {
         seen.is(&identity.caller);
     }
     app.quotas.admit(&identity.caller)?;

@@ -27,8 +27,14 @@ impl Seen {
 /// Counts the answer if it is a refusal.
 pub fn count(app: &App, seen: &Seen, route: &str, response: &Response) {
     let Some(problem) = response.extensions().get::<Problem>() else { return };
-    let refusals =
-        [Code::Unauthorized, Code::NotGranted, Code::TooManyRequests, Code::QuotaExceeded];
+    let refusals = [
+        Code::Unauthorized,
+        Code::TokenExpired,
+        Code::TokenRevoked,
+        Code::NotGranted,
+        Code::TooManyRequests,
+        Code::QuotaExceeded,
+    ];
     if refusals.contains(&problem.code) {
         let who = seen.0.get().map(|(tenant, credential)| (tenant.as_str(), credential.as_str()));
         app.refusals.count(who, problem.code.parts().1, route);

@@ -21,7 +21,10 @@ use crate::domain::names;
 #[utoipa::path(
     post, path = "/v1/checkpoints/delete-for-runs", operation_id = "delete_for_runs", tag = "checkpoints",
     request_body(content = DeleteForRunsBody, example = json!({"run_ids": ["1ef4f797-8335-6428-8001-8a1503f9b875"]})),
-    responses((status = 200, description = "Deleted, or never there", body = Empty)),
+    responses(
+        (status = 200, description = "Deleted, or never there", body = Empty),
+        (status = 409, description = "`lease_held`"),
+    ),
 )]
 pub async fn delete_for_runs(State(app): State<Arc<App>>, call: Call<DeleteForRuns>) -> Answer {
     let Call { caller, deadline, input: DeleteForRuns(run_ids), reply } = call;

@@ -5,6 +5,8 @@
 use async_trait::async_trait;
 
 use super::access::{Accessible, Cell, Record};
+use super::audit_rows::record;
+use crate::domain::audit::Act;
 use crate::domain::credential::{Credentials, Revocation, SigningSecret};
 use crate::domain::key::Key;
 use crate::domain::storage::CredentialStorage;
@@ -89,15 +91,21 @@ impl<T: Accessible> CredentialStorage for T {
         secret(tenant, row.text(0)?, row.bytes(1)?, row.integer(2)?)
     }
 
-    async fn delete_signing_secrets(&self, tenant: &str) -> Result<u64> {
+    async fn delete_signing_secrets(&self, tenant: &str, act: &Act) -> Result<u64> {
         let mut access = self.hold().await?;
         let statement = "delete from signing_secrets where tenant = $1 returning kid";
         let rows = access.rows(statement, &[tenant.into()]).await?;
+        record(&mut *access, act).await?;
         access.end().await?;
         Ok(rows.len() as u64)
     }
 
-    async fn revoke_token(&self, revocation: &Revocation, rows_max: u64) -> Result<bool> {
+    async fn revoke_token(
+        &self,
+        revocation: &Revocation,
+        rows_max: u64,
+        act: &Act,
+    ) -> Result<bool> {
         let mut access = self.hold().await?;
         let binds = [
             revocation.tenant.as_str().into(),
@@ -107,6 +115,9 @@ impl<T: Accessible> CredentialStorage for T {
             i64::try_from(rows_max).unwrap_or(i64::MAX).into(),
         ];
         let rows = access.rows(REVOKE, &binds).await?;
+        if !rows.is_empty() {
+            record(&mut *access, act).await?;
+        }
         access.end().await?;
         Ok(!rows.is_empty())
     }

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use threadkeep::domain::audit::{Act, ActKind, Event, EventCursor, EventQuery};
 use threadkeep::domain::clock::Clock;
+use threadkeep::domain::credential::Revocation;
 use threadkeep::domain::key::Key;
 use threadkeep::domain::quotas::Quota;
 use threadkeep::domain::refusals::{Refusals, UNKNOWN_TENANT};
+use threadkeep::domain::token::TokenId;
 
 use crate::harness::{Harness, caller_of, thread_id};
 use crate::sweeping::{DAY, KEEP_TWO, SECOND};
@@ -59,7 +61,21 @@ pub async fn an_act_is_there_with_what_it_did_and_never_without(h: Harness) {
     let set = Act::of_operator("tenant-a", ActKind::QuotaSet, "", 7).with(&quota);
     storage.put_quota("tenant-a", &quota, &set).await.unwrap();
     storage.record_act(&act(ActKind::TokenMinted, "tok_1", 8)).await.unwrap();
+    let (one, two) = (TokenId::random(), TokenId::random());
+    for (token_id, known) in [(one, true), (two, false), (one, true)] {
+        let revocation =
+            Revocation { tenant: "tenant-a".into(), token_id, expires_at: 99, revoked_at: 9 };
+        let revoked = act(ActKind::TokenRevoked, &token_id.to_string(), 9);
+        // There is room for one, and for what is there already.
+        assert_eq!(storage.revoke_token(&revocation, 1, &revoked).await.unwrap(), known);
+    }
+    let rotated = Act::of_operator("tenant-a", ActKind::SecretsRotated, "", 10);
+    assert_eq!(storage.delete_signing_secrets("tenant-a", &rotated).await.unwrap(), 0);
+    let revoked = format!("token_revoked local {one} 1");
     let expected = [
+        "secrets_rotated cli  1",
+        &revoked,
+        &revoked,
         "token_minted local tok_1 1",
         "quota_set cli  1",
         "policy_deleted local t 1",
@@ -69,8 +85,8 @@ pub async fn an_act_is_there_with_what_it_did_and_never_without(h: Harness) {
     ];
     assert_eq!(lines(&h, "tenant-a").await, expected);
     let details = events(&h, "tenant-a", &ALL).await;
-    assert!(details[3].details.contains("\"keep_last\":2"), "{details:?}");
-    assert!(details[1].details.contains("\"threads_max\":7"), "{details:?}");
+    assert!(details[6].details.contains("\"keep_last\":2"), "{details:?}");
+    assert!(details[4].details.contains("\"threads_max\":7"), "{details:?}");
     assert!(lines(&h, "tenant-b").await.is_empty());
 }
 

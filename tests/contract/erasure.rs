@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use threadkeep::domain::Error;
-use threadkeep::domain::audit::{Act, ActKind};
+use threadkeep::domain::audit::{Act, ActKind, EventQuery};
 use threadkeep::domain::caller::{Caller, Grants};
+use threadkeep::domain::clock::Clock;
 use threadkeep::domain::erasure::{Erasure, Erasures, Receipt};
 use threadkeep::domain::grants::Scoped;
 use threadkeep::domain::key::Key;
@@ -171,8 +172,16 @@ pub async fn other_tenants_keep_a_subject_of_the_same_name(h: Harness) {
     check_gone(&h, ANN).await;
     assert_eq!(dump(&h, "tenant-b").await, before);
     let subject = Caller { subject: Some(ANN.into()), grants: scoped(), ..caller_of(TENANT) };
-    let refused = Erasures::new(Arc::clone(&h.storage)).erase(&subject, "bob", |_| {}).await;
+    let refused = Erasures::new(Arc::clone(&h.storage), Arc::new(Clock::System))
+        .erase(&subject, "bob", |_| {})
+        .await;
     assert!(matches!(refused, Err(Error::NotGranted(_))), "{refused:?}");
+    // Counts, and no name.
+    let acts = EventQuery { act: Some(ActKind::SubjectErased), limit: 9, ..EventQuery::default() };
+    let acts = h.storage.list_events(TENANT, &acts).await.unwrap();
+    let [act] = acts.as_slice() else { panic!("one erasure, and nothing refused: {acts:?}") };
+    assert_eq!((act.object.as_str(), act.actor.as_str()), ("", h.caller.credential.as_str()));
+    assert!(!act.details.contains("\"threads\":0,"), "{act:?}");
 }
 
 fn scoped() -> Grants {

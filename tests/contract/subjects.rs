@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::caller::Caller;
+use threadkeep::domain::clock::Clock;
 use threadkeep::domain::doctor::State;
 use threadkeep::domain::erasure::{Erasures, Receipt};
 use threadkeep::domain::key::Key;
@@ -158,7 +159,7 @@ pub async fn tables_with(h: &Harness, text: &str) -> Vec<&'static str> {
 }
 
 pub async fn erase(storage: &Arc<dyn Storage>, subject: &str) -> Receipt {
-    let erasures = Erasures::new(Arc::clone(storage));
+    let erasures = Erasures::new(Arc::clone(storage), Arc::new(Clock::System));
     erasures.erase(&caller_of(TENANT), subject, |_| {}).await.unwrap()
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::credential::{Revocation, SigningSecret};
 use threadkeep::domain::token::TokenId;
@@ -17,6 +18,16 @@ fn fresh(tenant: &str, now: Micros) -> SigningSecret {
 
 fn revocation(tenant: &str, token_id: TokenId, expires_at: Micros) -> Revocation {
     Revocation { tenant: tenant.into(), token_id, expires_at, revoked_at: NOW }
+}
+
+fn rotated() -> Act {
+    Act::of_operator("a", ActKind::SecretsRotated, "", NOW)
+}
+
+async fn revoke(h: &Harness, revocation: &Revocation, rows_max: u64) -> bool {
+    let token_id = revocation.token_id.to_string();
+    let act = Act::of_operator(&revocation.tenant, ActKind::TokenRevoked, token_id, NOW);
+    h.storage.revoke_token(revocation, rows_max, &act).await.unwrap()
 }
 
 async fn put(h: &Harness, fresh: &SigningSecret) -> SigningSecret {
@@ -69,35 +80,35 @@ pub async fn secrets_of_a_tenant_are_removed_and_no_others(h: Harness) {
     put(&h, &fresh("a", NOW)).await;
     put(&h, &fresh("a", NOW + 40 * DAY)).await;
     let other = put(&h, &fresh("b", NOW)).await;
-    assert_eq!(h.storage.delete_signing_secrets("a").await.unwrap(), 2);
-    assert_eq!(h.storage.delete_signing_secrets("a").await.unwrap(), 0);
+    assert_eq!(h.storage.delete_signing_secrets("a", &rotated()).await.unwrap(), 2);
+    assert_eq!(h.storage.delete_signing_secrets("a", &rotated()).await.unwrap(), 0);
     assert_eq!(secrets(&h).await, [other]);
 }
 
 pub async fn revocations_are_kept_by_tenant_up_to_a_limit(h: Harness) {
     let (one, two, three) = (TokenId::random(), TokenId::random(), TokenId::random());
-    let revoke = async |tenant: &str, id, expires_at, rows_max| {
-        h.storage.revoke_token(&revocation(tenant, id, expires_at), rows_max).await.unwrap()
+    let keep = async |tenant: &str, id, expires_at, rows_max| {
+        revoke(&h, &revocation(tenant, id, expires_at), rows_max).await
     };
-    assert!(revoke("a", one, NOW + 1, 2).await);
-    assert!(revoke("a", two, NOW + 5, 2).await);
-    assert!(!revoke("a", three, NOW + 9, 2).await, "there are two");
-    assert!(revoke("a", one, NOW + 3, 2).await, "it is one of the two");
-    assert!(revoke("a", one, NOW + 2, 2).await);
-    assert!(revoke("b", one, NOW + 1, 2).await, "another tenant counts for itself");
+    assert!(keep("a", one, NOW + 1, 2).await);
+    assert!(keep("a", two, NOW + 5, 2).await);
+    assert!(!keep("a", three, NOW + 9, 2).await, "there are two");
+    assert!(keep("a", one, NOW + 3, 2).await, "it is one of the two");
+    assert!(keep("a", one, NOW + 2, 2).await);
+    assert!(keep("b", one, NOW + 1, 2).await, "another tenant counts for itself");
     let expected = [
         revocation("a", one, NOW + 3),
         revocation("a", two, NOW + 5),
         revocation("b", one, NOW + 1),
     ];
     assert_eq!(revocations(&h).await, expected);
-    assert!(revoke("a", three, NOW + 9, u64::MAX).await);
+    assert!(keep("a", three, NOW + 9, u64::MAX).await);
 }
 
 pub async fn a_sweep_removes_what_no_living_token_needs(h: Harness) {
     let (over, alive) = (TokenId::random(), TokenId::random());
-    h.storage.revoke_token(&revocation("a", over, NOW), 9).await.unwrap();
-    h.storage.revoke_token(&revocation("a", alive, NOW + 1), 9).await.unwrap();
+    revoke(&h, &revocation("a", over, NOW), 9).await;
+    revoke(&h, &revocation("a", alive, NOW + 1), 9).await;
     put(&h, &fresh("a", NOW - 32 * DAY)).await;
     let young = put(&h, &fresh("a", NOW)).await;
     h.storage.sweep(NOW).await.unwrap();

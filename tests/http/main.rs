@@ -13,6 +13,8 @@ mod hostile;
 mod identity;
 mod jwt;
 mod keyless;
+mod matrix;
+mod matrix_table;
 mod memory;
 mod memory_accounts;
 mod memory_credentials;

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use async_trait::async_trait;
+use threadkeep::domain::audit::Act;
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::credential::{Credentials, Revocation, SigningSecret};
 use threadkeep::domain::storage::CredentialStorage;
@@ -39,12 +40,12 @@ impl CredentialStorage for Memory {
         Ok(fresh.clone())
     }
 
-    async fn delete_signing_secrets(&self, tenant: &str) -> Result<u64> {
+    async fn delete_signing_secrets(&self, tenant: &str, _: &Act) -> Result<u64> {
         self.secrets.lock().unwrap().retain(|it| it.tenant != tenant);
         Ok(1)
     }
 
-    async fn revoke_token(&self, revocation: &Revocation, rows_max: u64) -> Result<bool> {
+    async fn revoke_token(&self, revocation: &Revocation, rows_max: u64, _: &Act) -> Result<bool> {
         self.called(format!("revoke {}", revocation.token_id))?;
         let mut revocations = self.revocations.lock().unwrap();
         let others = revocations.iter().filter(|it| it.tenant == revocation.tenant).count();

@@ -11,6 +11,7 @@ use threadkeep::auth::secret::Secret;
 use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::key::Key;
+use threadkeep::domain::storage::Storage;
 use threadkeep::http;
 use threadkeep::storage::{self, StorageConfig};
 
@@ -32,17 +33,7 @@ const ALL: usize = 2;
 impl Shared {
     async fn new() -> Self {
         let folder = TempDir::new().unwrap();
-        let url = format!("sqlite://{}", folder.path().join("threadkeep.db").display());
-        let config = StorageConfig {
-            url,
-            migrate: true,
-            allow_unsafe: true,
-            connections: 4,
-            exclusive: true,
-            objects: None,
-            encryption: storage::Encryption::Off,
-        };
-        let storage = storage::open(&config).await.unwrap();
+        let storage = open(&folder).await;
         let mut keys = [const { String::new() }; 3];
         for (at, subject) in [Some("ann"), Some("bob"), None].into_iter().enumerate() {
             let secret = Secret::random();
@@ -80,6 +71,20 @@ impl Shared {
         let op = put(id, &base64(&list_of(10)));
         self.post(who, COMMIT, &commit(thread, &[op])).await
     }
+}
+
+/// A new SQLite in this folder.
+pub async fn open(folder: &TempDir) -> Arc<dyn Storage> {
+    let config = StorageConfig {
+        url: format!("sqlite://{}", folder.path().join("threadkeep.db").display()),
+        migrate: true,
+        allow_unsafe: true,
+        connections: 4,
+        exclusive: true,
+        objects: None,
+        encryption: threadkeep::storage::Encryption::Off,
+    };
+    storage::open(&config).await.unwrap()
 }
 
 /// Without what differs between any two answers: the request's id.

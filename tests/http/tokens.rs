@@ -241,9 +241,12 @@ async fn the_steady_state_asks_the_storage_for_nothing() {
         whoami(&fleet.servers[0], &token).await.ok();
         let child = fleet.narrow(&token, &json!({})).await;
         whoami(&fleet.servers[0], &child).await.ok();
-        fleet.mint(fleet.key(), &json!({"subject": "bob"})).await;
     }
     assert_eq!((fleet.storage.loads.load(Relaxed), fleet.storage.calls()), (loads, calls));
+    // Minting asks for nothing either, and tells the audit log.
+    fleet.mint(fleet.key(), &json!({"subject": "bob"})).await;
+    assert_eq!(fleet.storage.loads.load(Relaxed), loads);
+    assert!(fleet.storage.calls().last().unwrap().starts_with("act token_minted tok_"));
 }
 
 #[tokio::test]
@@ -253,4 +256,21 @@ async fn a_server_without_keys_makes_tokens_for_its_own_machine() {
     let found = whoami(&server, &text(&answer)).await.ok().json();
     assert_eq!((&found["tenant"], &found["subject"]), (&json!("default"), &json!("ann")));
     whoami(&server, "nonsense").await.assert_problem(401, "unauthorized");
+}
+
+#[tokio::test]
+async fn a_token_is_handed_out_only_when_the_log_has_it() {
+    let fleet = Fleet::of(1).await;
+    let made = id(&fleet.post("/v1/tokens", fleet.key(), &json!({"subject": "ann"})).await.ok());
+    let revoked = fleet.post("/v1/tokens/revoke", fleet.key(), &json!({"token_id": made})).await;
+    revoked.ok();
+    let calls = fleet.storage.calls();
+    assert_eq!(
+        calls,
+        ["put_signing_secret", &format!("act token_minted {made}"), &format!("revoke {made}")]
+    );
+    fleet.storage.fail(|| threadkeep::domain::Error::Internal("no log".into()));
+    let refused = fleet.post("/v1/tokens", fleet.key(), &json!({"subject": "ann"})).await;
+    refused.assert_problem(500, "internal");
+    assert!(!String::from_utf8_lossy(&refused.body).contains("tks_"));
 }

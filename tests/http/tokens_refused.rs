@@ -179,3 +179,33 @@ async fn tokens_cannot_fill_the_table_of_revocations() {
     fleet.post("/v1/tokens/revoke", fleet.key(), &json!({"token_id": token_id})).await.ok();
     whoami(&fleet.servers[0], &token).await.assert_problem(401, "token_revoked");
 }
+
+/// Whoever reads the log of the tenant sees that somebody still comes with a token that ended.
+#[tokio::test]
+async fn tokens_that_ended_are_counted_for_their_tenant() {
+    let fleet = Fleet::of(1).await;
+    let short = json!({"subject": "a", "ttl_seconds": 1});
+    let expired = fleet.post("/v1/tokens", fleet.key(), &short).await.ok();
+    let revoked = fleet.post("/v1/tokens", &fleet.keys[1], &json!({"subject": "a"})).await.ok();
+    post(&fleet.servers[0], "/v1/tokens/revoke", &text(&revoked), &json!({})).await.ok();
+    fleet.clock.advance(2 * SECOND);
+    for _ in 0..3 {
+        whoami(&fleet.servers[0], &text(&expired)).await.assert_problem(401, "token_expired");
+    }
+    whoami(&fleet.servers[0], &text(&revoked)).await.assert_problem(401, "token_revoked");
+    // Forged: whose it says it is does not count.
+    whoami(&fleet.servers[0], &format!("{}A", text(&expired)))
+        .await
+        .assert_problem(401, "unauthorized");
+    fleet.servers[0].app.refusals.flush().await.unwrap();
+    let rows = fleet.storage.accounts.refusals.lock().unwrap();
+    let row = |(it, count): (&threadkeep::domain::refusals::Refusal, &i64)| {
+        (it.tenant.clone(), it.credential.clone(), it.code, *count)
+    };
+    let expected = [
+        (String::new(), String::new(), "unauthorized", 1),
+        ("acme".into(), id(&expired), "token_expired", 3),
+        ("globex".into(), id(&revoked), "token_revoked", 1),
+    ];
+    assert_eq!(rows.iter().map(row).collect::<Vec<_>>(), expected);
+}

@@ -7,8 +7,10 @@ use async_trait::async_trait;
 
 use super::*;
 use crate::auth::tokens::{Named, Tokens};
+use crate::domain::audit::{Act, ActKind, AuditStorage, Event, EventQuery};
 use crate::domain::credential::{Credentials, Revocation};
 use crate::domain::key::Key;
+use crate::domain::refusals::Counted;
 use crate::domain::token::{MintRequest, NarrowRequest};
 
 const SECOND: Micros = 1_000_000;
@@ -20,6 +22,27 @@ struct Stored {
     all: SyncMutex<Credentials>,
     loads: AtomicU32,
     fails: SyncMutex<bool>,
+    acts: SyncMutex<Vec<Act>>,
+}
+
+#[async_trait]
+impl AuditStorage for Stored {
+    async fn record_act(&self, act: &Act) -> Result<()> {
+        self.acts.lock().unwrap().push(act.clone());
+        Ok(())
+    }
+
+    async fn add_refusals(&self, _: &[Counted]) -> Result<()> {
+        unreachable!("the gate counts nothing")
+    }
+
+    async fn list_events(&self, _: &str, _: &EventQuery) -> Result<Vec<Event>> {
+        unreachable!("the gate reads no log")
+    }
+
+    async fn expire_events(&self, _: Micros) -> Result<()> {
+        unreachable!("the gate removes nothing")
+    }
 }
 
 #[async_trait]
@@ -44,12 +67,12 @@ impl CredentialStorage for Stored {
         Ok(known.unwrap_or_else(|| fresh.clone()))
     }
 
-    async fn delete_signing_secrets(&self, _: &str) -> Result<u64> {
+    async fn delete_signing_secrets(&self, _: &str, _: &Act) -> Result<u64> {
         self.all.lock().unwrap().signing_secrets.clear();
         Ok(1)
     }
 
-    async fn revoke_token(&self, revocation: &Revocation, _: u64) -> Result<bool> {
+    async fn revoke_token(&self, revocation: &Revocation, _: u64, _: &Act) -> Result<bool> {
         self.all.lock().unwrap().revocations.push(revocation.clone());
         Ok(true)
     }
@@ -87,7 +110,7 @@ impl Bench {
         let listen = listen.parse().unwrap();
         let gate = Gate::load(storage.clone(), Arc::clone(&clock), listen, Issuers::default());
         let gate = Arc::new(gate.await.unwrap());
-        let tokens = Tokens::new(storage, Arc::clone(&gate), Arc::clone(&clock));
+        let tokens = Tokens::new(storage, stored.clone(), Arc::clone(&gate), Arc::clone(&clock));
         Self { stored, clock, gate, tokens }
     }
 
@@ -227,7 +250,8 @@ async fn a_token_dies_with_any_of_its_ancestors_and_with_its_key() {
 async fn new_secrets_end_all_tokens() {
     let (bench, key) = with_key().await;
     let token = bench.mint(&key, "ann").await;
-    bench.stored.delete_signing_secrets("one").await.unwrap();
+    let act = Act::of_operator("one", ActKind::SecretsRotated, "", START);
+    bench.stored.delete_signing_secrets("one", &act).await.unwrap();
     bench.gate.refresh().await.unwrap();
     assert!(matches!(bench.ask(Some(&token)).await, Err(Refusal::Unauthorized(_))));
     let token = bench.mint(&key, "ann").await;

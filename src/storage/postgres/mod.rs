@@ -49,6 +49,7 @@ use sqlx::Row;
 use sqlx::postgres::PgConnectOptions;
 
 use crate::content::keys::TenantSecret;
+use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::{Commit, ListQuery, Target};
 use crate::domain::clock::Micros;
@@ -332,16 +333,16 @@ impl Engine for PostgresStorage {
         audit(self.objects.as_deref(), self).await
     }
 
-    async fn create_sql_role(&self, role: &NewSqlRole) -> Result<()> {
-        self.make_sql_role(role).await
+    async fn create_sql_role(&self, role: &NewSqlRole, act: &Act) -> Result<()> {
+        self.make_sql_role(role, act).await
     }
 
     async fn list_sql_roles(&self, tenant: &str) -> Result<Vec<SqlRole>> {
         self.read_sql_roles(tenant).await
     }
 
-    async fn drop_sql_role(&self, tenant: &str, name: &str) -> Result<Dropped> {
-        self.remove_sql_role(tenant, name).await
+    async fn drop_sql_role(&self, tenant: &str, name: &str, act: &Act) -> Result<Dropped> {
+        self.remove_sql_role(tenant, name, act).await
     }
 
     async fn examine(&self, request: &Examine) -> Result<Report> {

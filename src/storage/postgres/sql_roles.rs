@@ -4,7 +4,9 @@
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection, Executor, Row};
 
+use super::audit::record;
 use super::{PostgresStorage, failure};
+use crate::domain::audit::Act;
 use crate::domain::sql_role::{Dropped, NewSqlRole, SqlRole};
 use crate::domain::{Error, Result};
 use crate::storage::tables::{Sql, TABLES};
@@ -41,10 +43,13 @@ limit 1";
 
 impl PostgresStorage {
     /// One transaction: a role is there with all of its limits, or not at all.
-    pub(super) async fn make_sql_role(&self, role: &NewSqlRole) -> Result<()> {
+    pub(super) async fn make_sql_role(&self, role: &NewSqlRole, act: &Act) -> Result<()> {
         let mut connection = self.pool.get().await?;
         let mut transaction = connection.begin().await.map_err(|error| failed(&error))?;
-        let made = make(&mut transaction, role).await;
+        let mut made = make(&mut transaction, role).await;
+        if made.is_ok() {
+            made = record(&mut transaction, act).await;
+        }
         if made.is_ok() {
             transaction.commit().await.map_err(|error| failed(&error))?;
         } else {
@@ -73,16 +78,27 @@ impl PostgresStorage {
         Ok(rows.iter().map(role).collect())
     }
 
-    /// First the row, which ends what the role reads, also in sessions that are open; then the role.
-    pub(super) async fn remove_sql_role(&self, tenant: &str, name: &str) -> Result<Dropped> {
+    /// First the row, which ends what the role reads, also in sessions that are open, with the act; then the role.
+    pub(super) async fn remove_sql_role(
+        &self,
+        tenant: &str,
+        name: &str,
+        act: &Act,
+    ) -> Result<Dropped> {
         let mut connection = self.pool.get().await?;
+        let mut transaction = connection.begin().await.map_err(|error| failed(&error))?;
         let forgotten = sqlx::query("delete from sql_roles where tenant = $1 and role = $2")
             .bind(tenant)
             .bind(name)
-            .execute(&mut *connection)
+            .execute(&mut *transaction)
             .await
             .map_err(|error| failed(&error))?;
-        if forgotten.rows_affected() == 0 {
+        let found = forgotten.rows_affected() > 0;
+        if found {
+            record(&mut transaction, act).await?;
+        }
+        transaction.commit().await.map_err(|error| failed(&error))?;
+        if !found {
             connection.release();
             return Ok(Dropped::Absent);
         }

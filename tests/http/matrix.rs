@@ -1,0 +1,293 @@
+//! Every operation of the API document, asked by everybody who should not get an answer, over a real engine. An operation
+//! without a row fails, and so does a row without an operation.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use threadkeep::app::App;
+use threadkeep::auth::issuers::Issuers;
+use threadkeep::auth::secret::Secret;
+use threadkeep::domain::audit::{Act, ActKind};
+use threadkeep::domain::clock::Clock;
+use threadkeep::domain::key::Key;
+use threadkeep::http;
+
+use crate::matrix_table::{HOLDER, PUBLIC, ROWS, Request, Row, TAKEN};
+use crate::memory::Memory;
+use crate::ownership::open;
+use crate::server::{Answer, DOCUMENT, HOST, JSON, SETTINGS, Server};
+use crate::tokens::{SECOND, START, text};
+use crate::wire::{COMMIT, base64, commit, list_of, name, writes};
+
+/// Of `ann`; and one that nobody has.
+const THREAD: &str = "thread-of-ann";
+const NOBODYS: &str = "thread-of-none";
+/// Within what `ann` keeps.
+const CONTENT: &str = "only-ann-may-see-this";
+
+/// A server where `ann` of `acme` has a thread with a policy and a lease, and the credentials of everybody.
+struct World {
+    server: Server,
+    acme: String,
+    globex: String,
+    ann: String,
+    /// Id of a token that nobody presents.
+    token_id: String,
+    expired: String,
+    revoked: String,
+    bob: String,
+    elsewhere: String,
+    reader: String,
+    appender: String,
+    _folder: TempDir,
+}
+
+impl World {
+    async fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        let storage = open(&folder).await;
+        let mut keys = Vec::new();
+        for tenant in ["acme", "globex"] {
+            let secret = Secret::random();
+            let key = Key {
+                key_id: format!("key_{tenant}"),
+                tenant: tenant.into(),
+                subject: None,
+                hash: secret.hash(),
+                created_at: 0,
+                revoked_at: None,
+            };
+            let act = Act::of_operator(tenant, ActKind::KeyCreated, &key.key_id, 0);
+            storage.create_key(&key, &act).await.unwrap();
+            keys.push(secret.text().to_owned());
+        }
+        let (clock, listen) = (Arc::new(Clock::Fixed(START.into())), HOST.parse().unwrap());
+        let none = Issuers::default();
+        let app = App::start(storage, Arc::clone(&clock), listen, SETTINGS, None, none).await;
+        let app = Arc::new(app.unwrap());
+        let router = http::router(&app);
+        let server = Server { app, storage: Arc::new(Memory::default()), router };
+        let [acme, globex] = <[String; 2]>::try_from(keys).unwrap();
+        let mint = async |body: Value| post(&server, &acme, "/v1/tokens", &body).await.ok();
+        let on = |thread: &str, actions: &[&str]| {
+            json!({"grants": {
+                "threads": [{"id": thread, "actions": actions}],
+                "namespaces": [{"prefix": ["ann", thread], "actions": actions}]
+            }})
+        };
+        let ann = text(&mint(json!({"subject": "ann"})).await);
+        let spare = mint(json!({"subject": "ann"})).await.json();
+        let revoked = text(&mint(json!({"subject": "ann"})).await);
+        post(&server, &revoked, "/v1/tokens/revoke", &json!({})).await.ok();
+        let expired = text(&mint(json!({"subject": "ann", "ttl_seconds": 1})).await);
+        let bob = text(&mint(json!({"subject": "bob"})).await);
+        let elsewhere = text(&mint(on("elsewhere", &["read", "append", "write"])).await);
+        let reader = text(&mint(on(THREAD, &["read"])).await);
+        let appender = text(&mint(on(THREAD, &["append"])).await);
+        clock.advance(2 * SECOND);
+        post(&server, &ann, COMMIT, &thread_of_ann()).await.ok();
+        let policy = json!({"thread_id": THREAD, "keep_last": 5});
+        post(&server, &ann, "/v1/retention/policies/put", &policy).await.ok();
+        let lease = json!({"thread_id": THREAD, "holder": HOLDER, "ttl_seconds": 60});
+        post(&server, &ann, "/v1/threads/lease/acquire", &lease).await.ok();
+        let item = json!({"namespace": ["ann", THREAD], "key": "k", "value": {"note": CONTENT}});
+        post(&server, &ann, "/v1/store/put", &item).await.ok();
+        let token_id = spare["token_id"].as_str().unwrap().to_owned();
+        Self {
+            server,
+            acme,
+            globex,
+            ann,
+            token_id,
+            expired,
+            revoked,
+            bob,
+            elsewhere,
+            reader,
+            appender,
+            _folder: folder,
+        }
+    }
+
+    async fn ask(&self, route: &Route, who: Option<&str>, request: &Request) -> Answer {
+        let mut headers = vec![("content-type", JSON)];
+        headers.extend(who.map(|it| ("x-api-key", it)));
+        let (path, body) = match request {
+            Request::Query(query) => (format!("{}{query}", route.path), Vec::new()),
+            Request::Body(body) => (route.path.clone(), body.to_string().into_bytes()),
+        };
+        self.server.send(&route.method, &path, &headers, body).await
+    }
+}
+
+/// A checkpoint of the run `run`, with a value and metadata that nobody else may see.
+fn thread_of_ann() -> Value {
+    let value = json!({"channel": "messages", "version": 1, "tag": "x", "data": base64(CONTENT.as_bytes())});
+    commit(
+        THREAD,
+        &[json!({"checkpoint": {
+            "checkpoint_id": "1", "metadata": {"run_id": "run", "note": CONTENT},
+            "skeleton": {"v": 4, "channel_versions": {"messages": 1}}, "values": [value]
+        }})],
+    )
+}
+
+/// An operation of the document.
+struct Route {
+    operation: String,
+    method: String,
+    path: String,
+}
+
+fn routes() -> Vec<Route> {
+    let mut routes = Vec::new();
+    for (path, operations) in DOCUMENT["paths"].as_object().unwrap() {
+        for (method, operation) in operations.as_object().unwrap() {
+            if let Some(id) = operation["operationId"].as_str() {
+                let (operation, method) = (id.to_owned(), method.to_uppercase());
+                routes.push(Route { operation, method, path: path.clone() });
+            }
+        }
+    }
+    routes
+}
+
+fn row_of(route: &Route) -> &'static Row {
+    let mut rows = ROWS.iter().filter(|it| it.operation == route.operation);
+    let row = rows.next().unwrap_or_else(|| panic!("{} has no row in the matrix", route.operation));
+    assert!(rows.next().is_none(), "{} has two rows", route.operation);
+    row
+}
+
+async fn post(server: &Server, who: &str, path: &str, body: &Value) -> Answer {
+    let headers = [("content-type", JSON), ("x-api-key", who)];
+    server.send("POST", path, &headers, body.to_string().into_bytes()).await
+}
+
+fn outcome(answer: &Answer) -> String {
+    match answer.status {
+        200 => "200".into(),
+        _ => format!("{} {}", answer.status, answer.problem().1),
+    }
+}
+
+/// The body without the thread's name, the request's id, and what is new in every answer.
+fn comparable(answer: &Answer, thread: &str) -> String {
+    let id = answer.header("x-request-id").unwrap();
+    let body = String::from_utf8(answer.body.clone()).unwrap().replace(id, "the request");
+    let body = body.replace(thread, "the thread");
+    let Ok(mut json) = serde_json::from_str::<Value>(&body) else { return body };
+    for fresh in ["generation", "token", "token_id", "expires_at", "version", "updated_at"] {
+        if let Some(field) = json.get_mut(fresh) {
+            *field = json!("fresh");
+        }
+    }
+    json.to_string()
+}
+
+#[test]
+fn the_matrix_has_every_operation_and_no_other() {
+    let documented: BTreeSet<String> = routes().into_iter().map(|it| it.operation).collect();
+    let rows = ROWS.iter().map(|it| it.operation).chain(PUBLIC).map(str::to_owned);
+    assert_eq!(documented, rows.collect());
+    assert_eq!(documented.len(), ROWS.len() + PUBLIC.len(), "each once");
+}
+
+#[tokio::test]
+async fn what_needs_no_permission_answers_everybody() {
+    let it = World::new().await;
+    for route in routes().into_iter().filter(|it| PUBLIC.contains(&it.operation.as_str())) {
+        let nothing = Request::Query(String::new());
+        for who in [None, Some("tks_nonsense"), Some(&it.expired), Some(&it.revoked), Some(&it.bob)]
+        {
+            let answer = it.ask(&route, who, &nothing).await.ok();
+            assert!(!String::from_utf8_lossy(&answer.body).contains(THREAD));
+        }
+    }
+}
+
+#[tokio::test]
+async fn nobody_gets_more_than_the_matrix_says() {
+    let mut wrong = Vec::new();
+    for route in routes().iter().filter(|it| !PUBLIC.contains(&it.operation.as_str())) {
+        wrong.extend(differences(route).await);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What is not as the row of this operation says.
+async fn differences(route: &Route) -> Vec<String> {
+    let it = World::new().await;
+    let row = row_of(route);
+    let request = (row.request)(THREAD, &it.token_id);
+    let answers = &row.answers;
+    let columns = [
+        ("no token", None, "401 unauthorized"),
+        ("malformed", Some("tks_0123456789abcdef.AAAA.AAAA"), "401 unauthorized"),
+        ("expired", Some(it.expired.as_str()), "401 token_expired"),
+        ("revoked", Some(&it.revoked), "401 token_revoked"),
+        ("other tenant", Some(&it.globex), answers.other_tenant),
+        ("other subject", Some(&it.bob), answers.other_subject),
+        ("other thread", Some(&it.elsewhere), answers.other_thread),
+        ("read-only", Some(&it.reader), answers.read_only),
+        ("append-only", Some(&it.appender), answers.append_only),
+        // What is refused above is refused for who asks, not for what is asked.
+        ("the tenant", Some(&it.acme), "200"),
+    ];
+    let mut wrong = Vec::new();
+    for (name, who, expected) in columns {
+        if name == "read-only" && !route.operation.ends_with("_lease") {
+            // Until here a lease was held, and told nobody that there is something to hold.
+            let held = json!({"thread_id": THREAD, "holder": HOLDER, "fence": 1});
+            post(&it.server, &it.ann, "/v1/threads/lease/release", &held).await.ok();
+        }
+        let said = format!("{} × {name}", route.operation);
+        let answer = it.ask(route, who, &request).await;
+        let found = outcome(&answer);
+        if found != expected {
+            wrong.push(format!("{said}: {found}, not {expected}"));
+        }
+        let may_see = ["read-only", "append-only", "the tenant"].contains(&name);
+        if may_see {
+            continue;
+        }
+        let body = String::from_utf8_lossy(&answer.body);
+        if body.contains(THREAD) && !format!("{request:?}").contains(THREAD) {
+            wrong.push(format!("{said}: names the thread: {body}"));
+        }
+        if body.contains(CONTENT) || body.contains(&*base64(CONTENT.as_bytes()).to_string()) {
+            wrong.push(format!("{said}: shows what is kept: {body}"));
+        }
+        let of_absent = it.ask(route, who, &(row.request)(NOBODYS, &it.token_id)).await;
+        let same = comparable(&answer, THREAD) == comparable(&of_absent, NOBODYS);
+        if same == (expected == TAKEN) {
+            wrong.push(format!("{said}: {body}, and of an absent thread {:?}", of_absent.json()));
+        }
+        let own = json!({"thread_id": THREAD});
+        let seen = post(&it.server, &it.ann, "/v1/checkpoints/get", &own).await;
+        if !String::from_utf8_lossy(&seen.body).contains(CONTENT) {
+            wrong.push(format!("{said}: the thread was touched"));
+        }
+    }
+    wrong
+}
+
+/// Whether a base is known here is nobody's business who may not append.
+#[tokio::test]
+async fn a_commit_is_refused_before_its_differences_are_looked_at() {
+    let it = World::new().await;
+    let base = list_of(10);
+    let unknown = json!({
+        "base": base64(&name(&base)), "sha256": base64(&name(b"x")), "length": 1,
+        "ops": [{"copy": [0, 1]}]
+    });
+    for thread in [THREAD, NOBODYS] {
+        let body = commit(thread, &[writes("1", std::slice::from_ref(&unknown))]);
+        for who in [&it.reader, &it.elsewhere] {
+            post(&it.server, who, COMMIT, &body).await.assert_problem(403, "not_granted");
+        }
+        post(&it.server, &it.ann, COMMIT, &body).await.assert_problem(409, "resend_whole");
+    }
+}

@@ -1,0 +1,190 @@
+//! What the matrix expects of every operation: a request about a thread, and the answer for everybody who is let in.
+
+use serde_json::{Value, json};
+
+use crate::wire::{base64, commit, put};
+
+/// Holder and fence of the lease on the thread.
+pub const HOLDER: &str = "the-holder";
+
+/// An operation that needs a permission.
+pub struct Row {
+    pub operation: &'static str,
+    /// About this thread; the same for any thread where the operation names none. The token is one of the owner's.
+    pub request: fn(thread: &str, token_id: &str) -> Request,
+    pub answers: Answers,
+}
+
+/// Status, and code of what is refused.
+pub struct Answers {
+    /// A key of another tenant.
+    pub other_tenant: &'static str,
+    /// A token of another subject of the same tenant.
+    pub other_subject: &'static str,
+    /// A token with all actions on another thread, which it names.
+    pub other_thread: &'static str,
+    /// A token with `read` on this thread.
+    pub read_only: &'static str,
+    /// A token with `append` on this thread.
+    pub append_only: &'static str,
+}
+
+#[derive(Debug)]
+pub enum Request {
+    /// The query, with its question mark, or nothing.
+    Query(String),
+    Body(Value),
+}
+
+const OK: &str = "200";
+const DENIED: &str = "403 not_granted";
+const ABSENT: &str = "404 not_found";
+/// The one answer that differs from that about an absent thread.
+pub const TAKEN: &str = "409 thread_taken";
+
+/// For everybody who reaches the server, whatever they present.
+pub const PUBLIC: [&str; 5] =
+    ["get_docs", "get_health", "get_metrics", "get_openapi", "get_readiness"];
+
+const fn answers(all: [&'static str; 5]) -> Answers {
+    let [other_tenant, other_subject, other_thread, read_only, append_only] = all;
+    Answers { other_tenant, other_subject, other_thread, read_only, append_only }
+}
+
+const READ: Answers = answers([OK, OK, OK, OK, DENIED]);
+const REMOVE: Answers = answers([OK, OK, DENIED, DENIED, DENIED]);
+const ADMINISTER: Answers = answers([OK, DENIED, DENIED, DENIED, DENIED]);
+const ANYBODY: Answers = answers([OK, OK, OK, OK, OK]);
+
+/// A put replaces: to append is not enough.
+const WRITE_ITEM: Answers = answers([OK, DENIED, DENIED, DENIED, DENIED]);
+
+pub const ROWS: [Row; 34] = [
+    row(
+        "commit_checkpoints",
+        |thread, _| body(commit(thread, &[put("2", &base64(b"x"))])),
+        answers([OK, TAKEN, DENIED, DENIED, OK]),
+    ),
+    row("get_checkpoint", |thread, _| of(thread), READ),
+    row("list_checkpoints", |thread, _| of(thread), READ),
+    row(
+        "get_history",
+        |thread, _| body(json!({"thread_id": thread, "channels": ["messages"]})),
+        READ,
+    ),
+    row(
+        "delete_for_runs",
+        |_, _| body(json!({"run_ids": ["run"]})),
+        answers([OK, OK, OK, DENIED, DENIED]),
+    ),
+    row(
+        "prune_threads",
+        |thread, _| body(json!({"thread_ids": [thread], "strategy": "delete"})),
+        REMOVE,
+    ),
+    row("list_threads", |_, _| query(""), answers([OK, OK, DENIED, DENIED, DENIED])),
+    row("get_thread", |thread, _| of(thread), READ),
+    row("get_thread_storage", |thread, _| query(&format!("?thread_id={thread}")), READ),
+    row("delete_thread", |thread, _| of(thread), REMOVE),
+    // The target is granted to none of the tokens that name one thread.
+    row(
+        "copy_thread",
+        |thread, _| {
+            body(
+                json!({"source_thread_id": thread, "target_thread_id": format!("copy-of-{thread}")}),
+            )
+        },
+        REMOVE,
+    ),
+    row(
+        "acquire_lease",
+        |thread, _| body(json!({"thread_id": thread, "holder": HOLDER, "ttl_seconds": 60})),
+        answers([OK, TAKEN, DENIED, DENIED, OK]),
+    ),
+    row(
+        "renew_lease",
+        |thread, _| {
+            body(json!({"thread_id": thread, "holder": HOLDER, "fence": 1, "ttl_seconds": 60}))
+        },
+        answers(["409 fence_stale", TAKEN, DENIED, DENIED, OK]),
+    ),
+    row(
+        "release_lease",
+        |thread, _| body(json!({"thread_id": thread, "holder": HOLDER, "fence": 1})),
+        answers([OK, TAKEN, DENIED, DENIED, OK]),
+    ),
+    row(
+        "put_retention_policy",
+        |thread, _| body(json!({"thread_id": thread, "keep_last": 3})),
+        answers([OK, ABSENT, DENIED, DENIED, DENIED]),
+    ),
+    row("get_retention_policy", |thread, _| of(thread), READ),
+    row("delete_retention_policy", |thread, _| of(thread), REMOVE),
+    row("list_retention_reports", |thread, _| query(&format!("?thread_id={thread}")), READ),
+    row("run_retention", |thread, _| of(thread), REMOVE),
+    // Items are in a namespace named after the thread.
+    row("put_item", |thread, _| item(thread, json!({"value": {"n": 1}})), WRITE_ITEM),
+    row("get_item", |thread, _| item(thread, json!({})), READ),
+    row(
+        "delete_item",
+        |thread, _| item(thread, json!({})),
+        answers([OK, DENIED, DENIED, DENIED, DENIED]),
+    ),
+    row("search_items", |thread, _| below(thread), READ),
+    row("list_namespaces", |_, _| body(json!({})), READ),
+    row("count_items", |thread, _| below(thread), READ),
+    // Each operation is asked for by itself, and refused in its place.
+    row(
+        "run_store_batch",
+        |thread, _| {
+            let one = json!({"namespace": ["ann", thread], "key": "k"});
+            body(json!({"atomic": false, "ops": [{"get": one}]}))
+        },
+        ANYBODY,
+    ),
+    row("get_usage", |_, _| query(""), ADMINISTER),
+    row("list_audit_events", |_, _| query(""), ADMINISTER),
+    row("delete_subject", |_, _| query("?subject=ann"), ADMINISTER),
+    row("get_limits", |_, _| query(""), ANYBODY),
+    row("whoami", |_, _| query(""), ANYBODY),
+    row(
+        "mint_token",
+        |thread, _| body(json!({"grants": {"threads": [{"id": thread, "actions": ["read"]}]}})),
+        ADMINISTER,
+    ),
+    // A key narrows to any part of its tenant.
+    row(
+        "narrow_token",
+        |thread, _| body(json!({"grants": {"threads": [{"id": thread, "actions": ["read"]}]}})),
+        answers([OK, DENIED, DENIED, OK, DENIED]),
+    ),
+    // Ids of tokens are not stored, so a key of another tenant cannot be told that there is none.
+    row("revoke_token", |_, token_id| body(json!({"token_id": token_id})), ADMINISTER),
+];
+
+const fn row(operation: &'static str, request: fn(&str, &str) -> Request, answers: Answers) -> Row {
+    Row { operation, request, answers }
+}
+
+fn of(thread: &str) -> Request {
+    body(json!({"thread_id": thread}))
+}
+
+fn body(body: Value) -> Request {
+    Request::Body(body)
+}
+
+fn query(query: &str) -> Request {
+    Request::Query(query.to_owned())
+}
+
+/// A request about the item of a thread's namespace.
+fn item(thread: &str, mut more: Value) -> Request {
+    more["namespace"] = json!(["ann", thread]);
+    more["key"] = json!("k");
+    body(more)
+}
+
+fn below(thread: &str) -> Request {
+    body(json!({"prefix": ["ann", thread]}))
+}
