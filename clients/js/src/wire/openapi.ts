@@ -364,6 +364,147 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/store/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run operations of the store together
+         * @description All reads see the state from before the batch; of several changes of one item the last one counts. With `atomic` (the
+         *     default) all changes happen or none, and the first error is the error of the call, its field begins with `ops[n]`. Without,
+         *     each operation has its own result or `error`.
+         */
+        post: operations["run_store_batch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/store/count": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Count items */
+        post: operations["count_items"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/store/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete an item
+         * @description No error when there is none, unless `if_version` asks for one.
+         */
+        post: operations["delete_item"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/store/get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get an item
+         * @description An absent `item` means that there is none, or that it is not the caller's, or that it has expired.
+         */
+        post: operations["get_item"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/store/namespaces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List namespaces
+         * @description Those that hold items, in the order of their labels.
+         */
+        post: operations["list_namespaces"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/store/put": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Put an item
+         * @description Creates it, or replaces its whole value and keeps `created_at`. Without `if_version` the last put wins. A repetition with the
+         *     same `Idempotency-Key` is answered like the first.
+         */
+        post: operations["put_item"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/store/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Search items
+         * @description Items below a prefix that match a filter. `created` and `key` are orders that puts do not change: pages by cursor miss
+         *     nothing and repeat nothing while others write.
+         */
+        post: operations["search_items"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/subjects": {
         parameters: {
             query?: never;
@@ -776,6 +917,11 @@ export interface components {
             source_thread_id: string;
             target_thread_id: string;
         };
+        CountItems: {
+            exact?: boolean | null;
+            filter?: components["schemas"]["Exact"] | null;
+            prefix?: string[] | null;
+        };
         /** @description Serialized bytes: base64 (standard alphabet, padded) in application/json, `bin` in application/msgpack. */
         Data: Uint8Array;
         DataAnswered: components["schemas"]["Data"] | components["schemas"]["SameValue"] | components["schemas"]["Difference"];
@@ -783,6 +929,15 @@ export interface components {
         DeleteForRuns: {
             /** @description At most 1,000. */
             run_ids: string[];
+        };
+        DeleteItem: {
+            /**
+             * Format: int64
+             * @description The version that the item must have.
+             */
+            if_version?: number | null;
+            key: components["schemas"]["ItemKey"];
+            namespace: string[];
         };
         DeleteThread: {
             /**
@@ -829,6 +984,11 @@ export interface components {
             chunks: number;
             /** Format: int64 */
             delta_bases: number;
+            /**
+             * Format: int64
+             * @description Of the store, below the subject's label.
+             */
+            items: number;
             /** Format: int64 */
             keys: number;
             /**
@@ -842,7 +1002,7 @@ export interface components {
             retention_reports: number;
             /**
              * Format: int64
-             * @description As threads count themselves: before compression and sharing.
+             * @description As threads and items count themselves: before compression and sharing.
              */
             size_bytes: number;
             /** Format: int64 */
@@ -862,6 +1022,9 @@ export interface components {
         };
         /** @description Exact JSON text: kept and answered byte for byte. In place in application/json; in application/msgpack a `bin` with the UTF-8 JSON text. */
         Exact: Uint8Array;
+        FailedStoreOp: {
+            error: components["schemas"]["StoreOpError"];
+        };
         GetCheckpoint: {
             /** @description Absent: the greatest by byte order. */
             checkpoint_id?: string | null;
@@ -888,6 +1051,12 @@ export interface components {
             have_values?: components["schemas"]["Data"][] | null;
             thread_id: string;
         };
+        GetItem: {
+            key: components["schemas"]["ItemKey"];
+            namespace: string[];
+            /** @description Whether this read extends the item's life. Default true. */
+            refresh_ttl?: boolean | null;
+        };
         GetThread: {
             thread_id: string;
         };
@@ -903,6 +1072,9 @@ export interface components {
             generation?: string | null;
             /** @description Channels whose histories the chain holds. */
             history_channels: string[];
+        };
+        GotItem: {
+            item?: components["schemas"]["Item"] | null;
         };
         GotStorage: {
             storage?: components["schemas"]["ThreadStorage"] | null;
@@ -945,6 +1117,47 @@ export interface components {
             continues_at?: string | null;
             digest?: string | null;
             parent_checkpoint_id?: string | null;
+        };
+        Item: {
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at?: string | null;
+            key: components["schemas"]["ItemKey"];
+            namespace: string[];
+            /**
+             * Format: int64
+             * @description Of the whole value's JSON text.
+             */
+            size_bytes: number;
+            /** Format: double */
+            ttl_minutes?: number | null;
+            /** Format: date-time */
+            updated_at: string;
+            /** @description Absent where no values were asked for. */
+            value?: components["schemas"]["Exact"];
+            /**
+             * Format: int64
+             * @description Grows with each put, and never comes twice for a key.
+             */
+            version: number;
+        };
+        ItemCount: {
+            /** Format: int64 */
+            count: number;
+        };
+        /** @description Any string, also empty, with NUL or with lone surrogates. In application/msgpack a `str`; one with lone surrogates is a `bin` with the JSON text of the string. */
+        ItemKey: string;
+        ItemPage: {
+            items: components["schemas"]["Item"][];
+            /** @description Send it with the same arguments for the next page; absent at the end. */
+            next_cursor?: string | null;
+        };
+        /** @enum {string} */
+        ItemSort: "created" | "updated" | "key";
+        ItemVersion: {
+            /** Format: int64 */
+            version: number;
         };
         Lease: {
             /**
@@ -1003,6 +1216,11 @@ export interface components {
             external_token_bytes_max: number;
             /**
              * Format: int64
+             * @description Conditions of one filter, and entries of one list of `$in`.
+             */
+            filter_terms_max: number;
+            /**
+             * Format: int64
              * @description Grants of a kind in one token, and labels in one of them.
              */
             grants_max: number;
@@ -1018,6 +1236,11 @@ export interface components {
              * @description Ids in one request of prune and delete-for-runs.
              */
             ids_per_request_max: number;
+            /**
+             * Format: int64
+             * @description Key of an item, as UTF-8; a lone surrogate counts 3 bytes.
+             */
+            item_key_bytes_max: number;
             /**
              * Format: int64
              * @description Nesting of skeleton, metadata and filter documents.
@@ -1037,6 +1260,23 @@ export interface components {
             /** Format: int64 */
             list_rows_max: number;
             /** Format: int64 */
+            namespace_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Labels of a namespace, and their bytes together.
+             */
+            namespace_labels_max: number;
+            /**
+             * Format: int64
+             * @description Digits of a number in an item or a filter, and its power of ten.
+             */
+            number_digits_max: number;
+            /**
+             * Format: int64
+             * @description Items that a listing may skip; beyond, use its cursor.
+             */
+            offset_max: number;
+            /** Format: int64 */
             ops_per_commit_max: number;
             /**
              * Format: int64
@@ -1048,6 +1288,11 @@ export interface components {
              * @description Checkpoints, writes, values and chunks of a thread whose storage is reported.
              */
             storage_report_rows_max: number;
+            /**
+             * Format: int64
+             * @description Operations of one batch of the store.
+             */
+            store_ops_max: number;
             /**
              * Format: int64
              * @description Codec tag of a value.
@@ -1091,6 +1336,11 @@ export interface components {
             token_ttl_seconds_max: number;
             /**
              * Format: int64
+             * @description Time to live of an item. A hundred years.
+             */
+            ttl_minutes_max: number;
+            /**
+             * Format: int64
              * @description One value, write, skeleton or metadata document.
              */
             value_bytes_max: number;
@@ -1132,6 +1382,22 @@ export interface components {
             /** @description Send it with the same arguments for the next page; absent at the end. */
             next_cursor?: string | null;
         };
+        ListNamespaces: {
+            /** @description All must hold. */
+            conditions?: components["schemas"]["NamespaceCondition"][] | null;
+            /**
+             * Format: int64
+             * @description Default 100; at most 1,000 come at one time.
+             */
+            limit?: number | null;
+            /**
+             * Format: int64
+             * @description Longer namespaces are cut to so many labels, and equal ones are one.
+             */
+            max_depth?: number | null;
+            /** Format: int64 */
+            offset?: number | null;
+        };
         /** @description Also what the command line prints. */
         MintedToken: {
             /** Format: date-time */
@@ -1153,11 +1419,21 @@ export interface components {
              */
             ttl_seconds?: number | null;
         };
+        NamespaceCondition: {
+            match: components["schemas"]["NamespaceMatch"];
+            /** @description `*` stands for any one label. */
+            path: string[];
+        };
         /** @description Namespaces whose first labels are these. */
         NamespaceGrant: {
             actions: components["schemas"]["GrantedAction"][];
             /** @description Whole labels; none: all of the tenant. Of a token with a subject, the first one is the subject's label. */
             prefix: string[];
+        };
+        /** @enum {string} */
+        NamespaceMatch: "prefix" | "suffix";
+        Namespaces: {
+            namespaces: string[][];
         };
         NarrowToken: {
             grants?: components["schemas"]["Grants"] | null;
@@ -1206,7 +1482,12 @@ export interface components {
              * @description For programs; stable.
              * @enum {string}
              */
-            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "thread_taken" | "resend_whole" | "too_large" | "quota_exceeded" | "unsupported_media_type" | "invalid" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
+            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "version_conflict" | "thread_taken" | "resend_whole" | "key_destroyed" | "too_large" | "quota_exceeded" | "unsupported_media_type" | "invalid" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
+            /**
+             * Format: int64
+             * @description Of `version_conflict`: the version that the item has; 0 when there is none.
+             */
+            current_version?: number | null;
             /** @description For people. */
             detail: string;
             /** @description The input that is at fault. */
@@ -1255,6 +1536,22 @@ export interface components {
         };
         /** @enum {string} */
         PruneStrategy: "keep_latest" | "delete";
+        PutItem: {
+            /**
+             * Format: int64
+             * @description The version that the item must have; 0: there must be no item. Absent: the last put wins.
+             */
+            if_version?: number | null;
+            key: components["schemas"]["ItemKey"];
+            namespace: string[];
+            /**
+             * Format: double
+             * @description The item expires after so many minutes without a put, or a read that refreshes. Absent: never.
+             */
+            ttl_minutes?: number | null;
+            /** @description An object. Replaces all of the item's value. */
+            value: components["schemas"]["Exact"];
+        };
         PutRetentionPolicy: {
             /** @description Only report what would go. Default false. */
             dry_run?: boolean | null;
@@ -1414,6 +1711,68 @@ export interface components {
         SameValue: {
             /** @description SHA-256 of a value that the request named or that came earlier in this answer. */
             same: components["schemas"]["Data"];
+        };
+        SearchItems: {
+            /** @description `next_cursor` of the page before, with the same arguments and no offset. */
+            cursor?: string | null;
+            /** @description Only the namespace itself, nothing below it. Default false. */
+            exact?: boolean | null;
+            filter?: components["schemas"]["Exact"] | null;
+            /**
+             * Format: int64
+             * @description Default 10; at most 1,000 and about 4 MiB of values come at one time.
+             */
+            limit?: number | null;
+            /**
+             * Format: int64
+             * @description Matches to skip. Default 0.
+             */
+            offset?: number | null;
+            /** @description Labels that the namespaces begin with. Absent or empty: all that the caller may read. */
+            prefix?: string[] | null;
+            /** @description Whether this read extends the lives of the items that it returns. Default true. */
+            refresh_ttl?: boolean | null;
+            /** @description Only these top-level fields of the values. */
+            select?: string[] | null;
+            sort?: components["schemas"]["ItemSort"] | null;
+            /** @description False: no values. Default true. */
+            values?: boolean | null;
+        };
+        StoreBatch: {
+            /** @description Default true. */
+            atomic?: boolean | null;
+            /** @description At most 1,000. */
+            ops: components["schemas"]["StoreOp"][];
+        };
+        StoreOp: {
+            put: components["schemas"]["PutItem"];
+        } | {
+            get: components["schemas"]["GetItem"];
+        } | {
+            delete: components["schemas"]["DeleteItem"];
+        } | {
+            search: components["schemas"]["SearchItems"];
+        } | {
+            list_namespaces: components["schemas"]["ListNamespaces"];
+        } | {
+            count: components["schemas"]["CountItems"];
+        };
+        /** @description What a call for the operation alone would have answered as a problem. */
+        StoreOpError: {
+            code: string;
+            /** Format: int64 */
+            current_version?: number | null;
+            detail: string;
+            field?: string | null;
+            /** Format: int64 */
+            limit?: number | null;
+            /** Format: int32 */
+            status: number;
+        };
+        /** @description As the call for the operation alone answers it, or why there is no result. */
+        StoreResult: components["schemas"]["ItemVersion"] | components["schemas"]["ItemPage"] | components["schemas"]["Namespaces"] | components["schemas"]["ItemCount"] | components["schemas"]["FailedStoreOp"] | components["schemas"]["GotItem"] | components["schemas"]["Empty"];
+        StoreResults: {
+            results: components["schemas"]["StoreResult"][];
         };
         TaskWrite: {
             channel: string;
@@ -1852,6 +2211,54 @@ export interface components {
                 };
             };
         };
+        /** @description `version_conflict`: The item has another version */
+        "409.version_conflict": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "version_conflict",
+                 *       "detail": "The item has another version",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The item has another version",
+                 *       "type": "urn:threadkeep:problem:version_conflict"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "version_conflict";
+                };
+            };
+        };
+        /** @description `key_destroyed`: The tenant's key was destroyed */
+        "410.key_destroyed": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "key_destroyed",
+                 *       "detail": "The tenant's key was destroyed",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 410,
+                 *       "title": "The tenant's key was destroyed",
+                 *       "type": "urn:threadkeep:problem:key_destroyed"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "key_destroyed";
+                };
+            };
+        };
         /** @description `too_large`: Larger than a limit; `quota_exceeded`: A quota of the tenant is used up */
         "413.quota_exceeded.too_large": {
             headers: {
@@ -2261,8 +2668,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Only these: `key_created`, `key_revoked`, `token_minted`, `token_revoked`, `policy_put`, `policy_deleted`,
-                 *     `quota_set`, `role_created`, `role_dropped`, `subject_erased`, `snapshot_restored`, `refused`.
+                 * @description Only these: `key_created`, `key_revoked`, `token_minted`, `token_revoked`, `secrets_rotated`, `policy_put`,
+                 *     `policy_deleted`, `quota_set`, `role_created`, `role_dropped`, `subject_erased`, `snapshot_restored`, `refused`.
                  */
                 act?: string;
                 cursor?: string;
@@ -2322,6 +2729,7 @@ export interface operations {
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
@@ -2414,6 +2822,7 @@ export interface operations {
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.thread_restored.thread_taken.lease_held.fence_stale.resend_whole"];
+            410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.quota_exceeded.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
@@ -2462,6 +2871,8 @@ export interface operations {
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.lease_held"];
+            410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
@@ -2539,6 +2950,7 @@ export interface operations {
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
@@ -2592,6 +3004,7 @@ export interface operations {
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
@@ -2646,6 +3059,7 @@ export interface operations {
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
@@ -2721,6 +3135,7 @@ export interface operations {
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.lease_held"];
+            410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
@@ -2753,6 +3168,7 @@ export interface operations {
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
@@ -2796,6 +3212,7 @@ export interface operations {
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
@@ -2835,6 +3252,7 @@ export interface operations {
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
@@ -2885,6 +3303,7 @@ export interface operations {
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.not_found"];
             406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
@@ -2928,6 +3347,7 @@ export interface operations {
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
@@ -2973,12 +3393,445 @@ export interface operations {
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    run_store_batch: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: a batch with `if_version` that is sent again with the same key and body is answered like the first, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "atomic": false,
+                 *       "ops": [
+                 *         {
+                 *           "put": {
+                 *             "key": "likes",
+                 *             "namespace": [
+                 *               "ann",
+                 *               "memories"
+                 *             ],
+                 *             "value": {
+                 *               "text": "tea"
+                 *             }
+                 *           }
+                 *         },
+                 *         {
+                 *           "get": {
+                 *             "key": "name",
+                 *             "namespace": [
+                 *               "ann",
+                 *               "memories"
+                 *             ]
+                 *           }
+                 *         },
+                 *         {
+                 *           "search": {
+                 *             "limit": 10,
+                 *             "prefix": [
+                 *               "ann"
+                 *             ]
+                 *           }
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["StoreBatch"];
+                "application/msgpack": components["schemas"]["StoreBatch"];
+            };
+        };
+        responses: {
+            /** @description One result per operation, in their order */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "results": [
+                     *         {
+                     *           "version": 1793404800000000
+                     *         },
+                     *         {},
+                     *         {
+                     *           "items": []
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StoreResults"];
+                    "application/msgpack": components["schemas"]["StoreResults"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.version_conflict"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    count_items: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "prefix": [
+                 *         "ann"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["CountItems"];
+                "application/msgpack": components["schemas"]["CountItems"];
+            };
+        };
+        responses: {
+            /** @description How many there are */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "count": 3
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ItemCount"];
+                    "application/msgpack": components["schemas"]["ItemCount"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    delete_item: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: a deletion with `if_version` that is sent again with the same key and body is answered like the first, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": "likes",
+                 *       "namespace": [
+                 *         "ann",
+                 *         "memories"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["DeleteItem"];
+                "application/msgpack": components["schemas"]["DeleteItem"];
+            };
+        };
+        responses: {
+            /** @description Deleted, or never there */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.version_conflict"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    get_item: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": "likes",
+                 *       "namespace": [
+                 *         "ann",
+                 *         "memories"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["GetItem"];
+                "application/msgpack": components["schemas"]["GetItem"];
+            };
+        };
+        responses: {
+            /** @description The item, if there is one */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GotItem"];
+                    "application/msgpack": components["schemas"]["GotItem"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    list_namespaces: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "conditions": [
+                 *         {
+                 *           "match": "prefix",
+                 *           "path": [
+                 *             "ann",
+                 *             "*"
+                 *           ]
+                 *         }
+                 *       ],
+                 *       "max_depth": 2
+                 *     }
+                 */
+                "application/json": components["schemas"]["ListNamespaces"];
+                "application/msgpack": components["schemas"]["ListNamespaces"];
+            };
+        };
+        responses: {
+            /** @description Namespaces */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "namespaces": [
+                     *         [
+                     *           "ann",
+                     *           "memories"
+                     *         ]
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Namespaces"];
+                    "application/msgpack": components["schemas"]["Namespaces"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    put_item: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: a put with `if_version` that is sent again with the same key and body is answered like the first, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "if_version": 0,
+                 *       "key": "likes",
+                 *       "namespace": [
+                 *         "ann",
+                 *         "memories"
+                 *       ],
+                 *       "ttl_minutes": 1440,
+                 *       "value": {
+                 *         "score": 0.5,
+                 *         "text": "tea"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["PutItem"];
+                "application/msgpack": components["schemas"]["PutItem"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "version": 1793404800000000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ItemVersion"];
+                    "application/msgpack": components["schemas"]["ItemVersion"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.version_conflict"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    search_items: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "filter": {
+                 *         "score": {
+                 *           "$gte": 0.5
+                 *         }
+                 *       },
+                 *       "limit": 10,
+                 *       "prefix": [
+                 *         "ann"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["SearchItems"];
+                "application/msgpack": components["schemas"]["SearchItems"];
+            };
+        };
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ItemPage"];
+                    "application/msgpack": components["schemas"]["ItemPage"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
         };
     };
     delete_subject: {
@@ -3008,6 +3861,7 @@ export interface operations {
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
@@ -3056,6 +3910,7 @@ export interface operations {
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
@@ -3109,6 +3964,7 @@ export interface operations {
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.thread_exists.thread_taken.lease_held"];
+            410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.quota_exceeded.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.idempotency_mismatch"];
@@ -3156,6 +4012,7 @@ export interface operations {
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.thread_restored.lease_held.fence_stale"];
+            410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
@@ -3212,6 +4069,7 @@ export interface operations {
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
@@ -3267,6 +4125,7 @@ export interface operations {
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.lease_held.thread_taken"];
+            410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.quota_exceeded.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
@@ -3316,6 +4175,7 @@ export interface operations {
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.thread_taken"];
+            410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
@@ -3372,6 +4232,7 @@ export interface operations {
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.fence_stale.lease_held.thread_taken"];
+            410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
@@ -3429,6 +4290,7 @@ export interface operations {
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
@@ -3523,6 +4385,7 @@ export interface operations {
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
@@ -3594,6 +4457,7 @@ export interface operations {
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
@@ -3643,6 +4507,7 @@ export interface operations {
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.not_found"];
             406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
@@ -3688,6 +4553,7 @@ export interface operations {
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
@@ -3737,6 +4603,7 @@ export interface operations {
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
