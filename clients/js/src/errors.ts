@@ -102,6 +102,16 @@ export class ThreadExistsError extends ConflictError {
   static override readonly code = "thread_exists";
 }
 
+/** The item is at another version than the condition says. */
+export class VersionConflictError extends ConflictError {
+  static override readonly code = "version_conflict";
+}
+
+/** What is asked for was encrypted with a key that has been destroyed: nobody can read it again. */
+export class KeyDestroyedError extends ThreadkeepError {
+  static override readonly code = "key_destroyed";
+}
+
 /** The thread belongs to another subject, and the token is for one's own threads. */
 export class ThreadTakenError extends ConflictError {
   static override readonly code = "thread_taken";
@@ -175,6 +185,8 @@ const BY_CODE: Record<Schemas["Problem"]["code"], Kind> = {
   thread_restored: ThreadRestoredError,
   thread_exists: ThreadExistsError,
   thread_taken: ThreadTakenError,
+  version_conflict: VersionConflictError,
+  key_destroyed: KeyDestroyedError,
   resend_whole: ResendWholeError,
   lease_held: LeaseHeldError,
   fence_stale: FenceStaleError,

@@ -7,6 +7,7 @@ export {
   FenceStaleError,
   InternalError,
   InvalidError,
+  KeyDestroyedError,
   LeaseHeldError,
   NotFoundError,
   NotGrantedError,
@@ -23,4 +24,5 @@ export {
   TransportError,
   UnauthorizedError,
   UnavailableError,
+  VersionConflictError,
 } from "./errors.js";

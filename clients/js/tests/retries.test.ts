@@ -144,6 +144,8 @@ describe("a refusal", () => {
     [409, "fence_stale", errors.FenceStaleError],
     [409, "thread_exists", errors.ThreadExistsError],
     [409, "thread_taken", errors.ThreadTakenError],
+    [409, "version_conflict", errors.VersionConflictError],
+    [410, "key_destroyed", errors.KeyDestroyedError],
     [413, "quota_exceeded", errors.QuotaExceededError],
     [409, "of_a_later_server", errors.ConflictError],
     [413, "too_large", errors.TooLargeError],
