@@ -188,6 +188,13 @@ const OVER_TENANTS: &[(&str, &str, &str)] = &[
         "from tenants where tenant > $1",
         "goes through the tenants one by one",
     ),
+    (
+        "postgres/item_statement.rs",
+        "{indexed} offset 0",
+        "entries of the index begin with the tenant's name; what it finds is asked for the tenant around it",
+    ),
+    ("postgres/items.rs", "from items where expires_at <= $1", "removal by age"),
+    ("sqlite/items.rs", "from items where expires_at <= $1", "removal by age"),
     ("postgres/batch_sql.rs", "from threads where false", "the shape of rows, never one"),
     ("postgres/garbage.rs", "delete from idempotency where created_at <", "removal by age"),
     ("postgres/garbage.rs", "delete from thread_tombstones where deleted_at <", "removal by age"),

@@ -20,6 +20,7 @@ pub mod item;
 pub mod item_batch;
 pub mod item_commit;
 pub mod item_key;
+pub mod item_storage;
 pub mod items;
 pub mod key;
 pub mod label;
