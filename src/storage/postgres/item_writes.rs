@@ -269,7 +269,7 @@ fn bind_chunks<'q>(query: Query<'q>, batch: &ItemBatch) -> Query<'q> {
         .bind(chunks().map(|(_, it)| &it.body[..]).collect::<Vec<_>>())
         .bind(batch.first_version)
         .bind(batch.rows.iter().map(|it| it.may_create).collect::<Vec<_>>())
-        .bind(batch.groups.iter().map(|it| subject(it)).collect::<Vec<_>>())
+        .bind(batch.groups.iter().map(subject).collect::<Vec<_>>())
 }
 
 fn subject(group: &ItemGroup) -> Option<String> {
