@@ -1,4 +1,4 @@
-//! What the store asks of a storage engine.
+//! What the domain asks of a storage engine for the items of the store.
 
 use async_trait::async_trait;
 

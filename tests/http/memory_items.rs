@@ -10,8 +10,9 @@ use threadkeep::domain::item::{
     Address, ChangeItem, Item, ItemPage, ListNamespaces, Scope, SearchItems,
 };
 use threadkeep::domain::item_batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
+use threadkeep::domain::item_storage::ItemStorage;
 use threadkeep::domain::namespace::Namespace;
-use threadkeep::domain::storage::{BatchError, ItemStorage};
+use threadkeep::domain::storage::BatchError;
 use threadkeep::storage::items::{prepare, with_request};
 
 use crate::memory::Memory;

@@ -17,6 +17,7 @@ SUBJECT = "ann & bob/../ä?subject=eve"
 COUNTS = [
     "keys",
     "threads",
+    "items",
     "checkpoints",
     "writes",
     "values",

@@ -48,7 +48,7 @@ const COLUMNS: &str = "i.tenant, i.namespace, i.key, i.version, i.created_at, i.
 
 /// Conditions of a search.
 struct Wanted {
-    /// Tenant, life and range.
+    /// Life and range.
     place: String,
     /// On `i` and on `p.d`, the tenant's projection.
     filter: String,
@@ -61,24 +61,26 @@ impl Wanted {
     fn source(&self) -> (String, String) {
         let Self { place, filter, indexed } = self;
         let (with, items) = if indexed.is_empty() {
-            (String::new(), format!("(select {COLUMNS} from items i where {place})"))
+            let items = format!("(select {COLUMNS} from items i where i.tenant = $1 and {place})");
+            (String::new(), items)
         } else {
             let with = format!(
                 "wide as materialized (select count(*) > {NARROW_ROWS} as so from
-                    (select 1 from items i where {place} limit {NARROW_ROWS} + 1) i)"
+                    (select 1 from items i where i.tenant = $1 and {place}
+                     limit {NARROW_ROWS} + 1) i)"
             );
             let items = format!(
-                "(select {COLUMNS} from items i where not (select so from wide) and {place}
+                "(select {COLUMNS} from items i
+                  where not (select so from wide) and i.tenant = $1 and {place}
                   union all
                   select {COLUMNS} from (select {COLUMNS} from items i
                         where (select so from wide) and {indexed} offset 0) i
-                  where {place})"
+                  where i.tenant = $1 and {place})"
             );
             (with, items)
         };
-        let from = format!(
-            "from {items} i cross join lateral (select i.projection -> $1 as d) p where {filter}"
-        );
+        let join = " i cross join lateral (select i.projection -> $1 as d) p where ";
+        let from = ["from ", &items, join, filter].concat();
         (if with.is_empty() { with } else { format!("with {with}") }, from)
     }
 }
@@ -151,10 +153,7 @@ impl Statement {
     }
 
     fn conditions(&mut self, tenant: &str, within: &[Namespace], scope: &Scope) -> Wanted {
-        let mut all = vec![
-            "i.tenant = $1".to_owned(),
-            "(i.expires_at is null or i.expires_at > $2)".to_owned(),
-        ];
+        let mut all = vec!["(i.expires_at is null or i.expires_at > $2)".to_owned()];
         if scope.exact {
             let namespace = self.bind(Bound::Text(literal(&scope.prefix)));
             all.push(format!("i.namespace = cast({namespace} as text)::text[]"));

@@ -17,8 +17,9 @@ use crate::domain::item::{
     Address, ChangeItem, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems,
 };
 use crate::domain::item_batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
+use crate::domain::item_storage::ItemStorage;
 use crate::domain::namespace::Namespace;
-use crate::domain::storage::{BatchError, ItemStorage};
+use crate::domain::storage::BatchError;
 use crate::storage::items::projection::array_literal;
 use crate::storage::items::{
     Columns, StoredItem, Target, memory_key, needs_content, prepare, with_request,

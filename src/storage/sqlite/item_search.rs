@@ -97,7 +97,8 @@ impl SqliteStorage {
     ) -> Result<u64> {
         let wanted = Wanted::new(&caller.tenant, within, scope, now);
         if scope.filter.is_none() {
-            let text = format!("select count(*) from items i where {}", wanted.text);
+            let text =
+                format!("select count(*) from items i where i.tenant = $1 and {}", wanted.text);
             let mut read = self.connections.begin_read().await?;
             let row = wanted.query(text).fetch_one(&mut *read).await.map_err(fail)?;
             read.end().await?;
@@ -181,8 +182,10 @@ impl Scan<'_> {
     async fn run(&self, read: &mut SqliteConnection, take: &mut Take<'_>) -> Result<()> {
         let order = order_by(self.sort);
         // Only the numbers are sorted; values are read as far as they are needed.
-        let text =
-            format!("select i.rowid from items i where {} order by {order}", self.wanted.text);
+        let text = format!(
+            "select i.rowid from items i where i.tenant = $1 and {} order by {order}",
+            self.wanted.text
+        );
         let rows = self.wanted.query(text).fetch_all(&mut *read).await.map_err(fail)?;
         let numbers: Vec<i64> =
             rows.iter().map(|it| it.try_get(0).map_err(fail)).collect::<Result<_>>()?;
@@ -221,7 +224,7 @@ impl Scan<'_> {
 impl Wanted {
     fn new(tenant: &str, within: &[Namespace], scope: &Scope, now: Micros) -> Self {
         let binds = vec![Bound::Text(tenant.to_owned()), Bound::Number(now)];
-        let text = "i.tenant = $1 and (i.expires_at is null or i.expires_at > $2)".to_owned();
+        let text = "(i.expires_at is null or i.expires_at > $2)".to_owned();
         let mut wanted = Self { text, binds };
         if scope.exact {
             let namespace = wanted.bind(Bound::Bytes(namespaces::encode(&scope.prefix)));

@@ -17,8 +17,9 @@ use crate::domain::item::{
     Address, ChangeItem, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems,
 };
 use crate::domain::item_batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
+use crate::domain::item_storage::ItemStorage;
 use crate::domain::namespace::Namespace;
-use crate::domain::storage::{BatchError, ItemStorage};
+use crate::domain::storage::BatchError;
 use crate::storage::items::{
     Columns, StoredItem, Target, memory_key, namespaces, needs_content, prepare, with_request,
 };
@@ -39,7 +40,7 @@ select j.key as ord, i.namespace, i.key, i.version, i.created_at, i.updated_at, 
 from json_each($2) j
 cross join items i on i.tenant = $1 and i.namespace = substr($3, j.value ->> 0, j.value ->> 1)
     and i.key = substr($3, j.value ->> 2, j.value ->> 3)
-where i.expires_at is null or i.expires_at > $4";
+where (i.expires_at is null or i.expires_at > $4)";
 
 const REFRESH: &str = "
 update items set expires_at = $4 + ttl_micros

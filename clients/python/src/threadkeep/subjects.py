@@ -13,13 +13,14 @@ from threadkeep.http.transport import Request
 
 @dataclass(frozen=True)
 class ErasureReceipt:
-    """What an erasure removed. Counts are of rows; `size_bytes` as threads count themselves.
+    """What an erasure removed. Counts are of rows; `size_bytes` as threads and items have it.
 
     `packs` are objects that leave the object store in the next minutes.
     """
 
     keys: int
     threads: int
+    items: int
     checkpoints: int
     writes: int
     values: int
@@ -31,7 +32,6 @@ class ErasureReceipt:
     retention_reports: int
     tombstones: int
     answers: int
-    items: int = 0
 
 
 class Subjects:
