@@ -171,6 +171,7 @@ fn commit(thread: &str, step: u64) -> Result<Commit, Failure> {
         generation: None,
         fence: None,
         writer: Writer::new("load")?,
+        full: None,
         ops: vec![Op::Checkpoint(CheckpointPut {
             ns: CheckpointNs::new("")?,
             id: CheckpointId::new(id)?,

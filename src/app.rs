@@ -13,13 +13,20 @@ use tokio::time::MissedTickBehavior;
 
 use self::values::Values;
 use crate::auth::gate::Gate;
+use crate::auth::issuers::Issuers;
+use crate::auth::tokens::Tokens;
 use crate::domain::Result;
+use crate::domain::audit::Audit;
 use crate::domain::checkpoints::Checkpoints;
 use crate::domain::clock::Clock;
+use crate::domain::erasure::Erasures;
 use crate::domain::group_commit::GroupCommit;
 use crate::domain::limits::LIMITS;
+use crate::domain::quotas::Quotas;
+use crate::domain::rates::Rates;
+use crate::domain::refusals::Refusals;
 use crate::domain::retention_policies::Policies;
-use crate::domain::storage::Storage;
+use crate::domain::storage::{CredentialStorage, Storage};
 use crate::domain::sweeper::Sweeper;
 use crate::domain::threads::Threads;
 
@@ -29,9 +36,14 @@ const FOLD_METRICS_EVERY: Duration = Duration::from_secs(5);
 
 /// Everything that handlers use. Shared by all requests of a server.
 pub struct App {
+    pub quotas: Arc<Quotas>,
+    pub audit: Audit,
+    pub refusals: Arc<Refusals>,
     pub checkpoints: Checkpoints,
     pub threads: Threads,
     pub policies: Policies,
+    pub tokens: Tokens,
+    pub erasures: Erasures,
     pub storage: Arc<dyn Storage>,
     pub gate: Arc<Gate>,
     pub clock: Arc<Clock>,
@@ -46,6 +58,16 @@ pub struct App {
     pub metrics: Option<PrometheusHandle>,
     commits: Arc<GroupCommit>,
     background: Vec<JoinHandle<()>>,
+}
+
+/// What the person who starts the server decides; see the settings of these names.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    pub memory: DifferenceMemory,
+    pub retention_interval: Duration,
+    pub audit_keep_days: u32,
+    /// Of tenants whose quota does not say.
+    pub rates: Rates,
 }
 
 /// What the server may hold in memory for differences; see the settings of these names.
@@ -64,12 +86,19 @@ impl App {
         storage: Arc<dyn Storage>,
         clock: Arc<Clock>,
         listen: SocketAddr,
-        memory: DifferenceMemory,
+        settings: Settings,
         metrics: Option<PrometheusHandle>,
-        retention_interval: Duration,
+        issuers: Issuers,
     ) -> Result<Self> {
-        let gate = Arc::new(Gate::load(storage.as_ref(), listen).await?);
+        let Settings { memory, retention_interval, audit_keep_days, rates } = settings;
+        let credentials: Arc<dyn CredentialStorage> = Arc::<dyn Storage>::clone(&storage);
+        let gate = Gate::load(Arc::clone(&credentials), Arc::clone(&clock), listen, issuers);
+        let gate = Arc::new(gate.await?);
         let commits = Arc::new(GroupCommit::start(Arc::clone(&storage), Arc::clone(&clock)));
+        let quotas = Quotas::load(Arc::clone(&storage), Arc::clone(&clock), rates).await?;
+        let quotas = Arc::new(quotas);
+        let refusals = Refusals::new(Arc::clone(&storage), Arc::clone(&clock), audit_keep_days);
+        let refusals = Arc::new(refusals);
         let wake = Arc::new(Notify::new());
         let sweeper = Sweeper::new(
             Arc::clone(&storage),
@@ -79,7 +108,9 @@ impl App {
         );
         let mut background = vec![
             tokio::spawn(sweeper.run()),
-            tokio::spawn(Arc::clone(&gate).poll(Arc::clone(&storage))),
+            tokio::spawn(Arc::clone(&quotas).run()),
+            tokio::spawn(Arc::clone(&refusals).run()),
+            tokio::spawn(Arc::clone(&gate).poll()),
             tokio::spawn(sweep(Arc::clone(&storage), Arc::clone(&clock))),
             tokio::spawn(fold_metrics(metrics.clone())),
         ];
@@ -93,9 +124,15 @@ impl App {
                 Arc::clone(&storage),
                 Arc::clone(&commits),
                 Arc::clone(&clock),
+                Arc::clone(&quotas),
             ),
-            threads: Threads::new(Arc::clone(&storage), Arc::clone(&clock)),
+            threads: Threads::new(Arc::clone(&storage), Arc::clone(&clock), Arc::clone(&quotas)),
+            erasures: Erasures::new(Arc::clone(&storage)),
+            audit: Audit::new(Arc::clone(&storage)),
+            quotas,
+            refusals,
             policies: Policies::new(Arc::clone(&storage), Arc::clone(&clock), wake),
+            tokens: Tokens::new(credentials, Arc::clone(&gate), Arc::clone(&clock)),
             storage,
             gate,
             clock,
@@ -117,6 +154,9 @@ impl App {
         drop(self.checkpoints);
         if let Some(commits) = Arc::into_inner(self.commits) {
             commits.stop().await;
+        }
+        if let Err(error) = self.refusals.flush().await {
+            tracing::warn!(%error, "the last refusals are not in the audit log");
         }
         self.storage.close().await;
     }

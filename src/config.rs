@@ -29,6 +29,22 @@ pub enum Command {
     ///
     /// Stop every server first, and start them with the master key afterwards. It may be ended and begun again.
     Encrypt(Encrypt),
+    /// Say how much a tenant may keep and how often it may ask.
+    #[command(subcommand)]
+    Quotas(Quotas),
+    /// List a tenant's administrative acts and refusals, newest first.
+    Audit(Audit),
+    /// Make and revoke tokens: a part of what a key may, for a while.
+    #[command(subcommand)]
+    Token(Token),
+    /// Make, list and drop login roles of PostgreSQL that read one tenant with SQL, through views without contents.
+    #[command(subcommand)]
+    SqlRole(SqlRoles),
+    /// Erase a subject: its threads with everything in them, and its keys. Prints counts of what went.
+    ///
+    /// It can be interrupted; the same command removes the rest. Threads that a key of the whole tenant made belong to
+    /// no subject and stay.
+    Erase(Erase),
     /// Read everything that is stored, hold it against its digests, and say what is damaged, missing or left over.
     ///
     /// Runs beside a server, in pages. Exit code 0: sound, orphans are only a note; 1: something is damaged, missing
@@ -48,6 +64,9 @@ pub struct Serve {
     pub database: Database,
     #[command(flatten)]
     pub objects: ObjectStore,
+    /// JSON file that says which other issuers' tokens (JWT) are accepted, and for which tenant.
+    #[arg(long, env = "THREADKEEP_ISSUERS", value_name = "FILE")]
+    pub issuers: Option<PathBuf>,
     /// Refuse to run on an old schema instead of bringing it up to date.
     #[arg(long, env = "THREADKEEP_NO_MIGRATE")]
     pub no_migrate: bool,
@@ -66,6 +85,18 @@ pub struct Serve {
     #[arg(long, env = "THREADKEEP_RETENTION_INTERVAL", default_value_t = 60,
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub retention_interval: u64,
+    /// Requests per second of each tenant whose quota does not say, on this server. Unlimited without it.
+    #[arg(long, env = "THREADKEEP_REQUESTS_PER_SECOND",
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub requests_per_second: Option<u64>,
+    /// The same for each key and each token.
+    #[arg(long, env = "THREADKEEP_REQUESTS_PER_SECOND_PER_TOKEN",
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub requests_per_second_per_token: Option<u64>,
+    /// Days that the audit log is kept.
+    #[arg(long, env = "THREADKEEP_AUDIT_KEEP_DAYS", default_value_t = 90,
+          value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    pub audit_keep_days: u32,
     /// Form of the log on standard error.
     #[arg(long, env = "THREADKEEP_LOG_FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,
@@ -182,7 +213,7 @@ pub enum Keys {
         #[command(flatten)]
         database: Database,
     },
-    /// Revoke a key. Running servers refuse it within two seconds.
+    /// Revoke a key, and with it all tokens that were made with it. Running servers refuse them within two seconds.
     Revoke {
         #[arg(long)]
         tenant: String,
@@ -192,6 +223,156 @@ pub enum Keys {
         #[command(flatten)]
         database: Database,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Quotas {
+    /// Replace a tenant's quota. What is left out is unlimited. Running servers follow within ten seconds.
+    Set(SetQuota),
+    /// Show a tenant's quota and what it has: one `name value` per line, and the limit where there is one.
+    Show {
+        #[arg(long)]
+        tenant: String,
+        #[command(flatten)]
+        database: Database,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct SetQuota {
+    #[arg(long)]
+    pub tenant: String,
+    /// Bytes of values, writes, skeletons and metadata, before compression and sharing: as listings of threads count.
+    #[arg(long)]
+    pub bytes_max: Option<u64>,
+    #[arg(long)]
+    pub threads_max: Option<u64>,
+    #[arg(long)]
+    pub items_max: Option<u64>,
+    /// On each server. As many may come at once after a pause.
+    #[arg(long)]
+    pub requests_per_second: Option<u64>,
+    /// The same for each key and each token.
+    #[arg(long)]
+    pub requests_per_second_per_token: Option<u64>,
+    #[command(flatten)]
+    pub database: Database,
+}
+
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("whose").required(true)))]
+pub struct Audit {
+    #[arg(long, group = "whose")]
+    pub tenant: Option<String>,
+    /// Refusals of which nobody knows whose they were: requests without a key, or with one that opens nothing.
+    #[arg(long, group = "whose")]
+    pub unknown: bool,
+    /// Not before this RFC 3339 time.
+    #[arg(long)]
+    pub since: Option<String>,
+    /// Before this RFC 3339 time.
+    #[arg(long)]
+    pub until: Option<String>,
+    /// Only this kind: `key_created`, `refused`, …
+    #[arg(long)]
+    pub act: Option<String>,
+    /// Events at most.
+    #[arg(long, default_value_t = 100)]
+    pub limit: usize,
+    #[command(flatten)]
+    pub database: Database,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SqlRoles {
+    /// Make a role and print the URL to log in with, once, alone on standard output.
+    ///
+    /// The role reads views of its tenant only, named sql_…: threads, checkpoints, writes, retention policies and
+    /// reports. The database user needs createrole.
+    Create {
+        #[arg(long)]
+        tenant: String,
+        /// Name of the role: a-z, 0-9 and _, unique in the database cluster, whose roles can all see it. Default: a
+        /// random one.
+        #[arg(long)]
+        name: Option<String>,
+        #[command(flatten)]
+        database: Database,
+    },
+    /// List a tenant's roles: name, time of making.
+    List {
+        #[arg(long)]
+        tenant: String,
+        #[command(flatten)]
+        database: Database,
+    },
+    /// Drop a role, with its open sessions.
+    Drop {
+        #[arg(long)]
+        tenant: String,
+        #[arg(long)]
+        name: String,
+        #[command(flatten)]
+        database: Database,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct Erase {
+    #[arg(long)]
+    pub tenant: String,
+    /// The subject of the keys and tokens that made its threads.
+    #[arg(long)]
+    pub subject: String,
+    #[command(flatten)]
+    pub database: Database,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Token {
+    /// Make a token and print it, alone on standard output; its id and its end go to standard error.
+    ///
+    /// No key ends it: it lasts until it expires or is revoked by its id.
+    Mint(MintToken),
+    /// Revoke a token and all that were narrowed from it. Running servers refuse them within two seconds.
+    Revoke {
+        #[arg(long)]
+        tenant: String,
+        /// `tok_…`.
+        #[arg(long)]
+        token_id: String,
+        #[command(flatten)]
+        database: Database,
+    },
+    /// Throw away what a tenant's tokens are signed with: all its tokens end within two seconds, and new ones are signed
+    /// anew. For emergencies; secrets are replaced every 30 days by themselves, and no token notices.
+    RotateSecrets {
+        #[arg(long)]
+        tenant: String,
+        #[command(flatten)]
+        database: Database,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct MintToken {
+    #[arg(long)]
+    pub tenant: String,
+    /// Subject the token speaks for. Needed without --grants.
+    #[arg(long)]
+    pub subject: Option<String>,
+    /// What the token may do, as the API has it: `{"threads":[{"prefix":"acme:","actions":["read"]}]}`. Default: what
+    /// the subject has.
+    #[arg(long, value_name = "JSON")]
+    pub grants: Option<String>,
+    /// Seconds until it expires, up to 86400. Default: 3600.
+    #[arg(long)]
+    pub ttl_seconds: Option<u64>,
+    /// `json`: the token with its id, its end and its grants, all on standard output.
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub format: ReportFormat,
+    #[command(flatten)]
+    pub database: Database,
 }
 
 #[derive(Debug, Args)]

@@ -1,55 +1,86 @@
-//! The gate: from the text of a key to a caller, and what applies while there is no key at all.
+//! The gate: from the text of a key or token to a caller, and what applies while there is no key at all.
 //!
 //! **Invariant:** answers come from the set in memory, never from the database, so a request cannot be slowed
-//! by its key; the set is at most [`FRESH_FOR`] old.
+//! by its key; the set is at most [`FRESH_FOR`] old. The one exception: a token of a secret that is not in the set has it
+//! read again, at most once in [`REREAD_EVERY`] whatever arrives.
 
-use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use subtle::ConstantTimeEq as _;
-use tokio::time::Instant;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout};
 
 use super::Refusal;
+use super::credentials::CredentialSet;
+use super::issuers::Issuers;
 use super::loopback::{self, Visit};
 use super::secret::Secret;
-use crate::domain::Result;
+use super::token_text;
 use crate::domain::caller::{Caller, Grants};
+use crate::domain::clock::{Clock, Micros};
+use crate::domain::credential::{Credentials, SigningSecret};
 use crate::domain::grants::Scoped;
-use crate::domain::key::Key;
-use crate::domain::storage::Storage;
+use crate::domain::storage::CredentialStorage;
+use crate::domain::token::{Pass, Token};
+use crate::domain::{Error, Result};
 
-/// How often the keys are read again.
+/// How often keys and revocations are read again.
 pub const POLL_EVERY: Duration = Duration::from_secs(2);
-/// Without a successful poll for this long nobody is let in by a key: it may have been revoked.
+/// Without a successful poll for this long nobody is let in by a key or token: it may have been revoked.
 pub const FRESH_FOR: Duration = Duration::from_secs(5);
+/// A database that hangs must not keep the next poll from trying.
+const POLL_WITHIN: Duration = Duration::from_secs(4);
+/// A token whose secret is not known: it may have been made on another server just now.
+const REREAD_EVERY: Duration = Duration::from_secs(1);
 /// Tenant of a server without keys.
 const KEYLESS_TENANT: &str = "default";
+/// One answer for whatever opens nothing: it says no more than that.
+pub(super) const UNKNOWN: Refusal = Refusal::Unauthorized("the key or token is not known");
 
 /// Decides who a request comes from.
 pub struct Gate {
     listen: SocketAddr,
+    issuers: Issuers,
+    storage: Arc<dyn CredentialStorage>,
+    clock: Arc<Clock>,
     known: RwLock<Known>,
+    reread: Mutex<Option<Reread>>,
+}
+
+/// Who asks, and how he came in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    pub caller: Caller,
+    pub pass: Pass,
+}
+
+/// The last reading for the sake of an unknown secret.
+struct Reread {
+    at: Instant,
+    failed: bool,
 }
 
 struct Known {
-    set: Arc<KeySet>,
+    set: Arc<CredentialSet>,
     read_at: Instant,
 }
 
-/// Active keys by the first bytes of their hash. The full hash is compared in constant time.
-type KeySet = HashMap<[u8; 8], Vec<Key>>;
-
 impl Gate {
-    /// Loads the keys for a server that listens on `listen`.
+    /// Loads the credentials for a server that listens on `listen`.
     ///
     /// # Errors
-    /// When the keys cannot be read.
-    pub async fn load(storage: &dyn Storage, listen: SocketAddr) -> Result<Self> {
+    /// When they cannot be read.
+    pub async fn load(
+        storage: Arc<dyn CredentialStorage>,
+        clock: Arc<Clock>,
+        listen: SocketAddr,
+        issuers: Issuers,
+    ) -> Result<Self> {
         let read_at = Instant::now();
-        let set = Arc::new(index(storage.list_active_keys().await?));
-        Ok(Self { listen, known: RwLock::new(Known { set, read_at }) })
+        let set = Arc::new(CredentialSet::new(storage.load_credentials().await?));
+        let known = RwLock::new(Known { set, read_at });
+        Ok(Self { listen, issuers, storage, clock, known, reread: Mutex::new(None) })
     }
 
     /// Whether the server would be open to whoever can reach its address.
@@ -57,14 +88,14 @@ impl Gate {
         self.is_keyless() && !self.listen.ip().is_loopback()
     }
 
+    /// Whether there is neither a key nor an issuer.
     pub fn is_keyless(&self) -> bool {
-        self.known().0.is_empty()
+        !self.known().0.has_keys() && self.issuers.is_empty()
     }
 
-    /// Whether the keys were read lately; a server without keys has nothing that could be revoked.
+    /// Whether the credentials were read lately; a server without keys has nothing that could be revoked.
     pub fn is_fresh(&self) -> bool {
-        let (set, read_at) = self.known();
-        set.is_empty() || read_at.elapsed() <= FRESH_FOR
+        self.is_keyless() || self.known().1.elapsed() <= FRESH_FOR
     }
 
     /// What every request has to pass, whatever it asks for.
@@ -81,143 +112,165 @@ impl Gate {
         loopback::check(&visit(), self.listen)
     }
 
-    /// Who holds this key; without a key in the server and in the request, the local user.
+    /// Who holds this key or token; without a key in the server and in the request, the local user.
     ///
     /// # Errors
-    /// Unknown and absent keys; a set of keys that is too old to be trusted.
-    pub fn caller(&self, presented: Option<&str>) -> Result<Caller, Refusal> {
+    /// Unknown, absent, expired and revoked credentials; a set of them that is too old to be trusted.
+    pub async fn identify(&self, presented: Option<&str>) -> Result<Identity, Refusal> {
         let (set, read_at) = self.known();
-        if set.is_empty() && presented.is_none() {
-            return Ok(Caller::of_tenant(KEYLESS_TENANT));
-        }
-        if !set.is_empty() && read_at.elapsed() > FRESH_FOR {
+        let Some(text) = presented else {
+            if !set.has_keys() && self.issuers.is_empty() {
+                return Ok(Identity {
+                    caller: Caller::of_tenant(KEYLESS_TENANT),
+                    pass: Pass::Local,
+                });
+            }
+            return Err(Refusal::Unauthorized("a key or token is needed"));
+        };
+        if read_at.elapsed() > FRESH_FOR {
             return Err(Refusal::Stale);
         }
-        let text = presented.ok_or(Refusal::Unauthorized("a key is needed"))?;
-        let unknown = Refusal::Unauthorized("the key is not known");
-        let hash = Secret::parse(text).ok_or(unknown.clone())?.hash();
-        let key = find(&set, &hash).ok_or(unknown)?;
-        let grants = key.subject.as_deref().map_or(Grants::Tenant, |subject| {
-            Grants::Scoped(Arc::new(Scoped::of_subject(subject)))
-        });
-        Ok(Caller {
-            tenant: key.tenant.clone(),
-            subject: key.subject.clone(),
-            grants,
-            credential: key.key_id.clone(),
-        })
+        if let Some(kid) = token_text::kid(text) {
+            return self.by_token(text, self.set_with(kid, set).await?);
+        }
+        match Secret::parse(text) {
+            Some(secret) => by_key(&secret, &set),
+            None => self.by_issuer(text).await,
+        }
     }
 
-    /// Reads the keys again, for as long as the task lives.
-    pub async fn poll(self: Arc<Self>, storage: Arc<dyn Storage>) {
+    /// What a tenant signs with now, if it was made after that and this server knows it.
+    pub fn signing_secret(&self, tenant: &str, made_after: Micros) -> Option<SigningSecret> {
+        self.known().0.signing_secret(tenant, made_after).cloned()
+    }
+
+    /// What a text says, if it is a genuine token, whatever became of it since.
+    pub fn open_token(&self, text: &str) -> Option<Token> {
+        self.known().0.open(text)
+    }
+
+    /// Reads the credentials again, for as long as the task lives.
+    pub async fn poll(self: Arc<Self>) {
         let mut ticks = tokio::time::interval(POLL_EVERY);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         ticks.tick().await;
         loop {
             ticks.tick().await;
-            // Taken before the read: a key revoked during it may be missing from the answer.
-            let read_at = Instant::now();
-            match storage.list_active_keys().await {
-                Ok(keys) => self.replace(keys, read_at),
-                Err(error) => tracing::warn!(%error, "the keys could not be read"),
+            if let Err(error) = self.refresh().await {
+                tracing::warn!(%error, "the keys could not be read");
             }
         }
     }
 
-    fn replace(&self, keys: Vec<Key>, read_at: Instant) {
-        let known = Known { set: Arc::new(index(keys)), read_at };
-        *self.known.write().expect("no code panics while it holds the set") = known;
+    /// Reads the credentials now.
+    ///
+    /// # Errors
+    /// When they cannot be read in time.
+    pub async fn refresh(&self) -> Result<()> {
+        // Taken before the read: a key revoked during it may be missing from the answer.
+        let read_at = Instant::now();
+        let late = |_| Error::Unavailable {
+            detail: "the database does not answer".into(),
+            retry_after: Duration::from_secs(1),
+        };
+        let loaded = timeout(POLL_WITHIN, self.storage.load_credentials()).await;
+        self.replace(loaded.map_err(late)??, read_at);
+        Ok(())
     }
 
-    fn known(&self) -> (Arc<KeySet>, Instant) {
+    /// A reading that began earlier and came later must not bring a revoked token back.
+    fn replace(&self, all: Credentials, read_at: Instant) {
+        let set = Arc::new(CredentialSet::new(all));
+        let mut known = self.known.write().expect("no code panics while it holds the set");
+        if read_at >= known.read_at {
+            *known = Known { set, read_at };
+        }
+    }
+
+    /// The set, read again if it does not have this secret.
+    async fn set_with(
+        &self,
+        kid: &str,
+        set: Arc<CredentialSet>,
+    ) -> Result<Arc<CredentialSet>, Refusal> {
+        if set.has_secret(kid) {
+            return Ok(set);
+        }
+        let mut last = self.reread.lock().await;
+        let set = self.known().0;
+        if set.has_secret(kid) {
+            return Ok(set);
+        }
+        if let Some(last) = last.as_ref().filter(|it| it.at.elapsed() < REREAD_EVERY) {
+            return if last.failed { Err(Refusal::Stale) } else { Ok(set) };
+        }
+        let at = Instant::now();
+        let read = self.refresh().await;
+        *last = Some(Reread { at, failed: read.is_err() });
+        read.map_err(|error| {
+            tracing::warn!(%error, "the keys could not be read");
+            Refusal::Stale
+        })?;
+        Ok(self.known().0)
+    }
+
+    fn by_token(&self, text: &str, set: Arc<CredentialSet>) -> Result<Identity, Refusal> {
+        let token = Arc::new(set.open(text).ok_or(UNKNOWN)?);
+        if token.is_expired(self.clock.now()) {
+            return Err(Refusal::TokenExpired { at: token.expires_at });
+        }
+        if set.is_revoked(&token) || !self.minter_lives(&token, &set) {
+            return Err(Refusal::TokenRevoked);
+        }
+        let caller = Caller {
+            tenant: token.tenant.clone(),
+            subject: token.subject.clone(),
+            grants: Grants::Scoped(Arc::clone(&token.grants)),
+            credential: token.token_id.to_string(),
+        };
+        Ok(Identity { caller, pass: Pass::Token(token) })
+    }
+
+    /// Whether what a token was made with would still make one.
+    fn minter_lives(&self, token: &Token, set: &CredentialSet) -> bool {
+        match token.minter.as_str() {
+            Pass::OPERATOR => true,
+            Pass::LOCAL => self.is_keyless(),
+            minter => match minter.strip_prefix(Pass::ISSUER) {
+                Some(name) => self.issuers.has(name, &token.tenant),
+                None => set.has_key_id(&token.tenant, minter),
+            },
+        }
+    }
+
+    async fn by_issuer(&self, text: &str) -> Result<Identity, Refusal> {
+        let known = self.issuers.identify(text, self.clock.now()).await?;
+        let caller = Caller {
+            tenant: known.tenant,
+            grants: Grants::Scoped(Arc::new(Scoped::of_subject(&known.subject))),
+            credential: format!("{}{}:{}", Pass::ISSUER, known.issuer, known.subject),
+            subject: Some(known.subject),
+        };
+        let pass = Pass::External { issuer: known.issuer, expires_at: known.expires_at };
+        Ok(Identity { caller, pass })
+    }
+
+    fn known(&self) -> (Arc<CredentialSet>, Instant) {
         let known = self.known.read().expect("no code panics while it holds the set");
         (Arc::clone(&known.set), known.read_at)
     }
 }
 
-fn index(keys: Vec<Key>) -> KeySet {
-    let mut set = KeySet::new();
-    for key in keys.into_iter().filter(|key| key.revoked_at.is_none()) {
-        set.entry(prefix(&key.hash)).or_default().push(key);
-    }
-    set
-}
-
-fn find<'a>(set: &'a KeySet, hash: &[u8; 32]) -> Option<&'a Key> {
-    set.get(&prefix(hash))?.iter().find(|key| bool::from(key.hash.ct_eq(hash)))
-}
-
-fn prefix(hash: &[u8; 32]) -> [u8; 8] {
-    let mut prefix = [0; 8];
-    prefix.copy_from_slice(&hash[..8]);
-    prefix
+fn by_key(secret: &Secret, set: &CredentialSet) -> Result<Identity, Refusal> {
+    let key = set.key(&secret.hash()).ok_or(UNKNOWN)?;
+    let grants = key
+        .subject
+        .as_deref()
+        .map_or(Grants::Tenant, |subject| Grants::Scoped(Arc::new(Scoped::of_subject(subject))));
+    let (tenant, subject) = (key.tenant.clone(), key.subject.clone());
+    let caller = Caller { tenant, subject, grants, credential: key.key_id.clone() };
+    Ok(Identity { caller, pass: Pass::Key(key.key_id.clone()) })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn gate(listen: &str, keys: Vec<Key>) -> Gate {
-        let known = Known { set: Arc::new(index(keys)), read_at: Instant::now() };
-        Gate { listen: listen.parse().unwrap(), known: RwLock::new(known) }
-    }
-
-    fn key(tenant: &str, secret: &Secret) -> Key {
-        Key {
-            key_id: format!("key_{tenant}"),
-            tenant: tenant.into(),
-            subject: None,
-            hash: secret.hash(),
-            created_at: 0,
-            revoked_at: None,
-        }
-    }
-
-    #[tokio::test]
-    async fn a_key_opens_its_own_tenant_and_no_other_text_opens_anything() {
-        let (one, two) = (Secret::random(), Secret::random());
-        let gate = gate("127.0.0.1:1", vec![key("one", &one), key("two", &two)]);
-        assert_eq!(gate.caller(Some(one.text())).unwrap().tenant, "one");
-        assert_eq!(gate.caller(Some(two.text())).unwrap().tenant, "two");
-        for text in [None, Some(""), Some("tk_"), Some(Secret::random().text())] {
-            assert!(matches!(gate.caller(text), Err(Refusal::Unauthorized(_))), "{text:?}");
-        }
-    }
-
-    #[tokio::test]
-    async fn a_presented_key_is_never_ignored_by_a_server_without_keys() {
-        let gate = gate("127.0.0.1:1", vec![]);
-        assert_eq!(gate.caller(None).unwrap().tenant, "default");
-        assert!(gate.caller(Some(Secret::random().text())).is_err());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn keys_that_could_not_be_read_lately_let_nobody_in() {
-        let secret = Secret::random();
-        let gate = gate("127.0.0.1:1", vec![key("one", &secret)]);
-        tokio::time::advance(FRESH_FOR).await;
-        assert!(gate.caller(Some(secret.text())).is_ok());
-        tokio::time::advance(Duration::from_millis(1)).await;
-        assert_eq!(gate.caller(Some(secret.text())), Err(Refusal::Stale));
-        assert!(!gate.is_fresh());
-    }
-
-    #[tokio::test]
-    async fn the_first_key_ends_the_keyless_mode_and_a_revoked_one_is_gone() {
-        let secret = Secret::random();
-        let gate = gate("127.0.0.1:1", vec![]);
-        gate.replace(vec![key("one", &secret)], Instant::now());
-        assert!(gate.caller(None).is_err());
-        assert!(gate.caller(Some(secret.text())).is_ok());
-        let revoked = Key { revoked_at: Some(1), ..key("one", &secret) };
-        gate.replace(vec![revoked, key("two", &Secret::random())], Instant::now());
-        assert!(gate.caller(Some(secret.text())).is_err());
-    }
-
-    #[tokio::test]
-    async fn without_keys_nothing_is_answered_on_an_address_that_others_reach() {
-        let gate = gate("0.0.0.0:1", vec![]);
-        assert!(gate.is_unprotected());
-        assert!(gate.admit(Visit::default).is_err());
-    }
-}
+mod tests;

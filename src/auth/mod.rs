@@ -1,15 +1,32 @@
-//! Who asks and what they may touch: keys, the set of them that a server holds in memory, and the protection of
-//! a server without any. Knows no HTTP type; the front door hands it the texts of the headers.
+//! Who asks and what they may touch: keys, tokens, tokens of other issuers, what of them a server holds in memory, and the
+//! protection of a server without any. The front door hands it the texts of the headers.
 
+mod credentials;
 pub mod gate;
+pub mod issuers;
+mod jwks;
+mod jwt;
 pub mod loopback;
+pub mod scram;
 pub mod secret;
+mod token_text;
+pub mod tokens;
+
+use crate::domain::clock::Micros;
+use crate::domain::time::rfc3339;
 
 /// Why a request is turned away before anything is looked up.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     #[error("{0}")]
     Unauthorized(&'static str),
+    #[error("the token expired at {}; ask whoever made it for a new one", rfc3339(*.at))]
+    TokenExpired { at: Micros },
+    #[error("the token was revoked, or what it was made with; ask whoever made it for a new one")]
+    TokenRevoked,
+    /// The keys of an issuer cannot be had, and none that are known fit.
+    #[error("the keys of the token's issuer cannot be read now; try again")]
+    IssuerAway,
     #[error(
         "without keys the server answers only when Host is 127.0.0.1, [::1] or localhost with its own port"
     )]

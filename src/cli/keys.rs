@@ -2,10 +2,10 @@
 
 use crate::auth::secret::Secret;
 use crate::config::Keys;
-use crate::domain::caller::check_tenant;
+use crate::domain::audit::{Act, ActKind};
+use crate::domain::caller::{check_subject, check_tenant};
 use crate::domain::clock::{Clock, random_hex};
 use crate::domain::key::Key;
-use crate::domain::limits::LIMITS;
 use crate::domain::storage::Storage;
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
@@ -30,7 +30,7 @@ pub(super) async fn run(command: Keys) -> Result<()> {
 }
 
 async fn create(storage: &dyn Storage, tenant: &str, subject: Option<&str>) -> Result<String> {
-    check_subject(subject)?;
+    check_subject("--subject", subject)?;
     let secret = Secret::random();
     let key = Key {
         key_id: format!("key_{}", random_hex()),
@@ -40,7 +40,8 @@ async fn create(storage: &dyn Storage, tenant: &str, subject: Option<&str>) -> R
         created_at: Clock::System.now(),
         revoked_at: None,
     };
-    storage.create_key(&key).await?;
+    let act = Act::of_operator(tenant, ActKind::KeyCreated, &key.key_id, key.created_at);
+    storage.create_key(&key, &act).await?;
     Ok(format!("{}\n", secret.text()))
 }
 
@@ -55,21 +56,9 @@ async fn list(storage: &dyn Storage, tenant: &str) -> Result<String> {
 }
 
 async fn revoke(storage: &dyn Storage, tenant: &str, key_id: &str) -> Result<String> {
-    if storage.revoke_key(tenant, key_id).await? {
+    let act = Act::of_operator(tenant, ActKind::KeyRevoked, key_id, Clock::System.now());
+    if storage.revoke_key(tenant, key_id, &act).await? {
         return Ok(format!("revoked {key_id}\n"));
     }
     Err(Error::NotFound("an active key of this tenant with this id was"))
-}
-
-/// Subjects are free text, within the limit of an index column.
-fn check_subject(subject: Option<&str>) -> Result<()> {
-    let Some(subject) = subject else {
-        return Ok(());
-    };
-    let max = LIMITS.thread_id_bytes_max;
-    if subject.is_empty() || subject.len() as u64 > max || subject.contains('\0') {
-        let detail = format!("--subject must be 1 to {max} bytes without NUL");
-        return Err(Error::out_of_range("subject", detail, max));
-    }
-    Ok(())
 }

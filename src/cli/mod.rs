@@ -1,10 +1,15 @@
 //! The commands, one file each. Turns settings into calls; decides nothing about requests or data.
 
+mod audit;
 mod doctor;
 mod encryption;
+mod erase;
 mod keys;
 mod logging;
+mod quotas;
 mod serve;
+mod sql_role;
+mod token;
 
 use std::io::Write as _;
 use std::path::Path;
@@ -40,6 +45,11 @@ pub fn run(config: Config) -> Result<ExitCode> {
             Command::Keys(command) => keys::run(command).await?,
             Command::MasterKey(command) => encryption::run(command).await?,
             Command::Encrypt(command) => encryption::encrypt(command).await?,
+            Command::Quotas(command) => quotas::run(command).await?,
+            Command::Audit(command) => audit::run(command).await?,
+            Command::Token(command) => token::run(command).await?,
+            Command::SqlRole(command) => sql_role::run(command).await?,
+            Command::Erase(command) => erase::run(command).await?,
             Command::Doctor(command) => return Ok(doctor::run(command).await),
             Command::Openapi => {}
         }

@@ -1,6 +1,7 @@
 //! `threadkeep serve`: opens the storage, starts the app, listens, and ends in order.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,9 +10,11 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{io, print, storage_config};
-use crate::app::{App, DifferenceMemory};
+use crate::app::{App, DifferenceMemory, Settings};
+use crate::auth::issuers::Issuers;
 use crate::config::{ObjectStore, Serve};
 use crate::domain::clock::Clock;
+use crate::domain::rates::Rates;
 use crate::domain::storage::Storage;
 use crate::domain::{Error, Result};
 use crate::http::{self, listener};
@@ -63,13 +66,22 @@ async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHan
         .await
         .map_err(|error| io(&format!("cannot listen on {address}"), &error))?;
     let local = listener.local_addr().map_err(|error| io("the listening address", &error))?;
-    let interval = Duration::from_secs(serve.retention_interval);
     let memory = DifferenceMemory {
         recent_bytes_max: serve.recent_bytes_max,
         expanded_bytes_max: serve.expanded_bytes_max,
     };
+    let settings = Settings {
+        memory,
+        retention_interval: Duration::from_secs(serve.retention_interval),
+        audit_keep_days: serve.audit_keep_days,
+        rates: Rates {
+            per_tenant: serve.requests_per_second,
+            per_token: serve.requests_per_second_per_token,
+        },
+    };
     let clock = Arc::new(Clock::System);
-    let app = App::start(storage, clock, local, memory, Some(metrics), interval).await?;
+    let issuers = issuers(serve.issuers.as_deref())?;
+    let app = App::start(storage, clock, local, settings, Some(metrics), issuers).await?;
     if app.gate.is_unprotected() {
         return Err(unprotected(local));
     }
@@ -87,6 +99,15 @@ async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHan
         tracing::warn!("requests still run, the storage is left as it is");
     }
     Ok(())
+}
+
+/// Other issuers of tokens.
+fn issuers(path: Option<&Path>) -> Result<Issuers> {
+    let Some(path) = path else { return Ok(Issuers::default()) };
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Error::invalid("issuers", format!("--issuers {}: {error}", path.display()))
+    })?;
+    Issuers::parse(&text, &|name| std::env::var(name).ok())
 }
 
 fn unprotected(local: SocketAddr) -> Error {

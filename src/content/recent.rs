@@ -11,9 +11,13 @@ use super::difference::Digest;
 /// What an entry costs beside its bytes: two nodes of trees and an allocation, measured generously.
 const ENTRY_BYTES: u64 = 256;
 
-/// Name of a scope: a keyed hash, so that names of different length cost the same.
+/// A place and who sees it: keyed hashes, so that names of different length cost the same. Whoever asks for one sees what was
+/// put into exactly this one; all of a place are forgotten together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Scope([u8; 16]);
+pub struct Scope {
+    place: [u8; 16],
+    who: [u8; 16],
+}
 
 /// See the module. Shared by all requests; the lock is held for look-ups only.
 pub struct Recent {
@@ -43,15 +47,19 @@ impl Recent {
     }
 
     /// The scope of these names, in which the parts cannot run into each other.
-    pub fn scope(&self, parts: &[&str]) -> Scope {
+    pub fn scope(&self, place: &[&str], who: &[&str]) -> Scope {
+        Scope { place: self.name(place), who: self.name(who) }
+    }
+
+    fn name(&self, parts: &[&str]) -> [u8; 16] {
         let mut hasher = blake3::Hasher::new_keyed(&self.secret);
         for part in parts {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part.as_bytes());
         }
-        let mut scope = [0; 16];
-        scope.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-        Scope(scope)
+        let mut name = [0; 16];
+        name.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        name
     }
 
     /// Keeps bytes under their digest. `data` must own no more memory than it shows.
@@ -89,10 +97,11 @@ impl Recent {
         Some(found)
     }
 
-    /// Forgets a whole scope.
+    /// Forgets the place of a scope, whoever sees it.
     pub fn remove(&self, scope: Scope) {
+        let (first, last) = (Scope { who: [0; 16], ..scope }, Scope { who: [255; 16], ..scope });
         let mut state = self.state();
-        let all = state.values.range((scope, [0; 32])..=(scope, [255; 32]));
+        let all = state.values.range((first, [0; 32])..=(last, [255; 32]));
         let keys: Vec<_> = all.map(|(key, entry)| (*key, entry.used)).collect();
         for (key, used) in keys {
             state.order.remove(&used);
@@ -162,7 +171,7 @@ mod tests {
     #[test]
     fn what_was_not_used_for_longest_goes_first() {
         let recent = recent(3);
-        let scope = recent.scope(&["a"]);
+        let scope = recent.scope(&["a"], &[]);
         let names: Vec<Digest> = (0..3).map(|it| put(&recent, scope, it)).collect();
         assert!(recent.get(scope, &names[0]).is_some());
         put(&recent, scope, 1);
@@ -175,7 +184,7 @@ mod tests {
     #[test]
     fn scopes_do_not_see_each_other_and_go_alone() {
         let recent = recent(10);
-        let (a, b) = (recent.scope(&["a", "bc"]), recent.scope(&["ab", "c"]));
+        let (a, b) = (recent.scope(&["a", "bc"], &[]), recent.scope(&["ab", "c"], &[]));
         let name = put(&recent, a, 1);
         assert_eq!(recent.get(b, &name), None);
         assert_eq!(recent.find(b, &name[..16]), None);
@@ -190,9 +199,26 @@ mod tests {
     }
 
     #[test]
+    fn who_shares_a_place_sees_nothing_of_others_and_is_forgotten_with_them() {
+        let recent = recent(10);
+        let all = [&[][..], &[""], &["ann"], &["bob"]].map(|who| recent.scope(&["a"], who));
+        let elsewhere = recent.scope(&["b"], &["ann"]);
+        let name = put(&recent, all[2], 1);
+        for other in [all[0], all[1], all[3], elsewhere] {
+            assert_eq!((recent.get(other, &name), recent.find(other, &name[..16])), (None, None));
+        }
+        for scope in all.into_iter().chain([elsewhere]) {
+            put(&recent, scope, 1);
+        }
+        recent.remove(all[3]);
+        assert!(all.iter().all(|it| recent.get(*it, &name).is_none()));
+        assert!(recent.get(elsewhere, &name).is_some());
+    }
+
+    #[test]
     fn a_beginning_of_the_digest_finds_the_value() {
         let recent = recent(10);
-        let scope = recent.scope(&["a"]);
+        let scope = recent.scope(&["a"], &[]);
         let name = put(&recent, scope, 1);
         put(&recent, scope, 2);
         assert_eq!(recent.find(scope, &name[..16]), Some((name, value(1).1)));
@@ -206,7 +232,7 @@ mod tests {
     #[test]
     fn too_large_a_value_and_a_memory_of_nothing_keep_nothing() {
         let small = Recent::new(50 + ENTRY_BYTES, [7; 32]);
-        let scope = small.scope(&["a"]);
+        let scope = small.scope(&["a"], &[]);
         put(&small, scope, 1);
         let none = Recent::new(0, [7; 32]);
         none.put(scope, digest(b""), Bytes::new());

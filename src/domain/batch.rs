@@ -28,6 +28,8 @@ pub struct ThreadRow {
     pub fresh: Fresh,
     pub last_step: Option<i64>,
     pub labels: ThreadLabels,
+    /// False: nothing is written when the thread is not there.
+    pub may_create: bool,
     /// How many numbers the values of this thread take in its scope.
     pub value_count: i32,
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::error::{Error, Result};
 use super::grants::{self, Access, Action, Grant, Reach, Scoped};
+use super::limits::LIMITS;
 use super::names::ThreadId;
 
 /// An authenticated caller.
@@ -96,11 +97,14 @@ impl Caller {
         }
     }
 
-    /// Subject that a thread must belong to for this action, if the token alone does not decide. Statements bind it.
+    /// Subject that a thread must belong to for this action; none: anybody's, and nobody's. Statements bind it. What is
+    /// denied must belong to the empty subject, which nobody is: should a denied call ever get to a statement, it finds
+    /// nothing.
     pub fn thread_owner(&self, thread: &str, action: Action) -> Option<&str> {
         match self.thread_access(thread, action) {
+            Access::Granted => None,
             Access::IfOwnedBy(subject) => Some(subject),
-            Access::Granted | Access::Denied => None,
+            Access::Denied => Some(""),
         }
     }
 
@@ -119,6 +123,19 @@ impl Caller {
             Grants::Tenant => Reach::everything(),
             Grants::Scoped(it) => grants::reach(&it.threads, self.subject.as_deref(), action),
         }
+    }
+
+    /// Who may ask for a list of threads: who has all of the tenant, what a subject owns, or what begins with a prefix. A
+    /// few threads that are granted by name are no list.
+    ///
+    /// # Errors
+    /// `NotGranted` when the grants cover only threads that they name, or none.
+    pub fn require_listing(&self, action: Action) -> Result<()> {
+        let reach = self.reach_threads(action);
+        if reach.everything || reach.owner.is_some() || !reach.prefixes.is_empty() {
+            return Ok(());
+        }
+        Err(Error::NotGranted("no grant covers a list of threads"))
     }
 
     /// # Errors
@@ -142,6 +159,20 @@ impl Caller {
                 && it.prefix.iter().zip(labels).all(|(own, label)| own == label.as_ref())
         })
     }
+}
+
+/// Subjects are free text, within the limit of an index column.
+///
+/// # Errors
+/// 422 naming the field.
+pub fn check_subject(field: &str, subject: Option<&str>) -> Result<()> {
+    let max = LIMITS.thread_id_bytes_max;
+    let legal = |it: &str| !it.is_empty() && it.len() as u64 <= max && !it.contains('\0');
+    if subject.is_none_or(legal) {
+        return Ok(());
+    }
+    let detail = format!("{field} must be 1 to {max} bytes without NUL");
+    Err(Error::out_of_range(field, detail, max))
 }
 
 /// Tenant names: 1-63 characters of `[a-z0-9_-]`, so that they are legal in logs, labels and role names.

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::error::{Error, Result};
 use super::limits::LIMITS;
 use super::names::{Channel, CheckpointId, CheckpointNs, Tag, TaskId, TaskPath, ThreadId, Writer};
+use super::quotas::Full;
 
 /// Tag of "this channel has no value at this version". Not the same as the value null.
 pub const EMPTY: &str = "empty";
@@ -27,6 +28,8 @@ pub struct Commit {
     pub fence: Option<i64>,
     pub writer: Writer,
     pub ops: Vec<Op>,
+    /// Set when no thread may be made: then it goes only to one that exists.
+    pub full: Option<Full>,
 }
 
 #[derive(Debug, Clone)]

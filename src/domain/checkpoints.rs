@@ -13,6 +13,7 @@ use super::error::{Error, Result};
 use super::group_commit::{Committed, Ended, GroupCommit};
 use super::limits::LIMITS;
 use super::names::{Channel, CheckpointId};
+use super::quotas::Quotas;
 use super::retention::{PruneRequest, Pruned};
 use super::storage::{Found, Page, Storage, TargetHistory};
 
@@ -24,6 +25,7 @@ pub struct Checkpoints {
     storage: Arc<dyn Storage>,
     commits: Arc<GroupCommit>,
     clock: Arc<Clock>,
+    quotas: Arc<Quotas>,
 }
 
 /// A walk that a client holds already.
@@ -67,23 +69,37 @@ pub async fn write(
 }
 
 impl Checkpoints {
-    pub fn new(storage: Arc<dyn Storage>, commits: Arc<GroupCommit>, clock: Arc<Clock>) -> Self {
-        Self { storage, commits, clock }
+    pub fn new(
+        storage: Arc<dyn Storage>,
+        commits: Arc<GroupCommit>,
+        clock: Arc<Clock>,
+        quotas: Arc<Quotas>,
+    ) -> Self {
+        Self { storage, commits, clock, quotas }
+    }
+
+    /// What the token alone decides, for who does more than the call of [`Self::commit`].
+    ///
+    /// # Errors
+    /// `NotGranted`.
+    pub fn require_commit(&self, caller: &Caller, commit: &Commit) -> Result<()> {
+        caller.require_thread(&commit.thread_id, Action::Append)
     }
 
     /// Durable when it returns. No round trip but the batch's own; one more after a removal of content.
     ///
     /// # Errors
-    /// Limits and shapes; conflicts with the thread's generation or lease; see `GroupCommit::commit`.
+    /// Limits and shapes; `QuotaExceeded`; conflicts with the thread's generation or lease; see `GroupCommit::commit`.
     pub async fn commit(
         &self,
         caller: &Caller,
-        commit: Commit,
+        mut commit: Commit,
         deadline: Micros,
     ) -> Result<Committed> {
-        caller.require(Permission::Threads(Action::Append))?;
-        caller.require_thread(&commit.thread_id, Action::Append)?;
+        self.require_commit(caller, &commit)?;
         commit.check()?;
+        self.quotas.require_bytes(caller)?;
+        commit.full = self.quotas.threads_full(caller);
         write(&*self.storage, &self.commits, caller, &commit, deadline).await
     }
 
@@ -113,7 +129,10 @@ impl Checkpoints {
     /// # Errors
     /// Limits; a storage that cannot be read.
     pub async fn list(&self, caller: &Caller, query: ListQuery) -> Result<Page> {
-        caller.require(Permission::Threads(Action::Read))?;
+        match &query.thread_id {
+            Some(_) => caller.require(Permission::Threads(Action::Read))?,
+            None => caller.require_listing(Action::Read)?,
+        }
         check_channels("history_channels", query.history_channels.as_deref().unwrap_or_default())?;
         let hidden = query.thread_id.as_ref().is_some_and(|it| !caller.may_read_thread(it));
         if hidden || query.limit == 0 {
@@ -145,6 +164,8 @@ impl Checkpoints {
         }))
     }
 
+    /// In all threads that the caller may write to, those that are granted by name too.
+    ///
     /// # Errors
     /// `DeadlineExceeded` when it was not begun in time; a storage that cannot be written.
     pub async fn delete_for_runs(

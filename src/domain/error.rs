@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::quotas::Full;
+
 /// Why an operation did not happen. Absence is not an error here; look-ups return `Option`.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -11,6 +13,11 @@ pub enum Error {
     /// Larger than a declared limit (bytes, or entries, as `detail` says).
     #[error("{field} is larger than the limit of {limit}")]
     TooLarge { field: String, limit: u64 },
+    /// The tenant has used up a quota. Deleting makes room.
+    #[error("{0}")]
+    QuotaExceeded(Full),
+    #[error("{whose} may make {limit} requests per second")]
+    TooManyRequests { whose: &'static str, limit: u64, retry_after: Duration },
     #[error("{0}")]
     Conflict(Conflict),
     /// The caller's grants do not cover this, decided from the token alone.
@@ -52,6 +59,10 @@ pub enum Conflict {
     FenceStale { current: i64 },
     #[error("the thread exists and is not empty")]
     ThreadExists,
+    /// Only for callers that reach nothing but what their subject owns: the one answer that tells them that another's
+    /// thread is there.
+    #[error("the thread belongs to somebody else; choose another id")]
+    ThreadTaken,
     /// A value came as a difference that cannot be resolved here: its base is not known, or it does not fit.
     #[error("{field}: the difference cannot be resolved here; send the value whole")]
     ResendWhole { field: String },

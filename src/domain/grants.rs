@@ -89,6 +89,19 @@ impl Actions {
         self.0 & bit != 0
     }
 
+    /// As tokens carry it.
+    pub fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// None for bits that no set of actions has.
+    pub fn from_bits(bits: u8) -> Option<Self> {
+        let all = [Self::READ, Self::APPEND, Self::WRITE];
+        let set = all.into_iter().filter(|it| bits & it.0 == it.0);
+        let set = set.fold(Self::default(), |set, it| set | it);
+        (set.0 == bits).then_some(set)
+    }
+
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -158,14 +171,16 @@ impl Scoped {
     pub fn check(&self, subject: Option<&str>) -> Result<()> {
         for (field, grants) in self.kinds() {
             super::checkpoint::at_most(field, grants.len(), LIMITS.grants_max)?;
-            for grant in grants {
-                check_actions(field, grant.actions)?;
-                grant.selector.check(field, subject.is_some())?;
+            for (at, grant) in grants.iter().enumerate() {
+                let field = format!("{field}[{at}]");
+                check_actions(&field, grant.actions)?;
+                grant.selector.check(&field, subject.is_some())?;
             }
         }
         let field = "grants.namespaces";
         super::checkpoint::at_most(field, self.namespaces.len(), LIMITS.grants_max)?;
-        for grant in &self.namespaces {
+        for (at, grant) in self.namespaces.iter().enumerate() {
+            let field = &format!("{field}[{at}]");
             check_actions(field, grant.actions)?;
             check_labels(field, &grant.prefix)?;
             let root = subject.map(label);

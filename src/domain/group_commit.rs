@@ -254,15 +254,22 @@ fn answer(job: Job, outcome: &Outcome) -> Option<Job> {
         Outcome::ThreadRestored { current } => {
             Err(Error::Conflict(Conflict::ThreadRestored { current: current.clone() }))
         }
+        Outcome::ThreadTaken => Err(Error::Conflict(Conflict::ThreadTaken)),
         Outcome::LeaseHeld => Err(Error::Conflict(Conflict::LeaseHeld)),
         Outcome::FenceStale { current } => {
             Err(Error::Conflict(Conflict::FenceStale { current: *current }))
         }
+        Outcome::QuotaExceeded => Err(quota_exceeded(&job.command)),
         Outcome::EpochStale { .. } | Outcome::ScopeStale { .. } => Ok(Ended::EpochStale),
         Outcome::Raced => return Some(job),
     };
     let _ = job.reply.send(result);
     None
+}
+
+fn quota_exceeded(command: &Prepared) -> Error {
+    let unasked = || Error::Internal("a thread was not made although there was room".into());
+    command.full.map_or_else(unasked, Error::QuotaExceeded)
 }
 
 fn refusal(error: &BatchError) -> Error {

@@ -21,6 +21,17 @@ pub struct Limits {
     pub idempotency_key_bytes_max: u64,
     /// Grants of a kind in one token, and labels in one of them.
     pub grants_max: u64,
+    /// The text of a token.
+    pub token_bytes_max: u64,
+    /// The text of a token of a configured issuer (JWT).
+    pub external_token_bytes_max: u64,
+    pub token_ttl_seconds_max: u64,
+    /// Of a token whose maker did not say.
+    pub token_ttl_seconds_default: u64,
+    /// How many times in a row a token can be narrowed.
+    pub token_depth_max: u64,
+    /// Living revocations of a tenant up to which tokens can revoke themselves. Keys of the whole tenant always can.
+    pub token_revocations_max: u64,
     /// One value, write, skeleton or metadata document.
     pub value_bytes_max: u64,
     /// A request body after decompression.
@@ -69,6 +80,12 @@ pub const LIMITS: Limits = Limits {
     lease_holder_bytes_max: 256,
     idempotency_key_bytes_max: 255,
     grants_max: 64,
+    token_bytes_max: 4_096,
+    external_token_bytes_max: 16_384,
+    token_ttl_seconds_max: 86_400,
+    token_ttl_seconds_default: 3_600,
+    token_depth_max: 8,
+    token_revocations_max: 10_000,
     value_bytes_max: 64 << 20,
     body_bytes_max: 72 << 20,
     json_depth_max: 100,

@@ -70,7 +70,9 @@ impl Group<'_> {
             first.condition.generation == command.condition.generation
                 && first.condition.fence == command.condition.fence
                 && first.condition.scope.map(|it| it.id) == command.condition.scope.map(|it| it.id)
+                && first.condition.owner == command.condition.owner
                 && first.owner == command.owner
+                && first.full.is_some() == command.full.is_some()
         });
         let epoch = command.condition.epoch;
         let of_epoch = self.epoch().is_none_or(|it| epoch.is_none_or(|epoch| it == epoch));
@@ -133,6 +135,7 @@ impl Group<'_> {
             },
             last_step: None,
             labels: ThreadLabels::default(),
+            may_create: first.full.is_none(),
             value_count: 0,
         });
         let mut fold = Fold { batch, thread, checkpoints: HashMap::new(), writes: HashMap::new() };

@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use super::clock::Micros;
 use super::names::{CheckpointId, CheckpointNs, TaskId, TaskPath, ThreadId};
+use super::quotas::Full;
 
 /// Stored form of a value: the envelope's bytes and what is known of the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +40,8 @@ pub struct Prepared {
     pub writer: String,
     /// The write must have begun by then.
     pub deadline: Micros,
+    /// Set when it may not make its thread.
+    pub full: Option<Full>,
     pub ops: Vec<PreparedOp>,
     /// What the values need, but for what the scope has at the condition's epoch.
     pub chunks: Vec<Chunk>,
@@ -48,6 +51,8 @@ pub struct Prepared {
 /// What must hold for the thread when the commit is applied.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Condition {
+    /// Subject that the thread must belong to if it is there.
+    pub owner: Option<String>,
     pub generation: Option<String>,
     pub fence: Option<i64>,
     /// Epoch of the scope for which the content was planned; None when nothing was left out.

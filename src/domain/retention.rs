@@ -1,6 +1,8 @@
 //! What retention removes and what it keeps: the rule of one removal, policies that repeat it, and reports of what
 //! went. The rules for the rows of a thread are in `storage::retention`, the same for every engine.
 
+use serde::Serialize;
+
 use super::clock::Micros;
 use super::error::{Error, Result};
 use super::limits::LIMITS;
@@ -82,7 +84,7 @@ pub struct Pruned {
 }
 
 /// What a policy wants. A thread's own replaces its tenant's as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Rules {
     /// A thread without a commit for so long is deleted.
     pub expire_after_seconds: Option<i64>,

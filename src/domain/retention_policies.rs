@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
+use super::audit::{Act, ActKind};
 use super::caller::{Caller, Permission};
 use super::clock::{Clock, Micros};
 use super::error::{Error, Result};
@@ -35,7 +36,8 @@ impl Policies {
     }
 
     /// # Errors
-    /// 422 for a tenant's policy that removes nothing, and for too many; `DeadlineExceeded`.
+    /// 422 for a tenant's policy that removes nothing, and for too many; `NotFound` for a thread that a caller with nothing
+    /// but its own does not own, whether it is there or not; `DeadlineExceeded`.
     pub async fn put(
         &self,
         caller: &Caller,
@@ -51,7 +53,8 @@ impl Policies {
             ));
         }
         self.clock.require_before(deadline)?;
-        self.storage.put_policy(caller, thread_id, rules, self.clock.now()).await
+        let act = self.act(caller, ActKind::PolicyPut, thread_id).with(rules);
+        self.storage.put_policy(caller, thread_id, rules, &act).await
     }
 
     /// # Errors
@@ -80,7 +83,8 @@ impl Policies {
     ) -> Result<()> {
         may_change(caller, thread_id)?;
         self.clock.require_before(deadline)?;
-        self.storage.delete_policy(caller, thread_id).await
+        let act = self.act(caller, ActKind::PolicyDeleted, thread_id);
+        self.storage.delete_policy(caller, thread_id, &act).await
     }
 
     /// Newest first. Reports name threads: they are for those who have the whole tenant, or of one thread.
@@ -132,10 +136,13 @@ impl Policies {
         self.wake.notify_one();
         Ok(count)
     }
+
+    fn act(&self, caller: &Caller, kind: ActKind, thread_id: Option<&ThreadId>) -> Act {
+        Act::of(caller, kind, thread_id.map_or("", ThreadId::as_str), self.clock.now())
+    }
 }
 
 fn may_change(caller: &Caller, thread_id: Option<&ThreadId>) -> Result<()> {
-    caller.require(Permission::Threads(Action::Write))?;
     match thread_id {
         Some(thread_id) => caller.require_thread(thread_id, Action::Write),
         None => caller.require_whole_tenant(),

@@ -1,33 +1,60 @@
 //! What the domain asks of a storage engine. Each engine implements all of it, with the same results; the
 //! contract suite holds them to it. Every call says who asks.
+//!
+//! **Invariant:** where the caller's grants ask for an owner, the statement that touches the thread asks for it too: a thread
+//! of another owner, or of none, is absent.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::audit::{Act, AuditStorage};
 use super::caller::Caller;
 use super::checkpoint::{Commit, ListQuery, Target, View};
 use super::clock::Micros;
+use super::credential::{Credentials, Revocation, SigningSecret};
 use super::doctor::{Examine, Report};
-use super::error::Result;
+use super::erasure::{Slice, Stage};
+use super::error::{Error, Result};
 use super::history::{Base, Chain};
 use super::key::Key;
 use super::names::ThreadId;
 use super::planner::Batch;
 use super::prepared::Prepared;
+use super::quotas::{Full, QuotaStorage, THREADS};
 use super::retention::{
     Claim, Policy, Progress, PruneRequest, Pruned, Report as RetentionReport, ReportQuery,
     Retained, Rules,
 };
+use super::sql_role::{self, Dropped, NewSqlRole, SqlRole};
 use super::storage_use::StorageUse;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 
 /// All of a storage engine.
 pub trait Storage:
-    CheckpointStorage + ThreadStorage + RetentionStorage + KeyStorage + Engine
+    CheckpointStorage
+    + ThreadStorage
+    + RetentionStorage
+    + ErasureStorage
+    + QuotaStorage
+    + AuditStorage
+    + KeyStorage
+    + CredentialStorage
+    + Engine
 {
 }
-impl<T: CheckpointStorage + ThreadStorage + RetentionStorage + KeyStorage + Engine> Storage for T {}
+impl<T> Storage for T where
+    T: CheckpointStorage
+        + ThreadStorage
+        + RetentionStorage
+        + ErasureStorage
+        + QuotaStorage
+        + AuditStorage
+        + KeyStorage
+        + CredentialStorage
+        + Engine
+{
+}
 
 /// How a batch ended for one of its threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +72,8 @@ pub enum Outcome {
     FenceStale {
         current: i64,
     },
+    /// The thread belongs to another than the condition asks for.
+    ThreadTaken,
     /// The content was planned for another epoch of the scope: plan again with everything in it.
     EpochStale {
         current: i64,
@@ -54,6 +83,8 @@ pub enum Outcome {
     ScopeStale {
         current: Option<i64>,
     },
+    /// The thread is not there, and none may be made.
+    QuotaExceeded,
     /// Another server created the thread at the same moment: send the same batch again.
     Raced,
 }
@@ -104,18 +135,19 @@ pub trait CheckpointStorage: Send + Sync {
         channels: &[String],
     ) -> Result<Option<TargetHistory>>;
 
-    /// Removes the thread with everything in it; leaves its fence and generation for 7 days.
-    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<()>;
+    /// Removes the thread with everything in it; leaves its fence and generation for 7 days. Whether there was one.
+    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<bool>;
 
-    /// Removes the checkpoints of these runs with their writes in all threads of the tenant; checkpoints that
-    /// stay get a delta base first.
+    /// Removes the checkpoints of these runs with their writes in all threads that the caller may write to; checkpoints
+    /// that stay get a delta base first.
     async fn delete_for_runs(&self, caller: &Caller, run_ids: &[String]) -> Result<()>;
 
     /// Removes all but what the rule keeps, or with `dry_run` only says what would go: one answer per thread, the
     /// same both times. Per thread one transaction, several where much goes; unknown threads are no error.
     async fn prune_threads(&self, caller: &Caller, request: &PruneRequest) -> Result<Vec<Pruned>>;
 
-    /// Copies all checkpoints, values, writes and bases into a new thread. Answers the number of checkpoints.
+    /// Copies all checkpoints, values, writes and bases into a new thread. Answers the number of checkpoints: 0 for a
+    /// source that is absent or not the caller's to read.
     async fn copy_thread(&self, caller: &Caller, request: &CopyThread) -> Result<u64>;
 }
 
@@ -159,6 +191,24 @@ pub struct CopyThread {
     pub target: ThreadId,
     /// Key and digest of the request: the same pair is answered again without a second copy.
     pub idempotency: Option<(String, [u8; 32])>,
+    /// Set when no thread may be made.
+    pub full: Option<Full>,
+}
+
+impl CopyThread {
+    /// Asked by the engine, after it has looked whether the same request was answered before.
+    ///
+    /// # Errors
+    /// `QuotaExceeded` without room for more bytes, or for another thread where the target is not there.
+    pub fn check_room(&self, target_exists: bool) -> Result<()> {
+        let only_threads = |full: &Full| full.resource == THREADS;
+        match self.full {
+            Some(full) if !(target_exists && only_threads(&full)) => {
+                Err(Error::QuotaExceeded(full))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 #[async_trait]
@@ -187,13 +237,14 @@ pub trait ThreadStorage: Send + Sync {
 /// Policies, their reports, and the rounds of the sweeper. A policy is the tenant's own (no thread) or a thread's.
 #[async_trait]
 pub trait RetentionStorage: Send + Sync {
-    /// Creates or replaces; a round in progress ends without a report. It is due at once.
+    /// Creates or replaces; a round in progress ends without a report. It is due at the time of the act. `NotFound` for a thread that the
+    /// caller may write to only if it owns it, and does not.
     async fn put_policy(
         &self,
         caller: &Caller,
         thread_id: Option<&ThreadId>,
         rules: &Rules,
-        now: Micros,
+        act: &Act,
     ) -> Result<Policy>;
 
     async fn get_policy(
@@ -202,8 +253,13 @@ pub trait RetentionStorage: Send + Sync {
         thread_id: Option<&ThreadId>,
     ) -> Result<Option<Policy>>;
 
-    /// No error when there is none. Its reports stay.
-    async fn delete_policy(&self, caller: &Caller, thread_id: Option<&ThreadId>) -> Result<()>;
+    /// No error when there is none; then there was no act either. Its reports stay.
+    async fn delete_policy(
+        &self,
+        caller: &Caller,
+        thread_id: Option<&ThreadId>,
+        act: &Act,
+    ) -> Result<()>;
 
     /// Newest first.
     async fn list_reports(
@@ -241,16 +297,41 @@ pub trait RetentionStorage: Send + Sync {
 }
 
 #[async_trait]
+pub trait ErasureStorage: Send + Sync {
+    /// Removes some of what a stage of an erasure removes, durably and whole. What it leaves is as right as before.
+    async fn erase_slice(&self, caller: &Caller, subject: &str, stage: Stage) -> Result<Slice>;
+}
+
+#[async_trait]
 pub trait KeyStorage: Send + Sync {
-    async fn create_key(&self, key: &Key) -> Result<()>;
+    async fn create_key(&self, key: &Key, act: &Act) -> Result<()>;
 
     async fn list_keys(&self, tenant: &str) -> Result<Vec<Key>>;
 
     /// Whether there was such a key that was not revoked.
-    async fn revoke_key(&self, tenant: &str, key_id: &str) -> Result<bool>;
+    async fn revoke_key(&self, tenant: &str, key_id: &str, act: &Act) -> Result<bool>;
+}
 
-    /// Every key that is not revoked: the authenticator polls this.
-    async fn list_active_keys(&self) -> Result<Vec<Key>>;
+/// What the authenticator holds in memory, and what tokens need of the database. The one place that asks across tenants: a
+/// key does not say whose it is.
+#[async_trait]
+pub trait CredentialStorage: Send + Sync {
+    /// Everything that lets callers in or keeps them out, in one state of the database. Servers poll this.
+    async fn load_credentials(&self) -> Result<Credentials>;
+
+    /// A secret of the tenant that was made after `made_after`, the newest: `fresh` where there is none. Servers that
+    /// meet here at the same moment may each make one, and all of them are valid.
+    async fn put_signing_secret(
+        &self,
+        fresh: &SigningSecret,
+        made_after: Micros,
+    ) -> Result<SigningSecret>;
+
+    /// Removes all secrets of a tenant, and with them its tokens. Answers how many there were.
+    async fn delete_signing_secrets(&self, tenant: &str) -> Result<u64>;
+
+    /// Remembers a revocation, unless the tenant has `rows_max` others. False: it has.
+    async fn revoke_token(&self, revocation: &Revocation, rows_max: u64) -> Result<bool>;
 }
 
 #[async_trait]
@@ -281,6 +362,20 @@ pub trait Engine: Send + Sync {
     /// Reads all content that was moved against its names. Answers what is wrong, a sentence each.
     async fn check_moved_content(&self) -> Result<Vec<String>> {
         Ok(Vec::new())
+    }
+
+    /// Makes a login role that reads one tenant. `Invalid` where the engine has no roles, or does not let us make one.
+    async fn create_sql_role(&self, _role: &NewSqlRole) -> Result<()> {
+        Err(sql_role::unsupported())
+    }
+
+    async fn list_sql_roles(&self, _tenant: &str) -> Result<Vec<SqlRole>> {
+        Err(sql_role::unsupported())
+    }
+
+    /// From here on the role reads nothing.
+    async fn drop_sql_role(&self, _tenant: &str, _name: &str) -> Result<Dropped> {
+        Err(sql_role::unsupported())
     }
 
     /// Reads everything and holds it against its digests, in pages, beside whatever else runs.

@@ -2,6 +2,7 @@
 
 use super::clock::Micros;
 use super::names::{LeaseHolder, ThreadId};
+use super::quotas::Full;
 
 /// A thread as listings show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,4 +67,6 @@ pub struct LeaseRequest {
     /// None to acquire; the fence held to renew or release.
     pub fence: Option<i64>,
     pub ttl_seconds: i64,
+    /// Set when no thread may be made.
+    pub full: Option<Full>,
 }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::caller::{Caller, Permission};
 use super::clock::{Clock, Micros};
-use super::error::{Error, Result};
+use super::error::Result;
 use super::grants::Action;
 use super::limits::LIMITS;
 use super::names::ThreadId;
+use super::quotas::Quotas;
 use super::storage::{CopyThread, DeleteThread, Storage};
 use super::storage_use::StorageUse;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadCursor, ThreadQuery, ThreadSort};
@@ -16,6 +17,7 @@ use super::thread::{Lease, LeaseRequest, Thread, ThreadCursor, ThreadQuery, Thre
 pub struct Threads {
     storage: Arc<dyn Storage>,
     clock: Arc<Clock>,
+    quotas: Arc<Quotas>,
 }
 
 /// A page of a listing.
@@ -27,8 +29,8 @@ pub struct ThreadPage {
 }
 
 impl Threads {
-    pub fn new(storage: Arc<dyn Storage>, clock: Arc<Clock>) -> Self {
-        Self { storage, clock }
+    pub fn new(storage: Arc<dyn Storage>, clock: Arc<Clock>, quotas: Arc<Quotas>) -> Self {
+        Self { storage, clock, quotas }
     }
 
     /// # Errors
@@ -58,7 +60,7 @@ impl Threads {
     /// # Errors
     /// A storage that cannot be read.
     pub async fn list(&self, caller: &Caller, mut query: ThreadQuery) -> Result<ThreadPage> {
-        caller.require(Permission::Threads(Action::Read))?;
+        caller.require_listing(Action::Read)?;
         let rows_max = usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX);
         let limit = query.limit.min(rows_max);
         if limit == 0 {
@@ -73,6 +75,8 @@ impl Threads {
         Ok(ThreadPage { threads, next })
     }
 
+    /// Whether there was one.
+    ///
     /// # Errors
     /// A conflict with the thread's generation or lease; `DeadlineExceeded`; a storage that cannot be written.
     pub async fn delete(
@@ -80,34 +84,30 @@ impl Threads {
         caller: &Caller,
         request: &DeleteThread,
         deadline: Micros,
-    ) -> Result<()> {
-        caller.require(Permission::Threads(Action::Write))?;
+    ) -> Result<bool> {
         caller.require_thread(&request.thread_id, Action::Write)?;
         self.clock.require_before(deadline)?;
         self.storage.delete_thread(caller, request).await
     }
 
-    /// Answers the number of checkpoints copied.
+    /// Answers the number of checkpoints copied: 0 when there is no source that the caller may read.
     ///
     /// # Errors
-    /// `NotFound` when the caller may not read the source; `ThreadExists`; `IdempotencyMismatch`.
+    /// `ThreadExists`; `ThreadTaken`; `IdempotencyMismatch`; `QuotaExceeded`.
     pub async fn copy(
         &self,
         caller: &Caller,
         request: &CopyThread,
         deadline: Micros,
     ) -> Result<u64> {
-        caller.require(Permission::Threads(Action::Append))?;
         caller.require_thread(&request.target, Action::Append)?;
-        if !caller.may_read_thread(&request.source) {
-            return Err(Error::NotFound("thread"));
-        }
         self.clock.require_before(deadline)?;
-        self.storage.copy_thread(caller, request).await
+        let full = self.quotas.bytes_full(caller).or_else(|| self.quotas.threads_full(caller));
+        self.storage.copy_thread(caller, &CopyThread { full, ..request.clone() }).await
     }
 
     /// # Errors
-    /// `LeaseHeld` while another holder has it.
+    /// `LeaseHeld` while another holder has it; `QuotaExceeded` when it would make a thread.
     pub async fn acquire_lease(
         &self,
         caller: &Caller,
@@ -115,7 +115,8 @@ impl Threads {
         deadline: Micros,
     ) -> Result<Lease> {
         self.may_lease(caller, request, deadline)?;
-        self.storage.acquire_lease(caller, request).await
+        let full = self.quotas.threads_full(caller);
+        self.storage.acquire_lease(caller, &LeaseRequest { full, ..request.clone() }).await
     }
 
     /// # Errors
@@ -143,7 +144,6 @@ impl Threads {
     }
 
     fn may_lease(&self, caller: &Caller, request: &LeaseRequest, deadline: Micros) -> Result<()> {
-        caller.require(Permission::Threads(Action::Append))?;
         caller.require_thread(&request.thread_id, Action::Append)?;
         self.clock.require_before(deadline)
     }

@@ -13,7 +13,9 @@ use super::body::{self, Held};
 use super::decode::{self, Input, Received};
 use super::media::Format;
 use super::problem::Problem;
+use super::refusals::Seen;
 use crate::app::App;
+use crate::auth::gate::Identity;
 use crate::domain::Error;
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::clock::Micros;
@@ -42,6 +44,9 @@ pub struct Reply {
     format: Format,
     _held: Held,
 }
+
+/// Who asks, with how he came in: for the calls about tokens. Takes its place before [`Call`].
+pub struct Holder(pub Identity);
 
 /// What the route page declares for a route.
 #[derive(Debug, Clone, Copy)]
@@ -72,11 +77,22 @@ impl Reply {
     }
 }
 
+impl FromRequestParts<Arc<App>> for Holder {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        let identity = identify(parts, app).await?;
+        // What else the handler takes does not ask, and count, a second time.
+        parts.extensions.insert(identity.clone());
+        Ok(Self(identity))
+    }
+}
+
 impl FromRequestParts<Arc<App>> for Asks {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        let caller = caller(parts, app)?;
+        let caller = identify(parts, app).await?.caller;
         let reply = Reply { format: Format::wanted(&parts.headers)?, _held: Held::default() };
         Ok(Self { caller, reply })
     }
@@ -88,7 +104,7 @@ impl<T: Input> FromRequest<Arc<App>> for Call<T> {
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
         let headers = &parts.headers;
-        let caller = caller(&parts, app)?;
+        let caller = identify(&parts, app).await?.caller;
         let answer_format = Format::wanted(headers)?;
         let format = Format::sent(headers)?;
         let deadline = app.clock.now() + budget_micros(headers)?;
@@ -109,15 +125,22 @@ async fn decode_input<T: Input>(received: Received) -> Result<T, Problem> {
     decoded.await.map_err(|error| Problem::internal(error.to_string()))?
 }
 
-/// Who asks, if the route's permission is covered.
-fn caller(parts: &Parts, app: &App) -> Result<Caller, Problem> {
-    let caller = app.gate.caller(presented_key(&parts.headers))?;
+/// Who asks, if not too often, and the route's permission is covered.
+async fn identify(parts: &Parts, app: &App) -> Result<Identity, Problem> {
+    if let Some(identity) = parts.extensions.get::<Identity>() {
+        return Ok(identity.clone());
+    }
+    let identity = app.gate.identify(presented_key(&parts.headers)).await?;
+    if let Some(seen) = parts.extensions.get::<Seen>() {
+        seen.is(&identity.caller);
+    }
+    app.quotas.admit(&identity.caller)?;
     let Needs(permission) = parts
         .extensions
         .get()
         .ok_or_else(|| Problem::internal("a route without a permission asks for its caller"))?;
-    caller.require(*permission)?;
-    Ok(caller)
+    identity.caller.require(*permission)?;
+    Ok(identity)
 }
 
 /// From `Authorization: Bearer` or `x-api-key`; never from the query, which ends up in logs and histories.

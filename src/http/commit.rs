@@ -40,18 +40,21 @@ use crate::domain::{Error, Result};
     })),
     responses(
         (status = 200, description = "Durable", body = Committed, example = json!({"generation": "9f2b7c"})),
-        (status = 409, description = "`thread_restored`, `lease_held`, `fence_stale` or `resend_whole`"),
+        (status = 413, description = "`quota_exceeded`"),
+        (status = 409, description = "`thread_restored`, `thread_taken`, `lease_held`, `fence_stale` or `resend_whole`"),
     ),
 )]
 pub async fn commit(State(app): State<Arc<App>>, call: Call<Draft>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
+    // First: who may not write here learns nothing of what is remembered of the thread.
+    app.checkpoints.require_commit(&caller, &input.commit)?;
     let Expanded { commit, held: _held } = input.expand(&app, &caller).await?;
     let values = app.values.of(&caller, &commit.thread_id);
     // Hashed while the commit waits for its batch; remembered when it is durable.
     let kept = expand::named(expand::kept(&commit));
     let (done, kept) = tokio::join!(app.checkpoints.commit(&caller, commit, deadline), kept);
     let done = done?;
-    kept?.into_iter().for_each(|(digest, data)| values.keep(digest, data));
+    kept?.into_iter().for_each(|(digest, data)| values.keep_committed(digest, data));
     reply.with(&Committed { generation: done.generation })
 }
 
@@ -164,6 +167,7 @@ impl Input for Draft {
             generation: wire.generation.map(generation).transpose()?,
             fence: wire.fence,
             writer: Writer::new(or_empty(wire.writer))?,
+            full: None,
         };
         Ok(Self { commit, open: reader.open })
     }

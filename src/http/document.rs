@@ -63,8 +63,9 @@ fn complete(api: OpenApi) -> Value {
     document["servers"] = json!([{"url": "http://127.0.0.1:7070"}]);
     document["tags"] = tags();
     document["components"]["securitySchemes"] = json!({
-        "bearer": {"type": "http", "scheme": "bearer", "description": "A key, `tk_…`"},
-        "api_key": {"type": "apiKey", "in": "header", "name": "x-api-key", "description": "The same key"}
+        "bearer": {"type": "http", "scheme": "bearer", "description": "A key `tk_…`, a token \
+            `tks_…`, or a JWT of a configured issuer"},
+        "api_key": {"type": "apiKey", "in": "header", "name": "x-api-key", "description": "The same"}
     });
     let schemas = document["components"]["schemas"].as_object_mut();
     if let Some(schemas) = schemas {
@@ -90,7 +91,8 @@ fn complete_operation(operation: &mut Value) {
     let mut codes = vec![Code::ForbiddenHost, Code::ForbiddenOrigin, Code::ForbiddenForwarding];
     codes.push(Code::Internal);
     if permission.is_some() {
-        codes.extend([Code::Unauthorized, Code::NotGranted, Code::NotAcceptable]);
+        codes.extend([Code::Unauthorized, Code::TokenExpired, Code::TokenRevoked]);
+        codes.extend([Code::NotGranted, Code::NotAcceptable]);
         codes.extend([Code::TooManyRequests, Code::Unavailable, Code::KeyDestroyed]);
         operation["security"] = json!([{"bearer": []}, {"api_key": []}]);
     } else {
@@ -262,6 +264,9 @@ fn tags() -> Value {
         {"name": "threads", "description": "Conversations"},
         {"name": "leases", "description": "One writer at a time"},
         {"name": "retention", "description": "What goes by itself, and reports of what went"},
+        {"name": "administration", "description": "What a tenant has, may have and has done; for keys of the whole tenant"},
+        {"name": "tokens", "description": "Who may do a part of what a key may, for a while"},
+        {"name": "subjects", "description": "Whom keys and tokens speak for"},
         {"name": "service", "description": "The server and the caller"},
         {"name": "operation", "description": "For operators and tools; needs no key"}
     ])

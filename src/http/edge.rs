@@ -13,6 +13,7 @@ use futures::FutureExt as _;
 use tracing::Instrument as _;
 
 use super::problem::Problem;
+use super::refusals::{self, Seen};
 use crate::app::App;
 use crate::auth::loopback::Visit;
 use crate::domain::clock::random_hex;
@@ -22,14 +23,17 @@ const REQUEST_ID_BYTES_MAX: usize = 128;
 /// Name of the latency histogram; its `_count` is the number of requests.
 pub const SECONDS: &str = "threadkeep_http_request_seconds";
 
-pub async fn surround(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+pub async fn surround(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = request_id(request.headers());
     let method = method_name(request.method());
     let route = request.extensions().get::<MatchedPath>().map(|it| it.as_str().to_owned());
     let route = route.unwrap_or_else(|| "none".into());
+    let seen = Seen::default();
+    request.extensions_mut().insert(seen.clone());
     let span = tracing::info_span!("request", id, method, route);
     let response = answer(&app, request, next).instrument(span.clone()).await;
+    refusals::count(&app, &seen, &route, &response);
     let response = span.in_scope(|| finish(response, &id, started));
     metrics::histogram!(
         SECONDS, "method" => method, "route" => route, "status" => response.status().as_str().to_owned()

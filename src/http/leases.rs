@@ -26,7 +26,8 @@ use crate::domain::{Error, Result};
     responses(
         (status = 200, description = "Held", body = LeaseOut,
             example = json!({"fence": 1, "expires_at": "2026-01-31T12:01:00.000000Z"})),
-        (status = 409, description = "`lease_held`"),
+        (status = 413, description = "`quota_exceeded`"),
+        (status = 409, description = "`lease_held` or `thread_taken`"),
     ),
 )]
 pub async fn acquire(State(app): State<Arc<App>>, call: Call<Acquire>) -> Answer {
@@ -42,7 +43,7 @@ pub async fn acquire(State(app): State<Arc<App>>, call: Call<Acquire>) -> Answer
     responses(
         (status = 200, description = "Held for longer", body = LeaseOut,
             example = json!({"fence": 1, "expires_at": "2026-01-31T12:02:00.000000Z"})),
-        (status = 409, description = "`fence_stale` or `lease_held`"),
+        (status = 409, description = "`fence_stale`, `lease_held` or `thread_taken`"),
     ),
 )]
 pub async fn renew(State(app): State<Arc<App>>, call: Call<Renew>) -> Answer {
@@ -57,7 +58,10 @@ pub async fn renew(State(app): State<Arc<App>>, call: Call<Renew>) -> Answer {
 #[utoipa::path(
     post, path = "/v1/threads/lease/release", operation_id = "release_lease", tag = "leases",
     request_body(content = ReleaseBody, example = json!({"thread_id": "t-1", "holder": "worker-7", "fence": 1})),
-    responses((status = 200, description = "Free", body = Empty)),
+    responses(
+        (status = 200, description = "Free", body = Empty),
+        (status = 409, description = "`thread_taken`"),
+    ),
 )]
 pub async fn release(State(app): State<Arc<App>>, call: Call<Release>) -> Answer {
     let Call { caller, deadline, input: Release(request), reply } = call;
@@ -122,7 +126,7 @@ impl Input for Acquire {
         let ttl_seconds = ttl(wire.ttl_seconds)?;
         let (thread_id, holder) =
             (ThreadId::new(wire.thread_id.0)?, LeaseHolder::new(wire.holder.0)?);
-        Ok(Self(LeaseRequest { thread_id, holder, fence: None, ttl_seconds }))
+        Ok(Self(LeaseRequest { thread_id, holder, fence: None, ttl_seconds, full: None }))
     }
 }
 
@@ -133,7 +137,13 @@ impl Input for Renew {
         let ttl_seconds = ttl(wire.ttl_seconds)?;
         let (thread_id, holder) =
             (ThreadId::new(wire.thread_id.0)?, LeaseHolder::new(wire.holder.0)?);
-        Ok(Self(LeaseRequest { thread_id, holder, fence: Some(wire.fence), ttl_seconds }))
+        Ok(Self(LeaseRequest {
+            thread_id,
+            holder,
+            fence: Some(wire.fence),
+            ttl_seconds,
+            full: None,
+        }))
     }
 }
 
@@ -143,7 +153,13 @@ impl Input for Release {
     fn from_wire(wire: ReleaseBody, _: &Received) -> Result<Self> {
         let (thread_id, holder) =
             (ThreadId::new(wire.thread_id.0)?, LeaseHolder::new(wire.holder.0)?);
-        Ok(Self(LeaseRequest { thread_id, holder, fence: Some(wire.fence), ttl_seconds: 0 }))
+        Ok(Self(LeaseRequest {
+            thread_id,
+            holder,
+            fence: Some(wire.fence),
+            ttl_seconds: 0,
+            full: None,
+        }))
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** a handler gets its caller only through `call`, which asks for the permission declared here.
 
+mod audit;
 mod body;
 mod call;
 mod checkpoints;
@@ -13,18 +14,23 @@ pub mod document;
 mod edge;
 mod exact;
 mod expand;
+pub mod grants;
 mod health;
 mod leases;
 pub mod listener;
 mod media;
 pub mod problem;
 mod pruning;
+mod refusals;
 mod retention;
 mod runs;
 mod service;
 mod shorten;
 mod storage_use;
+mod subjects;
 mod threads;
+mod tokens;
+mod usage;
 mod views;
 
 use std::sync::Arc;
@@ -40,10 +46,11 @@ use utoipa_axum::routes;
 use self::call::Needs;
 use self::problem::{Code, Problem};
 use crate::app::App;
-use crate::domain::caller::Permission::{self, Any, Threads};
+use crate::domain::caller::Permission::{self, Any, Tenant, Threads};
 use crate::domain::grants::Action::{Append, Read, Write};
 
 pub use self::edge::SECONDS as REQUEST_SECONDS;
+pub use self::tokens::MintedToken;
 
 /// Every route. `needs` declares the permission; a route without it is for everybody who reaches the server.
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
@@ -67,8 +74,14 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Threads(Write), routes!(retention::delete)))
         .routes(needs(Threads(Read), routes!(retention::reports)))
         .routes(needs(Threads(Write), routes!(retention::run)))
+        .routes(needs(Tenant, routes!(usage::get)))
+        .routes(needs(Tenant, routes!(audit::list)))
+        .routes(needs(Tenant, routes!(subjects::delete)))
         .routes(needs(Any, routes!(service::limits)))
         .routes(needs(Any, routes!(service::whoami)))
+        .routes(needs(Any, routes!(tokens::mint)))
+        .routes(needs(Any, routes!(tokens::narrow)))
+        .routes(needs(Any, routes!(tokens::revoke)))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
         .routes(routes!(health::metrics))

@@ -45,6 +45,8 @@ macro_rules! codes {
 codes! {
     MalformedBody = 400 "malformed_body" "The body cannot be read";
     Unauthorized = 401 "unauthorized" "A valid key is needed";
+    TokenExpired = 401 "token_expired" "The token has expired";
+    TokenRevoked = 401 "token_revoked" "The token was revoked";
     NotGranted = 403 "not_granted" "The key does not allow this";
     ForbiddenHost = 403 "forbidden_host" "Not a Host of this server";
     ForbiddenOrigin = 403 "forbidden_origin" "Not from another site";
@@ -56,9 +58,11 @@ codes! {
     LeaseHeld = 409 "lease_held" "The lease is held by another";
     FenceStale = 409 "fence_stale" "The fence is not the current one";
     ThreadExists = 409 "thread_exists" "The thread exists";
+    ThreadTaken = 409 "thread_taken" "The thread belongs to somebody else";
     ResendWhole = 409 "resend_whole" "Send the value whole";
     KeyDestroyed = 410 "key_destroyed" "The tenant's key was destroyed";
     TooLarge = 413 "too_large" "Larger than a limit";
+    QuotaExceeded = 413 "quota_exceeded" "A quota of the tenant is used up";
     UnsupportedMediaType = 415 "unsupported_media_type" "The media type is not supported";
     Invalid = 422 "invalid" "The request is not valid";
     IdempotencyMismatch = 422 "idempotency_mismatch" "The Idempotency-Key was used before";
@@ -140,7 +144,7 @@ impl Problem {
             let value = HeaderValue::from_str(&format!("{seconds:.0}"));
             response.headers_mut().extend(value.ok().map(|it| (header::RETRY_AFTER, it)));
         }
-        if self.code == Code::Unauthorized {
+        if status == 401 {
             let scheme = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
         }
@@ -174,6 +178,13 @@ impl From<Error> for Problem {
                     _ => problem,
                 }
             }
+            Error::QuotaExceeded(full) => {
+                Self::new(Code::QuotaExceeded, text).at(full.resource).limited(full.limit)
+            }
+            Error::TooManyRequests { limit, retry_after, .. } => Self {
+                retry_after: Some(retry_after),
+                ..Self::new(Code::TooManyRequests, text).limited(limit)
+            },
             Error::NotGranted(_) => Self::new(Code::NotGranted, text),
             Error::NotFound(_) => Self::new(Code::NotFound, text),
             Error::IdempotencyMismatch => {
@@ -198,6 +209,7 @@ fn code_of(conflict: &Conflict) -> Code {
         Conflict::LeaseHeld => Code::LeaseHeld,
         Conflict::FenceStale { .. } => Code::FenceStale,
         Conflict::ThreadExists => Code::ThreadExists,
+        Conflict::ThreadTaken => Code::ThreadTaken,
         Conflict::ResendWhole { .. } => Code::ResendWhole,
     }
 }
@@ -206,10 +218,12 @@ impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         let code = match refusal {
             Refusal::Unauthorized(_) => Code::Unauthorized,
+            Refusal::TokenExpired { .. } => Code::TokenExpired,
+            Refusal::TokenRevoked => Code::TokenRevoked,
             Refusal::ForbiddenHost => Code::ForbiddenHost,
             Refusal::ForbiddenOrigin => Code::ForbiddenOrigin,
             Refusal::ForbiddenForwarding => Code::ForbiddenForwarding,
-            Refusal::Stale => Code::Unavailable,
+            Refusal::Stale | Refusal::IssuerAway => Code::Unavailable,
         };
         Self::new(code, refusal.to_string())
     }

@@ -44,7 +44,10 @@ pub async fn prune(State(app): State<Arc<App>>, call: Call<Prune>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     let request = input.at(app.clock.now());
     let (request, pruned) = app.checkpoints.prune(&caller, request, deadline).await?;
-    request.thread_ids.iter().for_each(|it| app.values.of(&caller, it).forget());
+    for (thread_id, pruned) in request.thread_ids.iter().zip(&pruned) {
+        let values = app.values.of(&caller, thread_id);
+        if *pruned == Pruned::default() { values.forget_if_granted() } else { values.forget() }
+    }
     reply.with(&PruneOut::of(&request, &pruned))
 }
 

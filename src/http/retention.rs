@@ -37,7 +37,10 @@ const REPORT_ID_BYTES_MAX: u64 = 64;
     post, path = "/v1/retention/policies/put", operation_id = "put_retention_policy", tag = "retention",
     request_body(content = PutPolicyBody, example = json!({"keep_last": 20, "older_than_seconds": 604_800,
         "expire_after_seconds": 7_776_000, "dry_run": true})),
-    responses((status = 200, description = "Stored", body = GotPolicy)),
+    responses(
+        (status = 200, description = "Stored", body = GotPolicy),
+        (status = 404, description = "`not_found`"),
+    ),
 )]
 pub async fn put(State(app): State<Arc<App>>, call: Call<PutPolicy>) -> Answer {
     let Call { caller, deadline, input, reply } = call;

@@ -17,7 +17,7 @@ use crate::domain::names;
 
 /// Delete the checkpoints of runs
 ///
-/// In all threads of the tenant. Checkpoints that stay keep their state, also that of delta channels.
+/// In all threads that the caller may write to. Checkpoints that stay keep their state, also that of delta channels.
 #[utoipa::path(
     post, path = "/v1/checkpoints/delete-for-runs", operation_id = "delete_for_runs", tag = "checkpoints",
     request_body(content = DeleteForRunsBody, example = json!({"run_ids": ["1ef4f797-8335-6428-8001-8a1503f9b875"]})),

@@ -3,9 +3,12 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::call::{Answer, Asks};
+use super::call::{Answer, Asks, Holder};
+use super::grants::GrantsBody;
+use crate::domain::caller::Grants;
 use crate::domain::label::label;
 use crate::domain::limits::{LIMITS, Limits};
+use crate::domain::time::rfc3339;
 
 /// Get the limits
 ///
@@ -21,13 +24,26 @@ pub async fn limits(asks: Asks) -> Answer {
 /// Get the caller
 #[utoipa::path(
     get, path = "/v1/whoami", operation_id = "whoami", tag = "service",
-    responses((status = 200, description = "Whom the key speaks for", body = Caller,
-        example = json!({"tenant": "acme", "subject": "ann@acme.test", "label": "ann@acme~2etest"}))),
+    responses((status = 200, description = "Whom the key or token speaks for", body = Caller, example = json!({
+        "tenant": "acme", "subject": "ann@acme.test", "label": "ann@acme~2etest",
+        "credential": "tok_0b9df1c3a2e54d7c8f60718293a4b5c6", "expires_at": "2026-01-31T12:15:00.000000Z",
+        "grants": {"threads": [{"id": "ann-1", "actions": ["read", "append"]}]}
+    }))),
 )]
-pub async fn whoami(asks: Asks) -> Answer {
-    let Asks { caller, reply } = asks;
-    let label = caller.subject.as_deref().map(label);
-    reply.with(&Caller { tenant: caller.tenant, subject: caller.subject, label })
+pub async fn whoami(holder: Holder, asks: Asks) -> Answer {
+    let (caller, pass) = (holder.0.caller, holder.0.pass);
+    let grants = match &caller.grants {
+        Grants::Tenant => None,
+        Grants::Scoped(scoped) => Some(GrantsBody::from(&**scoped)),
+    };
+    asks.reply.with(&Caller {
+        tenant: caller.tenant,
+        label: caller.subject.as_deref().map(label),
+        subject: caller.subject,
+        credential: caller.credential,
+        expires_at: pass.expires_at().map(rfc3339),
+        grants,
+    })
 }
 
 #[derive(Serialize, ToSchema)]
@@ -39,4 +55,14 @@ pub struct Caller {
     /// The subject as one legal namespace label.
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
+    /// What was presented: the id of a key (`key_…`) or token (`tok_…`), `issuer:NAME:SUBJECT`, or `local` on a server
+    /// without keys. No secret.
+    credential: String,
+    /// Of a token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    expires_at: Option<String>,
+    /// Absent where the whole tenant is granted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grants: Option<GrantsBody>,
 }

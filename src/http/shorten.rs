@@ -104,7 +104,7 @@ impl Known {
     fn data(&mut self, data: Bytes) -> DataAnswered {
         let name = digest(&data);
         if !self.values.is_kept(&name) {
-            self.values.keep(name, Bytes::copy_from_slice(&data));
+            self.values.keep_read(name, Bytes::copy_from_slice(&data));
         }
         let is_named = self.named.get(&first(&name)).is_some_and(|it| name.starts_with(it));
         if is_named {

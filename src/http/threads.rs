@@ -46,7 +46,7 @@ pub async fn get(State(app): State<Arc<App>>, call: Call<GetThread>) -> Answer {
 
 /// List threads
 ///
-/// `created` and `thread_id` are stable orders that neither skip nor repeat while others write; `updated`
+/// Those that the caller may read, if that are more than a few by name. `created` and `thread_id` are stable orders that neither skip nor repeat while others write; `updated`
 /// moves.
 #[utoipa::path(
     get, path = "/v1/threads", operation_id = "list_threads", tag = "threads",
@@ -78,14 +78,19 @@ pub async fn list(State(app): State<Arc<App>>, asks: Asks, uri: Uri) -> Answer {
 )]
 pub async fn delete(State(app): State<Arc<App>>, call: Call<DeleteThread>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
-    app.threads.delete(&caller, &input, deadline).await?;
-    app.values.of(&caller, &input.thread_id).forget();
+    let is_gone = app.threads.delete(&caller, &input, deadline).await?;
+    let values = app.values.of(&caller, &input.thread_id);
+    if is_gone {
+        values.forget();
+    } else {
+        values.forget_if_granted();
+    }
     reply.done()
 }
 
 /// Copy a thread
 ///
-/// All checkpoints, values and writes, into a thread that is not there or empty.
+/// All checkpoints, values and writes, into a thread that is not there or empty. Of a source that is not there, none.
 #[utoipa::path(
     post, path = COPY, operation_id = "copy_thread", tag = "threads",
     params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: the same \
@@ -93,8 +98,8 @@ pub async fn delete(State(app): State<Arc<App>>, call: Call<DeleteThread>) -> An
     request_body(content = CopyThreadBody, example = json!({"source_thread_id": "t-1", "target_thread_id": "t-2"})),
     responses(
         (status = 200, description = "Copied", body = Copied, example = json!({"checkpoints": 6})),
-        (status = 404, description = "`not_found`"),
-        (status = 409, description = "`thread_exists`, `lease_held`"),
+        (status = 413, description = "`quota_exceeded`"),
+        (status = 409, description = "`thread_exists`, `thread_taken`, `lease_held`"),
         (status = 422, description = "`invalid`, `idempotency_mismatch`"),
     ),
 )]
@@ -259,6 +264,7 @@ impl Input for CopyThread {
             source: thread_id("source_thread_id", wire.source_thread_id.0)?,
             target: thread_id("target_thread_id", wire.target_thread_id.0)?,
             idempotency: received.idempotency(COPY),
+            full: None,
         })
     }
 }

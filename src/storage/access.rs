@@ -5,6 +5,7 @@ use async_trait::async_trait;
 
 use super::objects::Objects;
 use crate::content::keys::TenantSecret;
+use crate::content::master_key::MasterKeys;
 use crate::domain::{Error, Result};
 
 /// Rows that a page looks at, and bytes after which it ends; a larger row is a page of its own.
@@ -59,6 +60,16 @@ impl Record {
     pub fn text(&self, at: usize) -> Result<&str> {
         match &self.0[at] {
             Cell::Text(value) => Ok(value),
+            _ => Err(unexpected()),
+        }
+    }
+
+    /// # Errors
+    /// `Integrity`.
+    pub fn optional_text(&self, at: usize) -> Result<Option<&str>> {
+        match &self.0[at] {
+            Cell::Text(value) => Ok(Some(value)),
+            Cell::Null => Ok(None),
             _ => Err(unexpected()),
         }
     }
@@ -132,6 +143,9 @@ pub trait Accessible: Send + Sync {
 
     /// What the content of a tenant that exists is named and sealed with, as the database says now.
     async fn secret_of(&self, tenant: &str) -> Result<TenantSecret>;
+
+    /// What secrets of the database are wrapped with, where something does.
+    fn masters(&self) -> Option<&MasterKeys>;
 
     /// Where packed content lies.
     fn objects(&self) -> Option<&Objects>;

@@ -1,9 +1,11 @@
 //! Back door. The only room that knows SQL, Redis or object storage. One folder per engine, one file per noun.
 
 pub mod access;
+pub mod audit_rows;
 pub mod base_document;
 pub mod channel_map;
 pub mod chunk_memory;
+mod credentials;
 pub mod doctor;
 pub mod documents;
 pub mod encrypting;
@@ -15,13 +17,16 @@ pub mod opening;
 pub mod policy_rows;
 pub mod postgres;
 pub mod prepare;
+pub mod quota_rows;
 pub mod resealing;
 pub mod retention;
 pub mod scope_memory;
 pub mod sealing;
 pub mod secret_memory;
+pub mod sought;
 pub mod sqlite;
 pub mod storage_use;
+pub mod tables;
 pub mod tenant_keys;
 pub mod walk;
 pub mod wrapped;

@@ -3,7 +3,9 @@
 
 use sqlx::{ColumnIndex, Decode, Row, Type};
 
+use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
+use crate::domain::grants::Action;
 use crate::domain::names::ThreadId;
 use crate::domain::retention::{Claim, Done, Policy, Pruned, Removed, Report, Rules};
 
@@ -12,11 +14,14 @@ pub const CLAIM_HELD: Micros = 120 * 1_000_000;
 /// Servers' clocks may differ by so much before a changed thread is taken for an unchanged one.
 const CLOCKS_DIFFER: Micros = 300 * 1_000_000;
 
-/// $1 tenant, $2 kind, $3 thread, $4 to $8 rules, $9 now.
+/// No row: the thread is not the caller's. $1 tenant, $2 kind, $3 thread, $4 to $8 rules, $9 now, $10 whose the thread has
+/// to be, or null.
 pub const PUT: &str = "
 insert into retention_policies (tenant, kind, thread_id, expire_after_seconds, keep_last, older_than_seconds,
     keep_interrupted, dry_run, created_at, updated_at, due_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $9)
+select $1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $9
+where cast($10 as text) is null or exists (select 1 from threads o
+    where o.tenant = $1 and o.thread_id = $3 and o.owner = $10)
 on conflict (tenant, kind, thread_id) do update set
     expire_after_seconds = excluded.expire_after_seconds, keep_last = excluded.keep_last,
     older_than_seconds = excluded.older_than_seconds, keep_interrupted = excluded.keep_interrupted,
@@ -27,26 +32,37 @@ on conflict (tenant, kind, thread_id) do update set
 returning thread_id, expire_after_seconds, keep_last, older_than_seconds, keep_interrupted, dry_run, created_at,
     updated_at, due_at";
 
-/// $1 tenant, $2 thread that would get its own: how many others have one.
+/// $1 tenant, $2 thread that would get its own, $3 whose it has to be, or null: how many others have one, and whether it is.
 pub const COUNT_OTHERS: &str = "
-select count(*) as others from retention_policies where tenant = $1 and kind = 'thread' and thread_id <> $2";
+select (select count(*) from retention_policies p
+        where p.tenant = $1 and p.kind = 'thread' and p.thread_id <> $2) as others,
+    cast($3 as text) is null or exists (select 1 from threads o
+        where o.tenant = $1 and o.thread_id = $2 and o.owner = $3) as is_reached";
 
+/// $1 tenant, $2 kind, $3 thread, $4 whose the thread has to be, or null.
 pub const GET: &str = "
 select thread_id, expire_after_seconds, keep_last, older_than_seconds, keep_interrupted, dry_run, created_at,
     updated_at, due_at
-from retention_policies where tenant = $1 and kind = $2 and thread_id = $3";
+from retention_policies where tenant = $1 and kind = $2 and thread_id = $3
+  and (cast($4 as text) is null or exists (select 1 from threads o
+      where o.tenant = $1 and o.thread_id = $3 and o.owner = $4))";
 
-pub const DELETE: &str =
-    "delete from retention_policies where tenant = $1 and kind = $2 and thread_id = $3";
+/// As [`GET`].
+pub const DELETE: &str = "
+delete from retention_policies where tenant = $1 and kind = $2 and thread_id = $3
+  and (cast($4 as text) is null or exists (select 1 from threads o
+      where o.tenant = $1 and o.thread_id = $3 and o.owner = $4))";
 
 /// A thread without its own policy falls under the tenant's again, which may have passed it long ago.
 pub const LOOK_AGAIN: &str =
     "update retention_policies set swept_to = null where tenant = $1 and kind = 'tenant'";
 
-/// $1 tenant, $2 kind or null for all, $3 thread, $4 now.
+/// $1 tenant, $2 kind or null for all, $3 thread, $4 now, $5 whose the thread has to be, or null.
 pub const REQUEST: &str = "
 update retention_policies set due_at = $4
-where tenant = $1 and (cast($2 as text) is null or (kind = $2 and thread_id = $3))";
+where tenant = $1 and (cast($2 as text) is null or (kind = $2 and thread_id = $3))
+  and (cast($5 as text) is null or exists (select 1 from threads o
+      where o.tenant = $1 and o.thread_id = $3 and o.owner = $5))";
 
 /// $1 now, $2 due again, $3 token, $4 claimed until; the engine adds which row and what comes back.
 pub const CLAIM_SET: &str = "
@@ -96,14 +112,17 @@ update retention_policies set claimed_until = $5, last_thread_id = $6, examined 
     removed_stored_bytes = removed_stored_bytes + $16, last_error = coalesce($17, last_error)
 where tenant = $1 and kind = $2 and thread_id = $3 and claimed_by = $4";
 
-/// The end of a round, in one transaction. $1 to $4 the claim, $5 now, $6 report id.
+/// The end of a round, in one transaction. A thread's report is its owner's, also when the round has just deleted the
+/// thread. $1 to $4 the claim, $5 now, $6 report id.
 pub const REPORT: &str = "
 insert into retention_reports (tenant, report_id, kind, thread_id, started_at, finished_at, dry_run, has_removed,
     examined, expired, pruned, skipped, errors, last_error, removed_checkpoints, removed_writes, removed_values,
-    removed_size_bytes, removed_stored_bytes)
+    removed_size_bytes, removed_stored_bytes, owner)
 select tenant, $6, kind, thread_id, round_started_at, $5, dry_run,
     case when dry_run then false else expired + pruned > 0 end, examined, expired, pruned, skipped, errors,
-    last_error, removed_checkpoints, removed_writes, removed_values, removed_size_bytes, removed_stored_bytes
+    last_error, removed_checkpoints, removed_writes, removed_values, removed_size_bytes, removed_stored_bytes,
+    coalesce((select o.owner from threads o where o.tenant = $1 and o.thread_id = $3),
+        (select d.owner from thread_tombstones d where d.tenant = $1 and d.thread_id = $3))
 from retention_policies where tenant = $1 and kind = $2 and thread_id = $3 and claimed_by = $4";
 
 /// After [`REPORT`]: a report of nothing replaces the one before. $1 to $3 the policy, $4 the new report.
@@ -125,13 +144,16 @@ pub const FORGET_EXPIRED: &str = "
 delete from retention_policies where tenant = $1 and kind = $2 and thread_id = $3 and claimed_by = $4
     and kind = 'thread' and expired > 0 and not dry_run";
 
-/// $1 tenant, $2 thread or null, $3 and $4 the last one of the page before or null, $5 limit.
+/// $1 tenant, $2 thread or null, $3 and $4 the last one of the page before or null, $5 limit, $6 whose the thread has to be
+/// and have been, or null: another may have had the id before.
 pub const LIST_REPORTS: &str = "
 select report_id, thread_id, started_at, finished_at, dry_run, examined, expired, pruned, skipped, errors, last_error,
     removed_checkpoints, removed_writes, removed_values, removed_size_bytes, removed_stored_bytes
-from retention_reports
-where tenant = $1 and (cast($2 as text) is null or (kind = 'thread' and thread_id = $2))
-  and (cast($3 as bigint) is null or (finished_at, report_id) < ($3, $4))
+from retention_reports r
+where r.tenant = $1 and (cast($2 as text) is null or (r.kind = 'thread' and r.thread_id = $2))
+  and (cast($3 as bigint) is null or (r.finished_at, r.report_id) < ($3, $4))
+  and (cast($6 as text) is null or exists (select 1 from threads o
+      where o.tenant = $1 and o.thread_id = $2 and o.owner = $6 and o.owner = r.owner))
 order by finished_at desc, report_id desc limit $5";
 
 pub const EXPIRE_REPORTS: &str =
@@ -140,6 +162,15 @@ pub const EXPIRE_REPORTS: &str =
 /// The key of a policy: its kind and its thread, empty for the tenant's.
 pub fn key(thread_id: Option<&ThreadId>) -> (&'static str, &str) {
     claim_key(thread_id.map(ThreadId::as_str))
+}
+
+/// Whose the thread of a policy has to be; nobody has to own a tenant's, which only who has the whole tenant asks for.
+pub fn owner<'a>(
+    caller: &'a Caller,
+    thread_id: Option<&ThreadId>,
+    action: Action,
+) -> Option<&'a str> {
+    thread_id.and_then(|it| caller.thread_owner(it.as_str(), action))
 }
 
 pub fn claim_key(thread_id: Option<&str>) -> (&'static str, &str) {

@@ -11,6 +11,7 @@ use crate::domain::caller::Caller;
 use crate::domain::checkpoint::{CheckpointPut, Commit, EMPTY, NewValue, Op, WriteGroup};
 use crate::domain::clock::Micros;
 use crate::domain::exact_json;
+use crate::domain::grants::Action;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::Channel;
 use crate::domain::prepared::{
@@ -51,10 +52,19 @@ pub fn prepare(
     Ok(Prepared {
         tenant: caller.tenant.clone(),
         owner: caller.subject.clone(),
+        condition: Condition {
+            owner: caller
+                .thread_owner(commit.thread_id.as_str(), Action::Append)
+                .map(str::to_owned),
+            generation: commit.generation,
+            fence: commit.fence,
+            epoch,
+            scope,
+        },
         thread_id: commit.thread_id,
-        condition: Condition { generation: commit.generation, fence: commit.fence, epoch, scope },
         writer: commit.writer.into_string(),
         deadline,
+        full: commit.full,
         size_bytes: ops.iter().map(size_of_op).sum::<usize>()
             + chunks.iter().map(|it| it.body.len() + 128).sum::<usize>(),
         ops,

@@ -8,6 +8,7 @@ use super::doctor::read_map;
 use super::documents::open_documents;
 use super::homes::CheckpointAt;
 use super::prepare::{channel_key, channels_of};
+use super::sought::Sought;
 use crate::content::keys::TenantSecret;
 use crate::domain::limits::LIMITS;
 use crate::domain::storage_use::{ChannelUse, StorageUse};
@@ -17,6 +18,12 @@ const THREAD: &str = "
 select t.thread_key, t.scope_id,
     (select count(*) from scope_holders h where h.tenant = t.tenant and h.scope_id = t.scope_id)
 from threads t where t.tenant = $1 and t.thread_id = $2";
+
+/// The same for a thread of the owner $3.
+const OWN_THREAD: &str = "
+select t.thread_key, t.scope_id,
+    (select count(*) from scope_holders h where h.tenant = t.tenant and h.scope_id = t.scope_id)
+from threads t where t.tenant = $1 and t.thread_id = $2 and t.owner = $3";
 
 /// Rows of the thread and its scope. $2 thread key, $3 scope.
 const COUNTS: &str = "
@@ -76,12 +83,11 @@ struct Channel {
 /// `Invalid` for a thread with too many rows to be added up in a request; `Integrity` when documents are damaged.
 pub async fn storage_use(
     engine: &dyn Accessible,
-    tenant: &str,
+    thread: Sought<'_>,
     secret: &TenantSecret,
-    thread_id: &str,
 ) -> Result<Option<StorageUse>> {
     let mut access = engine.look().await?;
-    let found = add_up(access.as_mut(), engine.dialect(), (tenant, thread_id), secret).await;
+    let found = add_up(access.as_mut(), engine.dialect(), thread, secret).await;
     access.end().await?;
     found
 }
@@ -89,10 +95,15 @@ pub async fn storage_use(
 async fn add_up(
     access: &mut dyn Access,
     dialect: &Dialect,
-    (tenant, thread_id): (&str, &str),
+    thread: Sought<'_>,
     secret: &TenantSecret,
 ) -> Result<Option<StorageUse>> {
-    let found = access.rows(THREAD, &[tenant.into(), thread_id.into()]).await?;
+    let tenant = thread.tenant;
+    let key = [tenant.into(), thread.thread_id.into()];
+    let found = match thread.owner {
+        None => access.rows(THREAD, &key).await?,
+        Some(owner) => access.rows(OWN_THREAD, &[&key[..], &[owner.into()]].concat()).await?,
+    };
     let Some(row) = found.first() else { return Ok(None) };
     let (thread_key, scope_id, holders) = (row.integer(0)?, row.integer(1)?, row.integer(2)?);
     let binds = [tenant.into(), thread_key.into(), scope_id.into()];

@@ -20,6 +20,7 @@ pub fn request(holder: &str, fence: Option<i64>) -> LeaseRequest {
         holder: LeaseHolder::new(holder).unwrap(),
         fence,
         ttl_seconds: 60,
+        full: None,
     }
 }
 
@@ -72,6 +73,12 @@ pub async fn a_stale_fence_is_refused_even_when_nobody_holds_the_lease(h: Harnes
     assert_eq!(refused, Conflict::FenceStale { current: lease.fence });
     h.commit(with(lease.fence)).await.unwrap();
     h.commit(one("2")).await.unwrap();
+}
+
+pub async fn a_fence_of_a_thread_that_never_was_is_stale(h: Harness) {
+    let fenced = Commit { fence: Some(7), ..one("1") };
+    assert_eq!(conflict(h.commit(fenced).await), Conflict::FenceStale { current: 0 });
+    h.commit(Commit { fence: Some(0), ..one("1") }).await.unwrap();
 }
 
 pub async fn a_stale_epoch_is_told_with_the_current_one(h: Harness) {

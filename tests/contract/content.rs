@@ -78,7 +78,12 @@ pub async fn equal_content_is_kept_once_in_a_scope_and_never_across_tenants(h: H
 }
 
 fn copy_of(source: &str, target: &str) -> CopyThread {
-    CopyThread { source: thread_id(source), target: thread_id(target), idempotency: None }
+    CopyThread {
+        source: thread_id(source),
+        target: thread_id(target),
+        idempotency: None,
+        full: None,
+    }
 }
 
 async fn delete(h: &Harness, thread: &str) {

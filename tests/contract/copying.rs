@@ -15,6 +15,7 @@ fn request(source: &str, target: &str, idempotency: Option<(&str, u8)>) -> CopyT
         source: thread_id(source),
         target: thread_id(target),
         idempotency: idempotency.map(|(key, digest)| (key.to_owned(), [digest; 32])),
+        full: None,
     }
 }
 

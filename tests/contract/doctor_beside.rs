@@ -35,7 +35,7 @@ pub async fn work_beside_an_examination_is_never_damage(h: Harness) {
                 }
                 if step % 10 == 0 {
                     let (source, target) = (thread_id(thread), thread_id(&copy));
-                    let request = CopyThread { source, target, idempotency: None };
+                    let request = CopyThread { source, target, idempotency: None, full: None };
                     h.storage.copy_thread(&h.caller, &request).await.unwrap();
                 }
                 if step % 10 == 3 {

@@ -45,11 +45,15 @@ async fn a_sweep_removes_what_a_crash_left() {
     ];
     h.commit(commit("t", ops)).await.unwrap();
     let chunks = h.count("select count(*) from chunks").await;
-    let request =
-        CopyThread { source: thread_id("t"), target: thread_id("copy"), idempotency: None };
+    let request = CopyThread {
+        source: thread_id("t"),
+        target: thread_id("copy"),
+        idempotency: None,
+        full: None,
+    };
     h.storage.copy_thread(&h.caller, &request).await.unwrap();
     // As if the server had died between the last slice of the copy and the flip.
-    h.sql("insert into garbage select tenant, thread_key, scope_id, 1 from threads where thread_id = 'copy'")
+    h.sql("insert into garbage (tenant, thread_key, scope_id, created_at) select tenant, thread_key, scope_id, 1 from threads where thread_id = 'copy'")
         .await;
     h.sql("delete from scope_holders where holder = 'copy'; delete from threads where thread_id = 'copy'").await;
     let before = h.all("t").await;
@@ -72,8 +76,12 @@ async fn a_caller_that_leaves_in_the_middle_changes_nothing_for_the_others() {
     let h = Harness::sqlite().await;
     h.put(Put::new("1").sets("a", "1", "x")).await;
     for _ in 0..50 {
-        let request =
-            CopyThread { source: thread_id("t"), target: thread_id("c"), idempotency: None };
+        let request = CopyThread {
+            source: thread_id("t"),
+            target: thread_id("c"),
+            idempotency: None,
+            full: None,
+        };
         let copy = h.storage.copy_thread(&h.caller, &request);
         let left = tokio::time::timeout(std::time::Duration::from_micros(300), copy).await;
         let _ = left.is_err();

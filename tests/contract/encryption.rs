@@ -76,8 +76,12 @@ pub async fn tell(h: &Harness, base: u64) {
         large(base + 100..base + 130),
     ))
     .await;
-    let shared =
-        CopyThread { source: thread_id("t"), target: thread_id("shared"), idempotency: None };
+    let shared = CopyThread {
+        source: thread_id("t"),
+        target: thread_id("shared"),
+        idempotency: None,
+        full: None,
+    };
     h.storage.copy_thread(&h.caller, &shared).await.unwrap();
     let owned = CopyThread { target: thread_id("owned"), ..shared };
     let owner = Caller { subject: Some("ann".into()), ..h.caller.clone() };

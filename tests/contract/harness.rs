@@ -219,6 +219,18 @@ impl Harness {
         }
     }
 
+    /// Texts that a statement answers.
+    pub async fn texts(&self, statement: &str) -> Vec<String> {
+        let statement = AssertSqlSafe(statement.to_owned());
+        if let Some(path) = self.url.strip_prefix("sqlite://") {
+            let mut connection = sqlx::SqliteConnection::connect(path).await.unwrap();
+            sqlx::query_scalar(statement).fetch_all(&mut connection).await.unwrap()
+        } else {
+            let mut connection = sqlx::PgConnection::connect(&self.url).await.unwrap();
+            sqlx::query_scalar(statement).fetch_all(&mut connection).await.unwrap()
+        }
+    }
+
     /// The counters of a thread say what its rows say.
     pub async fn check_counts(&self, thread: &str) {
         let shown =
@@ -303,6 +315,7 @@ pub fn commit(thread: &str, ops: Vec<Op>) -> Commit {
         fence: None,
         writer: Writer::new("w1").unwrap(),
         ops,
+        full: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Keys of tenants.
 
+use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::key::Key;
 
 use crate::harness::Harness;
@@ -19,16 +20,19 @@ fn key(tenant: &str, key_id: &str, created_at: i64) -> Key {
 
 pub async fn keys_are_made_listed_and_revoked(h: Harness) {
     let keys = [key("a", "key_2", 1), key("a", "key_1", 2), key("b", "key_1", 3)];
+    let act = Act::of_operator("a", ActKind::KeyCreated, "", 1);
     for key in &keys {
-        h.storage.create_key(key).await.unwrap();
+        h.storage.create_key(key, &act).await.unwrap();
     }
     assert_eq!(h.storage.list_keys("a").await.unwrap(), keys[..2]);
     assert!(h.storage.list_keys("c").await.unwrap().is_empty());
-    assert_eq!(h.storage.list_active_keys().await.unwrap().len(), 3);
-    assert!(h.storage.revoke_key("a", "key_1").await.unwrap());
-    assert!(!h.storage.revoke_key("a", "key_1").await.unwrap(), "only once");
-    assert!(!h.storage.revoke_key("c", "key_1").await.unwrap());
-    let active = h.storage.list_active_keys().await.unwrap();
+    let mut active = h.storage.load_credentials().await.unwrap().keys;
+    active.sort_by_key(|it| it.created_at);
+    assert_eq!(active, keys);
+    assert!(h.storage.revoke_key("a", "key_1", &act).await.unwrap());
+    assert!(!h.storage.revoke_key("a", "key_1", &act).await.unwrap(), "only once");
+    assert!(!h.storage.revoke_key("c", "key_1", &act).await.unwrap());
+    let active = h.storage.load_credentials().await.unwrap().keys;
     assert_eq!(active.len(), 2);
     assert!(active.contains(&keys[0]) && active.contains(&keys[2]));
     let listed = h.storage.list_keys("a").await.unwrap();

@@ -7,11 +7,15 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod askers;
 mod commands;
 mod faulty_store;
 mod harness;
+mod sql_reader;
+mod subjects;
 
 mod atomicity;
+mod audit;
 mod conditions;
 mod content;
 mod copying;
@@ -24,23 +28,34 @@ mod embedded;
 mod encryption;
 mod encryption_command;
 mod encryption_keys;
+mod erasure;
 mod exactness;
 mod keys;
 mod leases;
 mod listing;
+mod ownership;
 mod pack_faults;
 mod packs;
 mod packs_examined;
 mod planner;
+mod plans;
 mod poison;
 mod policies;
 mod pruning;
+mod quotas;
+mod reach;
 mod removal;
 mod retention;
 mod retention_model;
+mod sql_roles;
+mod sql_walls;
 mod storage_use;
+mod strangers;
 mod sweeping;
+mod tables;
+mod taken;
 mod threads;
+mod tokens;
 mod upheaval;
 mod values;
 mod writes;
@@ -117,6 +132,7 @@ contract! {
         a_stale_generation_writes_nothing
         a_held_lease_refuses_every_write_without_its_fence
         a_stale_fence_is_refused_even_when_nobody_holds_the_lease
+        a_fence_of_a_thread_that_never_was_is_stale
         a_stale_epoch_is_told_with_the_current_one
         generation_comes_before_lease_and_lease_before_epoch
         a_new_thread_accepts_any_generation
@@ -130,6 +146,27 @@ contract! {
         a_commit_describes_its_thread
         listings_sort_filter_and_page
         tenants_never_meet;
+    ownership:
+        a_foreign_thread_answers_like_an_absent_one
+        what_is_denied_finds_nothing_in_the_engine_either
+        who_only_owns_is_told_that_a_thread_is_taken_and_nothing_more
+        a_granted_name_is_written_whoever_owns_it
+        what_is_the_tenants_is_for_the_whole_tenant
+        a_policy_and_its_reports_are_its_owners
+        answers_are_kept_for_the_credential;
+    taken:
+        a_thread_that_two_make_at_once_goes_to_one
+        commits_with_other_conditions_are_batches_of_their_own
+        what_another_left_was_never_there
+        a_fence_goes_on_for_the_owner_and_for_who_is_granted_the_name
+        a_copy_shares_content_only_with_its_own_owner;
+    reach:
+        every_kind_of_grant_lists_what_it_reaches
+        threads_granted_by_name_alone_are_no_list
+        runs_are_deleted_where_the_caller_may_write
+        odd_ids_are_compared_by_bytes;
+    strangers:
+        nobody_sees_what_is_anothers;
     removal:
         a_deleted_thread_is_gone_with_everything
         deletion_obeys_lease_and_generation
@@ -203,8 +240,40 @@ contract! {
         sizes_are_those_of_the_rows
         a_copy_says_that_it_shares
         only_its_own_tenant_sees_a_thread;
+    erasure:
+        an_erased_subject_leaves_no_trace_and_others_keep_everything
+        an_erasure_can_stop_after_any_slice
+        an_erasure_can_be_cut_short_at_any_moment
+        a_subject_with_many_threads_goes_in_slices
+        a_round_in_progress_forgets_where_it_stood
+        other_tenants_keep_a_subject_of_the_same_name
+        damaged_content_goes_like_the_rest
+        packs_of_an_erased_subject_go_at_once;
+    tables:
+        every_table_of_the_schema_is_listed;
     keys:
         keys_are_made_listed_and_revoked;
+    quotas:
+        a_quota_is_set_replaced_and_removed
+        a_full_tenant_commits_to_its_threads_and_makes_none
+        a_refused_thread_takes_nobody_down
+        conditions_come_before_the_quota
+        leases_and_copies_make_no_thread_either
+        bytes_are_overshot_by_one_poll_at_most_and_deleting_makes_room
+        two_servers_follow_one_quota
+        usage_is_the_sum_over_listed_threads;
+    audit:
+        an_act_is_there_with_what_it_did_and_never_without
+        events_are_listed_in_pages_and_by_time_and_act
+        refusals_of_a_minute_are_one_row_on_any_number_of_servers
+        refusals_that_cannot_be_written_are_counted_on
+        events_go_when_they_were_kept_for_long_enough;
+    tokens:
+        a_secret_is_made_once_and_again_when_it_is_old
+        servers_that_meet_at_a_new_tenant_make_secrets_that_both_know
+        secrets_of_a_tenant_are_removed_and_no_others
+        revocations_are_kept_by_tenant_up_to_a_limit
+        a_sweep_removes_what_no_living_token_needs;
     atomicity:
         many_tasks_on_many_threads_lose_nothing
         commits_of_one_thread_keep_their_order

@@ -134,8 +134,12 @@ pub async fn hot_and_small_threads_stay_in_the_database(h: Harness) {
     h.storage.move_content(later(0)).await.unwrap();
     assert_eq!((store.objects().await.len(), rows(&h, "uploads").await), (0, 0));
     // A fork keeps the content of both hot.
-    let request =
-        CopyThread { source: thread_id("t"), target: thread_id("fork"), idempotency: None };
+    let request = CopyThread {
+        source: thread_id("t"),
+        target: thread_id("fork"),
+        idempotency: None,
+        full: None,
+    };
     h.storage.copy_thread(&h.caller, &request).await.unwrap();
     h.sql(&format!("update threads set updated_at = {} where thread_id = 'fork'", later(2))).await;
     h.storage.move_content(later(2)).await.unwrap();
@@ -206,8 +210,12 @@ pub async fn a_copy_for_another_owner_has_its_own_content(h: Harness) {
     let prepared = h.storage.prepare(&owner, commit("t", vec![put.op()]), NEVER).await.unwrap();
     h.queue.commit(prepared).await.unwrap();
     let whole_after = h.count(WHOLE).await;
-    let copy =
-        |idempotency| CopyThread { source: thread_id("t"), target: thread_id("copy"), idempotency };
+    let copy = |idempotency| CopyThread {
+        source: thread_id("t"),
+        target: thread_id("copy"),
+        idempotency,
+        full: None,
+    };
     store.down.store(true, SeqCst);
     let refused = h.storage.copy_thread(&h.caller, &copy(None)).await.unwrap_err();
     assert!(refused.is_retryable(), "{refused}");

@@ -1,6 +1,7 @@
 //! Retention policies and reports: put, listed, limited, and what becomes of them.
 
 use threadkeep::domain::Error;
+use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::retention::{ReportCursor, ReportQuery, Retained, Rule, Rules};
 use threadkeep::domain::storage::DeleteThread;
 
@@ -21,10 +22,11 @@ pub async fn a_policy_is_put_replaced_and_deleted(h: Harness) {
     assert_eq!(h.storage.get_policy(&h.caller, None).await.unwrap(), Some(second));
     assert_eq!(h.storage.get_policy(&h.caller, Some(&t)).await.unwrap(), Some(own));
     assert_eq!(h.storage.get_policy(&other, Some(&t)).await.unwrap(), None);
-    h.storage.delete_policy(&other, Some(&t)).await.unwrap();
+    let act = Act::of(&h.caller, ActKind::PolicyDeleted, "t", server.clock.now());
+    h.storage.delete_policy(&other, Some(&t), &act).await.unwrap();
     assert!(h.storage.get_policy(&h.caller, Some(&t)).await.unwrap().is_some());
-    h.storage.delete_policy(&h.caller, Some(&t)).await.unwrap();
-    h.storage.delete_policy(&h.caller, Some(&t)).await.unwrap();
+    h.storage.delete_policy(&h.caller, Some(&t), &act).await.unwrap();
+    h.storage.delete_policy(&h.caller, Some(&t), &act).await.unwrap();
     assert_eq!(h.storage.get_policy(&h.caller, Some(&t)).await.unwrap(), None);
     assert!(h.storage.get_policy(&h.caller, None).await.unwrap().is_some());
 }
@@ -38,7 +40,8 @@ pub async fn a_tenant_has_a_limited_number_of_thread_policies(h: Harness) {
         select tenant, kind, cast(n as text), keep_interrupted, dry_run, created_at, updated_at, due_at
         from n, retention_policies";
     h.sql(filled).await;
-    let refused = h.storage.put_policy(&h.caller, Some(&thread_id("t")), &NOTHING, 1).await;
+    let act = Act::of(&h.caller, ActKind::PolicyPut, "t", 1);
+    let refused = h.storage.put_policy(&h.caller, Some(&thread_id("t")), &NOTHING, &act).await;
     assert!(matches!(refused, Err(Error::Invalid { limit: Some(1_000), .. })), "{refused:?}");
     server.put(&h.caller, Some("7"), KEEP_TWO).await;
     server.put(&h.caller, None, KEEP_TWO).await;

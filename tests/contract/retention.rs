@@ -59,7 +59,7 @@ pub async fn an_age_is_that_of_the_first_storing(h: Harness) {
     prune(&h, &["t"], Rule::KEEP_LATEST).await;
     assert_eq!(h.count("select sum(cast(created_at as integer)) from checkpoints").await, 1_000);
     let target = thread_id("copy");
-    let request = CopyThread { source: thread_id("t"), target, idempotency: None };
+    let request = CopyThread { source: thread_id("t"), target, idempotency: None, full: None };
     h.storage.copy_thread(&h.caller, &request).await.unwrap();
     assert_eq!(would(&h, &["copy"], since(1_001)).await[0].removed.checkpoints, 0, "a new copy");
 }

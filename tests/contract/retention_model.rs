@@ -130,7 +130,7 @@ pub async fn what_stays_equals_the_model(h: Harness) {
         if round.is_multiple_of(3) {
             // It shares the content: what it names is not free.
             let (source, target) = (thread_id(&thread), thread_id(&format!("copy {round}")));
-            let request = CopyThread { source, target, idempotency: None };
+            let request = CopyThread { source, target, idempotency: None, full: None };
             h.storage.copy_thread(&h.caller, &request).await.unwrap();
         }
         let before = show(&h, &thread, all.keys()).await;

@@ -71,7 +71,7 @@ pub async fn a_copy_says_that_it_shares(h: Harness) {
     grow(&h, 5).await;
     let alone = of(&h, "t").await;
     let (source, target) = (thread_id("t"), thread_id("copy"));
-    let request = CopyThread { source, target, idempotency: None };
+    let request = CopyThread { source, target, idempotency: None, full: None };
     h.storage.copy_thread(&h.caller, &request).await.unwrap();
     for thread in ["t", "copy"] {
         assert_eq!(of(&h, thread).await, StorageUse { shared_with: 1, ..alone.clone() });

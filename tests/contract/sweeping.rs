@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::checkpoint::Op;
 use threadkeep::domain::clock::{Clock, Micros};
@@ -50,8 +51,8 @@ impl Server {
 
     pub async fn put(&self, caller: &Caller, thread: Option<&str>, rules: Rules) -> Policy {
         let thread = thread.map(thread_id);
-        let now = self.clock.now();
-        self.storage.put_policy(caller, thread.as_ref(), &rules, now).await.unwrap()
+        let act = Act::of(caller, ActKind::PolicyPut, "", self.clock.now());
+        self.storage.put_policy(caller, thread.as_ref(), &rules, &act).await.unwrap()
     }
 
     /// Lets so much time pass, then works off what is due.
@@ -150,7 +151,8 @@ pub async fn unchanged_threads_are_not_looked_at_again(h: Harness) {
     assert!(all.iter().any(|it| it.thread_id.is_none() && it.done.examined == 1), "{all:?}");
     commit_now("b").await;
     server.sweep_after(7_200 * SECOND).await;
-    h.storage.delete_policy(&h.caller, Some(&thread_id("b"))).await.unwrap();
+    let act = Act::of(&h.caller, ActKind::PolicyDeleted, "b", server.clock.now());
+    h.storage.delete_policy(&h.caller, Some(&thread_id("b")), &act).await.unwrap();
     server.sweep_after(61 * SECOND).await;
     assert_eq!(
         (examined().await, lengths(&h, &["b"]).await),
@@ -193,6 +195,7 @@ pub async fn a_renewed_lease_keeps_an_expired_thread(h: Harness) {
         holder: LeaseHolder::new("worker").unwrap(),
         fence,
         ttl_seconds: 60,
+        full: None,
     };
     let lease = h.storage.acquire_lease(&h.caller, &request(None)).await.unwrap();
     server.clock.advance(DAY);

@@ -16,6 +16,7 @@ use crate::content::{check_empty, list};
 use crate::doctor::examine;
 use crate::harness::{Harness, commit, pruning, text, thread_id, values};
 use crate::packs::{check_all_gone, later, with_store};
+use crate::quotas::check_usage;
 
 /// Sequences tried, and steps in each.
 fn sizes() -> (u32, usize) {
@@ -129,6 +130,7 @@ async fn take(h: &Harness, model: &mut Model, count: &mut u32, step: &Step) {
                 source: thread_id(&name(*from)),
                 target: thread_id(&name(*to)),
                 idempotency: None,
+                full: None,
             };
             let copied = h.storage.copy_thread(&h.caller, &request).await;
             match model.get(from).cloned() {
@@ -230,6 +232,7 @@ async fn run(h: &Harness, step: BoxedStrategy<Step>) {
             }
         }
         compare(h, &model, &sequence).await;
+        check_usage(h).await;
         check_examination(h, &sequence).await;
         compare(h, &model, &sequence).await;
         for thread in 0..3 {

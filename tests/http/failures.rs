@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
+use threadkeep::domain::quotas::Full;
 use threadkeep::domain::storage::{BatchError, Outcome};
 use threadkeep::domain::{Conflict, Error};
 use tracing_subscriber::fmt::MakeWriter;
@@ -25,13 +26,15 @@ async fn commit(server: &Server) -> Answer {
 #[tokio::test]
 async fn every_error_of_the_domain_has_its_answer() {
     type Case = (fn() -> Error, u16, &'static str);
-    let cases: [Case; 7] = [
+    const FULL: Full = Full { resource: "bytes", limit: 1, used: 1 };
+    let cases: [Case; 8] = [
         (|| Error::Conflict(Conflict::ThreadExists), 409, "thread_exists"),
+        (|| Error::Conflict(Conflict::ThreadTaken), 409, "thread_taken"),
         (|| Error::Conflict(Conflict::LeaseHeld), 409, "lease_held"),
         (|| Error::NotGranted("threads"), 403, "not_granted"),
-        (|| Error::NotFound("thread"), 404, "not_found"),
         (|| Error::IdempotencyMismatch, 422, "idempotency_mismatch"),
         (|| Error::DeadlineExceeded, 503, "deadline_exceeded"),
+        (|| Error::QuotaExceeded(FULL), 413, "quota_exceeded"),
         (|| Error::TooLarge { field: "body".into(), limit: 7 }, 413, "too_large"),
     ];
     for (make, status, code) in cases {
@@ -39,12 +42,17 @@ async fn every_error_of_the_domain_has_its_answer() {
         server.storage.fail(make);
         copy(&server).await.assert_problem(status, code);
     }
+    let server = Server::keyless().await;
+    server.storage.fail(|| Error::NotFound("thread"));
+    let policy = json!({"thread_id": "t", "keep_last": 1});
+    server.post("/v1/retention/policies/put", &policy).await.assert_problem(404, "not_found");
 }
 
 #[tokio::test]
 async fn the_end_of_a_batch_has_its_answer() {
     let cases = [
         (Outcome::ThreadRestored { current: "g2".into() }, 409, "thread_restored"),
+        (Outcome::ThreadTaken, 409, "thread_taken"),
         (Outcome::LeaseHeld, 409, "lease_held"),
         (Outcome::FenceStale { current: 4 }, 409, "fence_stale"),
     ];

@@ -115,9 +115,17 @@ async fn a_subject_comes_with_its_label() {
     storage.keys.lock().unwrap()[0].subject = Some("ann@acme.test".into());
     let server = Server::on("127.0.0.1:7070", storage).await;
     let answer = server.get_with("/v1/whoami", &[("x-api-key", &key)]).await.ok().json();
+    let owned = json!([{"owned": true, "actions": ["read", "write"]}]);
+    let namespaces = json!([{"prefix": ["ann@acme~2etest"], "actions": ["read", "write"]}]);
     assert_eq!(
         answer,
-        json!({"tenant": "acme", "subject": "ann@acme.test", "label": "ann@acme~2etest"})
+        json!({
+            "tenant": "acme", "subject": "ann@acme.test", "label": "ann@acme~2etest",
+            "credential": "key_acme",
+            "grants": {
+                "threads": owned, "sessions": owned, "snapshots": owned, "namespaces": namespaces
+            }
+        })
     );
 }
 

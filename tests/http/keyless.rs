@@ -8,7 +8,8 @@ use crate::server::{JSON, Server};
 #[tokio::test]
 async fn local_programs_are_answered_as_the_default_tenant() {
     let server = Server::keyless().await;
-    assert_eq!(server.get("/v1/whoami").await.ok().json(), json!({"tenant": "default"}));
+    let local = json!({"tenant": "default", "credential": "local"});
+    assert_eq!(server.get("/v1/whoami").await.ok().json(), local);
     for host in ["localhost:7070", "[::1]:7070", "127.0.0.1:7070"] {
         server.get_with("/v1/whoami", &[("host", host)]).await.ok();
     }

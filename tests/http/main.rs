@@ -1,6 +1,7 @@
 //! The routes, through the router: every one, with good input and hostile, with keys and without. The storage is
 //! a small double in memory, so that each failure of a storage can be had on demand.
 
+mod accounts;
 mod arguments;
 mod bodies;
 mod checkpoints;
@@ -10,12 +11,20 @@ mod document;
 mod failures;
 mod hostile;
 mod identity;
+mod jwt;
 mod keyless;
 mod memory;
+mod memory_accounts;
+mod memory_credentials;
+mod memory_erasure;
 mod memory_retention;
 mod metrics;
+mod ownership;
 mod retention;
 mod server;
 mod shortened;
+mod subjects;
 mod threads;
+mod tokens;
+mod tokens_refused;
 mod wire;

@@ -7,11 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use async_trait::async_trait;
 use threadkeep::content::keys::TenantSecret;
+use threadkeep::domain::audit::Act;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::checkpoint::{
     CheckpointPut, Commit, EMPTY, ListCursor, ListQuery, Op, Target, View,
 };
 use threadkeep::domain::clock::Micros;
+use threadkeep::domain::credential::{Revocation, SigningSecret};
 use threadkeep::domain::doctor::{self, Examine};
 use threadkeep::domain::history::Chain;
 use threadkeep::domain::key::Key;
@@ -28,6 +30,8 @@ use threadkeep::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery, Threa
 use threadkeep::domain::{Error, Result};
 use threadkeep::storage::chunk_memory::ChunkMemory;
 use threadkeep::storage::prepare;
+
+use crate::memory_accounts::Accounts;
 
 pub const GENERATION: &str = "generation-1";
 
@@ -48,6 +52,10 @@ pub struct Memory {
     pub batch_failure: Mutex<Option<Make<BatchError>>>,
     pub outcome: Mutex<Option<Outcome>>,
     pub keys_fail: Mutex<bool>,
+    pub secrets: Mutex<Vec<SigningSecret>>,
+    pub revocations: Mutex<Vec<Revocation>>,
+    /// How many times the credentials were read.
+    pub loads: AtomicU64,
     pub panics: Mutex<bool>,
     /// Names of the calls that arrived, with what tests ask about.
     pub calls: Mutex<Vec<String>>,
@@ -55,6 +63,7 @@ pub struct Memory {
     pub policies: Mutex<BTreeMap<(String, Option<String>), Policy>>,
     /// By tenant, newest first.
     pub reports: Mutex<BTreeMap<String, Vec<Report>>>,
+    pub accounts: Accounts,
     pub copies: Mutex<HashMap<String, [u8; 32]>>,
     /// Commits wait for a permit when there is a gate.
     pub gate: Mutex<Option<std::sync::Arc<tokio::sync::Semaphore>>>,
@@ -136,8 +145,11 @@ impl CheckpointStorage for Memory {
         let scripted = self.outcome.lock().unwrap().clone();
         let done = || Outcome::Done { generation: GENERATION.into(), epoch: 1 };
         let outcomes = batch.threads.iter().map(|row| {
-            let outcome = scripted.clone().unwrap_or_else(done);
             let key = (row.tenant.clone(), row.thread_id.clone());
+            let mut outcome = scripted.clone().unwrap_or_else(done);
+            if !row.may_create && !self.commits.lock().unwrap().contains_key(&key) {
+                outcome = Outcome::QuotaExceeded;
+            }
             let commits = self.pending.lock().unwrap().remove(&key).unwrap_or_default();
             if matches!(outcome, Outcome::Done { .. }) {
                 self.commits.lock().unwrap().entry(key).or_default().extend(commits);
@@ -202,11 +214,10 @@ impl CheckpointStorage for Memory {
         }))
     }
 
-    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<()> {
+    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<bool> {
         self.called(format!("delete {:?} {:?}", request.generation, request.fence))?;
         let key = (caller.tenant.clone(), request.thread_id.to_string());
-        self.commits.lock().unwrap().remove(&key);
-        Ok(())
+        Ok(self.commits.lock().unwrap().remove(&key).is_some())
     }
 
     async fn delete_for_runs(&self, _: &Caller, run_ids: &[String]) -> Result<()> {
@@ -222,6 +233,7 @@ impl CheckpointStorage for Memory {
 
     async fn copy_thread(&self, _: &Caller, request: &CopyThread) -> Result<u64> {
         self.called(format!("copy {} {}", request.source, request.target))?;
+        request.check_room(false)?;
         if let Some((key, digest)) = &request.idempotency {
             let mut copies = self.copies.lock().unwrap();
             if copies.insert(key.clone(), *digest).is_some_and(|known| known != *digest) {
@@ -272,6 +284,9 @@ impl ThreadStorage for Memory {
 
     async fn acquire_lease(&self, _: &Caller, request: &LeaseRequest) -> Result<Lease> {
         self.called(format!("acquire {} {}", request.holder, request.ttl_seconds))?;
+        if let Some(full) = request.full {
+            return Err(Error::QuotaExceeded(full));
+        }
         Ok(Lease { fence: 1, expires_at: 1_000_000 })
     }
 
@@ -287,7 +302,7 @@ impl ThreadStorage for Memory {
 
 #[async_trait]
 impl KeyStorage for Memory {
-    async fn create_key(&self, key: &Key) -> Result<()> {
+    async fn create_key(&self, key: &Key, _: &Act) -> Result<()> {
         self.keys.lock().unwrap().push(key.clone());
         Ok(())
     }
@@ -297,18 +312,11 @@ impl KeyStorage for Memory {
         Ok(keys.iter().filter(|key| key.tenant == tenant).cloned().collect())
     }
 
-    async fn revoke_key(&self, tenant: &str, key_id: &str) -> Result<bool> {
+    async fn revoke_key(&self, tenant: &str, key_id: &str, _: &Act) -> Result<bool> {
         let mut keys = self.keys.lock().unwrap();
         let before = keys.len();
         keys.retain(|key| key.tenant != tenant || key.key_id != key_id);
         Ok(keys.len() < before)
-    }
-
-    async fn list_active_keys(&self) -> Result<Vec<Key>> {
-        if *self.keys_fail.lock().unwrap() {
-            return Err(Error::Internal("no keys".into()));
-        }
-        Ok(self.keys.lock().unwrap().clone())
     }
 }
 

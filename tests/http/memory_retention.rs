@@ -1,6 +1,7 @@
 //! The policies of the storage in memory: one map, no rounds.
 
 use async_trait::async_trait;
+use threadkeep::domain::audit::Act;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::names::ThreadId;
@@ -23,12 +24,17 @@ impl RetentionStorage for Memory {
         caller: &Caller,
         thread_id: Option<&ThreadId>,
         rules: &Rules,
-        now: Micros,
+        act: &Act,
     ) -> Result<Policy> {
         self.called(format!("put_policy {rules:?}"))?;
         let thread = thread_id.map(ToString::to_string);
-        let policy =
-            Policy { thread_id: thread, rules: *rules, created_at: 1, updated_at: 1, due_at: now };
+        let policy = Policy {
+            thread_id: thread,
+            rules: *rules,
+            created_at: 1,
+            updated_at: 1,
+            due_at: act.at,
+        };
         self.policies.lock().unwrap().insert(key(caller, thread_id), policy.clone());
         Ok(policy)
     }
@@ -42,7 +48,12 @@ impl RetentionStorage for Memory {
         Ok(self.policies.lock().unwrap().get(&key(caller, thread_id)).cloned())
     }
 
-    async fn delete_policy(&self, caller: &Caller, thread_id: Option<&ThreadId>) -> Result<()> {
+    async fn delete_policy(
+        &self,
+        caller: &Caller,
+        thread_id: Option<&ThreadId>,
+        _: &Act,
+    ) -> Result<()> {
         self.called("delete_policy")?;
         self.policies.lock().unwrap().remove(&key(caller, thread_id));
         Ok(())

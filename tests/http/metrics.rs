@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use metrics_exporter_prometheus::PrometheusBuilder;
 use threadkeep::app::App;
+use threadkeep::auth::issuers::Issuers;
 use threadkeep::domain::clock::Clock;
 use threadkeep::http;
 
 use crate::memory::Memory;
-use crate::server::{HOST, MEMORY, NEVER, Server};
+use crate::server::{HOST, SETTINGS, Server};
 
 #[tokio::test]
 async fn requests_are_counted_by_route_and_status() {
@@ -17,7 +18,9 @@ async fn requests_are_counted_by_route_and_status() {
     let metrics = Some(recorder.handle());
     let listen = HOST.parse().unwrap();
     let clock = Arc::new(Clock::System);
-    let app = App::start(storage.clone(), clock, listen, MEMORY, metrics, NEVER).await.unwrap();
+    let app = App::start(storage.clone(), clock, listen, SETTINGS, metrics, Issuers::default())
+        .await
+        .unwrap();
     let app = Arc::new(app);
     let server = Server { router: http::router(&app), app, storage };
     let _guard = metrics::set_default_local_recorder(&recorder);

@@ -10,10 +10,12 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use http_body_util::BodyExt as _;
 use serde_json::Value;
-use threadkeep::app::{App, DifferenceMemory};
+use threadkeep::app::{App, DifferenceMemory, Settings};
+use threadkeep::auth::issuers::Issuers;
 use threadkeep::auth::secret::Secret;
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::key::Key;
+use threadkeep::domain::rates::Rates;
 use threadkeep::http;
 use tower::ServiceExt as _;
 
@@ -27,6 +29,13 @@ pub const HOST: &str = "127.0.0.1:7070";
 
 pub const MEMORY: DifferenceMemory =
     DifferenceMemory { recent_bytes_max: 64 << 20, expanded_bytes_max: 128 << 20 };
+
+pub const SETTINGS: Settings = Settings {
+    memory: MEMORY,
+    retention_interval: NEVER,
+    audit_keep_days: 90,
+    rates: Rates { per_tenant: None, per_token: None },
+};
 
 pub static DOCUMENT: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(&http::document::text()).unwrap());
@@ -62,11 +71,30 @@ impl Server {
     }
 
     pub async fn with_memory(listen: &str, storage: Memory, memory: DifferenceMemory) -> Self {
-        let storage = Arc::new(storage);
-        let clock = Arc::new(Clock::System);
+        let settings = Settings { memory, ..SETTINGS };
+        Self::with_settings(listen, storage, settings, Clock::System).await
+    }
+
+    pub async fn with_settings(
+        listen: &str,
+        storage: Memory,
+        settings: Settings,
+        clock: Clock,
+    ) -> Self {
+        let (storage, clock) = (Arc::new(storage), Arc::new(clock));
         let listen: SocketAddr = listen.parse().unwrap();
-        let app = App::start(storage.clone(), clock, listen, memory, None, NEVER).await.unwrap();
-        let app = Arc::new(app);
+        let none = Issuers::default();
+        let app = App::start(storage.clone(), clock, listen, settings, None, none).await;
+        let app = Arc::new(app.unwrap());
+        Self { router: http::router(&app), app, storage }
+    }
+
+    /// With a clock that the test moves, beside others on the same storage.
+    pub async fn beside(storage: &Arc<Memory>, clock: &Arc<Clock>, issuers: Issuers) -> Self {
+        let (storage, clock) = (Arc::clone(storage), Arc::clone(clock));
+        let listen: SocketAddr = HOST.parse().unwrap();
+        let app = App::start(storage.clone(), clock, listen, SETTINGS, None, issuers).await;
+        let app = Arc::new(app.unwrap());
         Self { router: http::router(&app), app, storage }
     }
 
@@ -142,7 +170,8 @@ impl Answer {
         assert_eq!(body["type"], format!("urn:threadkeep:problem:{code}"));
         assert_eq!(body["request_id"], self.header("x-request-id").unwrap());
         assert!(body["title"].is_string() && body["detail"].is_string());
-        assert_eq!(self.status == 503, self.header("retry-after").is_some(), "{self:?}");
+        let comes_again = [429, 503].contains(&self.status);
+        assert_eq!(comes_again, self.header("retry-after").is_some(), "{self:?}");
         (self.status, code.to_owned())
     }
 

@@ -112,6 +112,9 @@ fn start_own() -> PathBuf {
         .output()
         .expect("the contract needs a PostgreSQL: THREADKEEP_TEST_PG_BIN, or initdb on the PATH");
     assert!(done.status.success(), "initdb: {}", String::from_utf8_lossy(&done.stderr));
+    // Who is not the tests' own user logs in with a password, as roles that tests make.
+    let logins = "local all postgres trust\nlocal all all scram-sha-256\n";
+    std::fs::write(data.join("pg_hba.conf"), logins).unwrap();
     // The shell outlives the tests only until its standard input closes, however they end.
     let script = "\"$1\" -D \"$2\" -k \"$3\" -c listen_addresses= -c fsync=off -c max_connections=300 \
                   >\"$3/log\" 2>&1 </dev/null & server=$!; cat >/dev/null; kill -INT $server; \

@@ -118,6 +118,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.handle_request(b"")
 
+    def do_DELETE(self) -> None:
+        self.handle_request(b"")
+
     def do_POST(self) -> None:
         self.handle_request(self.rfile.read(int(self.headers.get("content-length") or 0)))
 

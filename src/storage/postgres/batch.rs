@@ -48,7 +48,7 @@ impl PostgresStorage {
         let text = self.statements.text(shape(batch, create));
         let query = bind_threads(sqlx::query(text), batch);
         let query = bind_slots(bind_values(bind_checkpoints(query, batch), batch), batch);
-        let query = bind_chunks(bind_writes(query, batch), batch);
+        let query = bind_chunks(bind_writes(query, batch), batch).bind(owners(batch));
         let query = query.bind(self.seal_scopes(batch));
         match query.fetch_all(&mut *connection).await {
             Ok(rows) => {
@@ -92,7 +92,8 @@ fn bind_threads<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
         .bind(text(|it| it.condition.generation.as_deref()))
         .bind(number(|it| it.condition.fence))
         .bind(number(|it| it.condition.epoch))
-        .bind(number(|it| Some(it.fresh.thread_key)))
+        // Without a key nothing is made.
+        .bind(number(|it| it.may_create.then_some(it.fresh.thread_key)))
         .bind(number(|it| Some(it.fresh.scope_id)))
         .bind(text(|it| Some(&it.fresh.generation)))
         .bind(number(|it| it.last_step))
@@ -103,6 +104,11 @@ fn bind_threads<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
         .bind(fresh_checkpoints(batch))
         .bind(fresh_bytes(batch))
         .bind(batch.now)
+}
+
+/// Whom threads must belong to.
+fn owners(batch: &Batch) -> Vec<Option<String>> {
+    batch.threads.iter().map(|it| it.condition.owner.clone()).collect()
 }
 
 /// A thread that is created has exactly the rows of this batch.
@@ -261,9 +267,11 @@ fn outcome(row: &PgRow) -> Outcome {
     match row.get::<&str, _>("state") {
         "ok" => Outcome::Done { generation, epoch: row.get("epoch") },
         "generation" => Outcome::ThreadRestored { current: generation },
+        "taken" => Outcome::ThreadTaken,
         "held" => Outcome::LeaseHeld,
         "fence" => Outcome::FenceStale { current: row.get("fence") },
         "scope" => Outcome::ScopeStale { current: row.get("scope_id") },
+        "quota" => Outcome::QuotaExceeded,
         "epoch" => Outcome::EpochStale { current: row.get("epoch") },
         _ => Outcome::Raced,
     }

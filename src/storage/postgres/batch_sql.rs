@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 /// Threads are created by it when they are absent; costs more, so it runs only for threads that this process has
-/// not seen.
+/// not seen. What is left of a deleted thread goes on in the new one, but for a caller with nothing but its own: to that
+/// one, what another left was never there.
 const CREATE: &str = r"
 , born as (
     insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence, created_at,
@@ -16,10 +17,12 @@ const CREATE: &str = r"
         coalesce(d.generation, t.fresh_generation), coalesce(d.fence, 0), $17, $17, t.last_step,
         t.fresh_checkpoints, t.fresh_bytes, t.owner, t.graph_id, t.assistant_id, t.user_id
     from t left join thread_tombstones d on d.tenant = t.tenant and d.thread_id = t.thread_id
+        and (t.want_owner is null or d.owner = t.want_owner)
     where not exists (select from threads x where x.tenant = t.tenant and x.thread_id = t.thread_id)
       and (d.generation is null or t.want_generation is null or t.want_generation = d.generation)
       and (t.want_fence is null or t.want_fence = coalesce(d.fence, 0))
       and t.want_epoch is null and coalesce(t.seal_scope = t.fresh_scope, true)
+      and t.fresh_key is not null
     order by t.ord
     on conflict do nothing
     returning tenant, thread_id, thread_key, scope_id, generation, thread_key as epoch
@@ -49,15 +52,17 @@ const THREADS: &str = r"
 with t as materialized (
     select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[],
         $7::bigint[], $8::bigint[], $9::text[], $10::bigint[], $11::text[], $12::text[], $13::text[],
-        $14::integer[], $15::bigint[], $16::bigint[], $61::bigint[])
+        $14::integer[], $15::bigint[], $16::bigint[], $61::text[], $62::bigint[])
     with ordinality as t (tenant, thread_id, owner, want_generation, want_fence, want_epoch, fresh_key,
         fresh_scope, fresh_generation, last_step, graph_id, assistant_id, user_id, value_count,
-        fresh_checkpoints, fresh_bytes, seal_scope, ord)
+        fresh_checkpoints, fresh_bytes, want_owner, seal_scope, ord)
 )
 ";
 
 /// `seen` is the epoch in this statement's snapshot, `gate` the one after the lock was had: where they
 /// differ, content was removed in between and the snapshot must not be used.
+///
+/// Whose the thread is comes before everything that would tell something of it.
 ///
 /// Threads of one scope (copies of each other) number their values one after the other.
 ///
@@ -66,7 +71,7 @@ with t as materialized (
 const GATE: &str = r"
 , seen as materialized (
     select t.ord, t.tenant, t.thread_id, x.thread_key, x.scope_id, s.epoch, t.want_generation,
-        t.want_fence, t.want_epoch, abs(t.seal_scope) as seal_scope
+        t.want_fence, t.want_epoch, t.want_owner, abs(t.seal_scope) as seal_scope
     from t
     cross join lateral (select x.thread_key, x.scope_id from threads x
         where x.tenant = t.tenant and x.thread_id = t.thread_id limit 1) x
@@ -75,6 +80,7 @@ const GATE: &str = r"
 ), gate as materialized (
     select seen.ord, x.tenant, x.thread_key, x.scope_id, x.generation, x.fence, s.epoch, s.next_no,
         case when s.epoch <> seen.epoch or x.thread_key <> seen.thread_key then 'raced'
+             when seen.want_owner is distinct from x.owner and seen.want_owner is not null then 'taken'
              when seen.want_generation <> x.generation then 'generation'
              when seen.want_fence is null and x.lease_expires_at >
                  (extract(epoch from clock_timestamp()) * 1000000)::bigint then 'held'
@@ -284,7 +290,8 @@ const FINISH: &str = r"
 select t.ord,
     case when b.generation is not null then 'ok' when gate.state is not null then gate.state
          when t.want_generation <> d.generation then 'generation'
-         when t.want_fence <> d.fence then 'fence'
+         when t.want_fence <> coalesce(d.fence, 0) then 'fence'
+         when t.fresh_key is null and gate.ord is null then 'quota'
          when t.seal_scope < 0 then 'scope'
          when t.want_epoch is not null then 'epoch' else 'missing' end as state,
     coalesce(b.generation, gate.generation, d.generation, '') as generation,
@@ -292,7 +299,8 @@ select t.ord,
 from t left join gate on gate.ord = t.ord
 left join born b on b.tenant = t.tenant and b.thread_id = t.thread_id
 left join lateral (select d.generation, d.fence from thread_tombstones d
-    where gate.ord is null and d.tenant = t.tenant and d.thread_id = t.thread_id limit 1) d on true
+    where gate.ord is null and d.tenant = t.tenant and d.thread_id = t.thread_id
+        and (t.want_owner is null or d.owner = t.want_owner) limit 1) d on true
 order by t.ord
 ";
 

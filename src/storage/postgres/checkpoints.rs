@@ -13,6 +13,7 @@ use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::{Target, View};
+use crate::domain::grants::Action;
 use crate::domain::history::{Base, Chain, Gap, Node};
 use crate::domain::storage::{Found, TargetHistory};
 use crate::domain::{Error, Result};
@@ -21,6 +22,7 @@ use crate::storage::homes::{CheckpointAt, ValueRow};
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::opening::Chunks;
 use crate::storage::prepare::channel_key;
+use crate::storage::sought::Sought;
 
 /// What a read statement is bound to.
 #[derive(Clone, Copy)]
@@ -95,16 +97,11 @@ impl PostgresStorage {
         let mut reading = Reading::new(&secret, target.ns.as_str(), channels);
         reading.without_values = true;
         reading.take(&rows, &chunks)?;
-        let Some(view) = reading.view else {
-            return Ok(None);
-        };
+        let Some(view) = reading.view else { return Ok(None) };
         let asked = |base: &Base| channels.contains(&base.channel);
-        Ok(Some(TargetHistory {
-            checkpoint_id: view.id,
-            parent: view.parent,
-            bases: view.bases.into_iter().filter(asked).collect(),
-            chain: reading.walk.into_chain(),
-        }))
+        let bases = view.bases.into_iter().filter(asked).collect();
+        let (checkpoint_id, chain) = (view.id, reading.walk.into_chain());
+        Ok(Some(TargetHistory { checkpoint_id, parent: view.parent, bases, chain }))
     }
 
     /// One round trip; one more when a thread whose values were all whole has a split one now.
@@ -138,15 +135,17 @@ impl PostgresStorage {
 
     async fn fetch_rows(&self, text: &'static str, asked: Asked<'_>) -> Result<Vec<PgRow>> {
         let keys = asked.channels.iter().map(|it| channel_key(asked.secret, it));
+        let thread = Sought::by(asked.caller, asked.target.thread_id.as_str(), Action::Read);
         let mut connection = self.pool.get().await?;
         let rows = sqlx::query(text)
-            .bind(&asked.caller.tenant)
-            .bind(asked.target.thread_id.as_str())
+            .bind(thread.tenant)
+            .bind(thread.thread_id)
             .bind(asked.target.ns.as_str())
             .bind(asked.target.id.as_ref().map(|it| it.as_str().to_owned()))
             .bind(asked.channels)
             .bind(keys.collect::<Vec<i64>>())
             .bind(asked.history_only)
+            .bind(thread.owner)
             .fetch_all(&mut *connection)
             .await
             .map_err(|error| failure::of_call(&error))?;

@@ -11,9 +11,11 @@ use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_hex;
+use crate::domain::grants::Action;
 use crate::domain::storage::CopyThread;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::resealing::{Change, Cursor, Resealer};
+use crate::storage::sought::Sought;
 
 /// Attempts when a removal, the packer or another copy came in between.
 const ATTEMPTS_MAX: u32 = 5;
@@ -60,16 +62,21 @@ insert into scopes (tenant, scope_id, epoch, next_no)
 select tenant, $3, $4, next_no from scopes where tenant = $1 and scope_id = $2
 ";
 
-/// $1 tenant, $2 source, $3 target, $4 and $5 new keys, $6 generation for a target that never was, $7 owner. A target that
-/// exists has no checkpoints and no writes: a lease made it, and it keeps its fence.
+/// $1 tenant, $2 source, $3 target, $4 and $5 new keys, $6 generation for a target that never was, $7 owner, $8
+/// whose what is left of a deleted target has to be, or null. A target that exists has no checkpoints and no writes: a lease
+/// made it, and it keeps its fence and its owner.
 const COPY_THREAD: &str = r"
+with grave as (
+    delete from thread_tombstones where tenant = $1 and thread_id = $3
+    returning generation, fence, owner
+)
 insert into threads as x (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
     last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id)
 select o.tenant, $3, $4, $5, coalesce(d.generation, $6), coalesce(d.fence, 0), now.now, now.now, o.last_step,
     o.checkpoint_count, o.size_bytes, $7, o.graph_id, o.assistant_id, o.user_id
 from threads o
 cross join (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now) now
-left join thread_tombstones d on d.tenant = $1 and d.thread_id = $3
+left join grave d on $8::text is null or d.owner = $8
 where o.tenant = $1 and o.thread_id = $2
 on conflict (tenant, thread_id) do update set thread_key = excluded.thread_key,
     scope_id = excluded.scope_id, updated_at = excluded.updated_at, last_step = excluded.last_step,
@@ -155,14 +162,16 @@ async fn copy_once(
     if let Some(copied) = answered(connection, caller, request).await? {
         return Ok(Copied::Checkpoints(copied));
     }
-    let source = find(connection, tenant, request.source.as_str()).await?;
+    let source = Sought::by(caller, request.source.as_str(), Action::Read);
+    let source = find(connection, source).await?;
     let mut copied = 0;
     if let Some(source) = source {
-        let shares = source.owner == caller.subject;
+        let target = Sought::by(caller, request.target.as_str(), Action::Append);
+        let owner = make_way(connection, target, request).await?.unwrap_or(caller.subject.clone());
+        let shares = source.owner == owner;
         if !shares && lacks_packed(connection, tenant, source.scope_id, fresh.scope_id).await? {
             return Ok(Copied::LacksContentOf(source.scope_id));
         }
-        make_way(connection, tenant, request.target.as_str()).await?;
         let thread_key = fresh.thread_key;
         let scope_id = if shares {
             source.scope_id
@@ -191,7 +200,8 @@ async fn copy_once(
             .bind(thread_key)
             .bind(scope_id)
             .bind(random_hex())
-            .bind(&caller.subject)
+            .bind(owner)
+            .bind(target.owner)
             .execute(&mut *connection)
             .await
             .map_err(|error| failure::of_call(&error))?;
@@ -239,18 +249,16 @@ struct Source {
 }
 
 /// Finds a thread and holds its gate against removals, not against commits.
-async fn find(
-    connection: &mut PgConnection,
-    tenant: &str,
-    thread_id: &str,
-) -> Result<Option<Source>> {
+async fn find(connection: &mut PgConnection, thread: Sought<'_>) -> Result<Option<Source>> {
     let row = sqlx::query(
         "select x.thread_key, x.scope_id, x.owner from threads x
          join scopes s on s.tenant = x.tenant and s.scope_id = x.scope_id
-         where x.tenant = $1 and x.thread_id = $2 for key share of s",
+         where x.tenant = $1 and x.thread_id = $2 and ($3::text is null or x.owner = $3)
+         for key share of s",
     )
-    .bind(tenant)
-    .bind(thread_id)
+    .bind(thread.tenant)
+    .bind(thread.thread_id)
+    .bind(thread.owner)
     .fetch_optional(connection)
     .await
     .map_err(|error| failure::of_call(&error))?;
@@ -261,10 +269,21 @@ async fn find(
     }))
 }
 
-/// Refuses a target that is leased or has anything in it. One that is empty gives way: what is left of it becomes
-/// garbage, its fence and generation stay.
-async fn make_way(connection: &mut PgConnection, tenant: &str, thread_id: &str) -> Result<()> {
-    let Some(gate) = lock(connection, tenant, thread_id).await? else { return Ok(()) };
+/// Refuses a target that is another's, leased or has anything in it. One that is empty gives way: what is left of it
+/// becomes garbage; its fence, generation and owner stay. Answers that owner, if there was such a target.
+async fn make_way(
+    connection: &mut PgConnection,
+    target: Sought<'_>,
+    request: &CopyThread,
+) -> Result<Option<Option<String>>> {
+    let tenant = target.tenant;
+    let any = Sought { owner: None, ..target };
+    let Some(gate) = lock(connection, any).await? else {
+        return request.check_room(false).map(|()| None);
+    };
+    if target.is_taken(gate.owner.as_deref()) {
+        return Err(Error::Conflict(Conflict::ThreadTaken));
+    }
     let row = sqlx::query(
         "select exists (select from checkpoints where tenant = $1 and thread_key = $2)
             or exists (select from writes where tenant = $1 and thread_key = $2) as occupied",
@@ -278,6 +297,7 @@ async fn make_way(connection: &mut PgConnection, tenant: &str, thread_id: &str) 
         return Err(Error::Conflict(Conflict::ThreadExists));
     }
     check(&gate, None, None)?;
+    request.check_room(true)?;
     sqlx::query(
         "with holder as (
             delete from scope_holders where tenant = $1 and scope_id = $2 and kind = 'thread'
@@ -294,7 +314,7 @@ async fn make_way(connection: &mut PgConnection, tenant: &str, thread_id: &str) 
     .execute(connection)
     .await
     .map_err(|error| failure::of_call(&error))?;
-    Ok(())
+    Ok(Some(gate.owner))
 }
 
 /// The answer of the same request, if it was answered before.
@@ -310,7 +330,7 @@ async fn answered(
         "select digest, answer from idempotency where tenant = $1 and caller = $2 and key = $3",
     )
     .bind(&caller.tenant)
-    .bind(caller.subject.clone().unwrap_or_default())
+    .bind(&caller.credential)
     .bind(key)
     .fetch_optional(connection)
     .await
@@ -336,14 +356,16 @@ async fn remember(
         return Ok(());
     };
     sqlx::query(
-        "insert into idempotency (tenant, caller, key, digest, answer, created_at)
-         values ($1, $2, $3, $4, $5, (extract(epoch from clock_timestamp()) * 1000000)::bigint)",
+        "insert into idempotency (tenant, caller, key, digest, answer, subject, created_at)
+         values ($1, $2, $3, $4, $5, $6,
+            (extract(epoch from clock_timestamp()) * 1000000)::bigint)",
     )
     .bind(&caller.tenant)
-    .bind(caller.subject.clone().unwrap_or_default())
+    .bind(&caller.credential)
     .bind(key)
     .bind(&digest[..])
     .bind(&copied.to_le_bytes()[..])
+    .bind(&caller.subject)
     .execute(connection)
     .await
     .map_err(|error| match failure::of_call(&error) {

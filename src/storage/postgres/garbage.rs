@@ -8,6 +8,8 @@ use super::removal::{Gate, begin};
 use super::{PostgresStorage, failure};
 use crate::domain::Result;
 use crate::domain::clock::Micros;
+use crate::domain::credential::{Revocation, SigningSecret};
+use crate::domain::erasure::Receipt;
 
 /// Rows removed by one statement of the garbage collection.
 const SLICE_ROWS: i64 = 5_000;
@@ -19,6 +21,14 @@ impl PostgresStorage {
         for (text, age) in [
             ("delete from idempotency where created_at < $1 and tenant is not null", DAY),
             ("delete from thread_tombstones where deleted_at < $1 and tenant is not null", 7 * DAY),
+            (
+                "delete from token_revocations where expires_at < $1 and tenant is not null",
+                Revocation::NEEDED_FOR,
+            ),
+            (
+                "delete from signing_secrets where created_at < $1 and tenant is not null",
+                SigningSecret::NEEDED_FOR,
+            ),
         ] {
             sqlx::query(text)
                 .bind(now - age)
@@ -47,15 +57,16 @@ impl PostgresStorage {
 /// Makes a thread unreachable: from here on it is absent, its rows are garbage.
 pub(super) async fn bury(connection: &mut PgConnection, tenant: &str, gate: &Gate) -> Result<()> {
     sqlx::query(
-        "with clock as (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now),
-         grave as (
-            insert into thread_tombstones (tenant, thread_id, generation, fence, deleted_at)
-            select $1, $2, $5, $6, now from clock
+        "with clock as (
+            select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now, $7::text as owner
+         ), grave as (
+            insert into thread_tombstones (tenant, thread_id, generation, fence, deleted_at, owner)
+            select $1, $2, $5, $6, now, owner from clock
             on conflict (tenant, thread_id) do update set generation = excluded.generation,
-                fence = excluded.fence, deleted_at = excluded.deleted_at
+                fence = excluded.fence, deleted_at = excluded.deleted_at, owner = excluded.owner
          ), trash as (
-            insert into garbage (tenant, thread_key, scope_id, created_at)
-            select $1, $3, $4, now from clock
+            insert into garbage (tenant, thread_key, scope_id, created_at, owner)
+            select $1, $3, $4, now, owner from clock
          ), holder as (
             delete from scope_holders where tenant = $1 and scope_id = $4 and kind = 'thread'
                 and holder = $3::text
@@ -70,33 +81,50 @@ pub(super) async fn bury(connection: &mut PgConnection, tenant: &str, gate: &Gat
     .bind(gate.scope_id)
     .bind(&gate.generation)
     .bind(gate.fence)
+    .bind(&gate.owner)
     .execute(connection)
     .await
     .map_err(|error| failure::of_call(&error))?;
     Ok(())
 }
 
-/// Removes in slices what nobody can reach; can be repeated from any point. Packs of a scope that nobody holds go with
-/// the scope itself: till then the entry in the garbage remembers them.
+/// Removes in slices what nobody can reach, and says what; can be repeated from any point. Packs of a scope that nobody
+/// holds go with the scope itself: till then the entry in the garbage remembers them.
 pub(super) async fn remove_garbage(
     connection: &mut PgConnection,
     tenant: &str,
     thread_key: i64,
     scope_id: i64,
-) -> Result<()> {
-    for text in [
-        "delete from checkpoints where ctid = any (array(select ctid from checkpoints
+) -> Result<Receipt> {
+    let mut removed = Receipt::default();
+    for (count, text) in [
+        (
+            &mut removed.checkpoints,
+            "delete from checkpoints where ctid = any (array(select ctid from checkpoints
             where tenant = $1 and thread_key = $2 limit $4)) and $3 is not null",
-        "delete from writes where ctid = any (array(select ctid from writes
+        ),
+        (
+            &mut removed.writes,
+            "delete from writes where ctid = any (array(select ctid from writes
             where tenant = $1 and thread_key = $2 limit $4)) and $3 is not null",
-        "delete from delta_bases where ctid = any (array(select ctid from delta_bases
+        ),
+        (
+            &mut removed.delta_bases,
+            "delete from delta_bases where ctid = any (array(select ctid from delta_bases
             where tenant = $1 and thread_key = $2 limit $4)) and $3 is not null",
-        "delete from manifests where ctid = any (array(select ctid from manifests m
+        ),
+        (
+            &mut removed.values,
+            "delete from manifests where ctid = any (array(select ctid from manifests m
             where tenant = $1 and scope_id = $3 and not exists (select from scope_holders h
                 where h.tenant = $1 and h.scope_id = $3) limit $4)) and $2 is not null",
-        "delete from chunks where ctid = any (array(select ctid from chunks k
+        ),
+        (
+            &mut removed.chunks,
+            "delete from chunks where ctid = any (array(select ctid from chunks k
             where tenant = $1 and scope_id = $3 and not exists (select from scope_holders h
                 where h.tenant = $1 and h.scope_id = $3) limit $4)) and $2 is not null",
+        ),
     ] {
         loop {
             let done = sqlx::query(text)
@@ -107,13 +135,14 @@ pub(super) async fn remove_garbage(
                 .execute(&mut *connection)
                 .await
                 .map_err(|error| failure::of_call(&error))?;
+            *count += done.rows_affected();
             if done.rows_affected() < SLICE_ROWS.unsigned_abs() {
                 break;
             }
         }
     }
     collect_shared(connection, tenant, scope_id).await?;
-    sqlx::query(
+    let row = sqlx::query(
         "with held as materialized (
             select exists (select from scope_holders h
                 where h.tenant = $1 and h.scope_id = $3) as held
@@ -127,18 +156,23 @@ pub(super) async fn remove_garbage(
             returning p.tenant, p.pack_id
          ), outbox as (
             insert into object_deletions (tenant, pack_id, dropped_at, claimed_until)
-            select tenant, pack_id, (extract(epoch from clock_timestamp()) * 1000000)::bigint, 0
+            select tenant, pack_id, case when not exists (
+                    select from garbage where tenant = $1 and scope_id = $3 and erased)
+                then (extract(epoch from clock_timestamp()) * 1000000)::bigint else 0 end, 0
             from gone
+         ), entry as (
+            delete from garbage where tenant = $1 and thread_key = $2
          )
-         delete from garbage where tenant = $1 and thread_key = $2",
+         select count(*) as packs from gone",
     )
     .bind(tenant)
     .bind(thread_key)
     .bind(scope_id)
-    .execute(connection)
+    .fetch_one(connection)
     .await
     .map_err(|error| failure::of_call(&error))?;
-    Ok(())
+    removed.packs = row.get::<i64, _>("packs").unsigned_abs();
+    Ok(removed)
 }
 
 /// A scope that other threads hold loses what only the removed one named.

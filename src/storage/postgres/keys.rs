@@ -1,19 +1,22 @@
 //! Keys of tenants.
 
 use async_trait::async_trait;
-use sqlx::Row;
 use sqlx::postgres::PgRow;
+use sqlx::{Connection, Row};
 
+use super::audit::record;
 use super::{PostgresStorage, failure};
+use crate::domain::audit::Act;
 use crate::domain::key::Key;
 use crate::domain::storage::KeyStorage;
 use crate::domain::{Error, Result};
 
 #[async_trait]
 impl KeyStorage for PostgresStorage {
-    async fn create_key(&self, key: &Key) -> Result<()> {
+    async fn create_key(&self, key: &Key, act: &Act) -> Result<()> {
         self.secret(&key.tenant).await?;
         let mut connection = self.pool.get().await?;
+        let mut transaction = connection.begin().await.map_err(|error| failure::of_call(&error))?;
         sqlx::query(
             "insert into keys (tenant, key_id, subject, hash, created_at)
              values ($1, $2, $3, $4, $5)",
@@ -23,9 +26,11 @@ impl KeyStorage for PostgresStorage {
         .bind(&key.subject)
         .bind(&key.hash[..])
         .bind(key.created_at)
-        .execute(&mut *connection)
+        .execute(&mut *transaction)
         .await
         .map_err(|error| failure::of_call(&error))?;
+        record(&mut transaction, act).await?;
+        transaction.commit().await.map_err(|error| failure::of_call(&error))?;
         connection.release();
         Ok(())
     }
@@ -41,28 +46,25 @@ impl KeyStorage for PostgresStorage {
         .await
     }
 
-    async fn revoke_key(&self, tenant: &str, key_id: &str) -> Result<bool> {
+    async fn revoke_key(&self, tenant: &str, key_id: &str, act: &Act) -> Result<bool> {
         let mut connection = self.pool.get().await?;
+        let mut transaction = connection.begin().await.map_err(|error| failure::of_call(&error))?;
         let done = sqlx::query(
             "update keys set revoked_at = (extract(epoch from clock_timestamp()) * 1000000)::bigint
              where tenant = $1 and key_id = $2 and revoked_at is null",
         )
         .bind(tenant)
         .bind(key_id)
-        .execute(&mut *connection)
+        .execute(&mut *transaction)
         .await
         .map_err(|error| failure::of_call(&error))?;
+        let revoked = done.rows_affected() > 0;
+        if revoked {
+            record(&mut transaction, act).await?;
+        }
+        transaction.commit().await.map_err(|error| failure::of_call(&error))?;
         connection.release();
-        Ok(done.rows_affected() > 0)
-    }
-
-    /// The one statement that crosses tenants: the authenticator does not know the tenant before it has the key.
-    async fn list_active_keys(&self) -> Result<Vec<Key>> {
-        self.read_keys(sqlx::query(
-            "select tenant, key_id, subject, hash, created_at, revoked_at from keys
-             where revoked_at is null",
-        ))
-        .await
+        Ok(revoked)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::{ListCursor, ListQuery, View};
 use crate::domain::exact_json;
+use crate::domain::grants::Action;
 use crate::domain::history::Chain;
 use crate::domain::limits::LIMITS;
 use crate::domain::storage::Page;
@@ -20,12 +21,13 @@ use crate::storage::documents::open_documents;
 use crate::storage::homes::CheckpointAt;
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::prepare::channel_key;
+use crate::storage::sought::{Listed, Sought, Way};
 
 /// Rows that one request looks at when a filter rejects most of them.
 const SCAN_MAX: usize = 10_000;
 const SLICE: usize = 500;
 /// A row of the page before its values are read.
-pub(super) struct Listed {
+pub(super) struct ListedRow {
     pub thread_key: i64,
     pub scope_id: i64,
     pub sends_from: Option<String>,
@@ -86,7 +88,7 @@ impl PostgresStorage {
     ) -> Result<Page> {
         let only = match &query.thread_id {
             None => None,
-            Some(id) => match find_thread(connection, &caller.tenant, id.as_str()).await? {
+            Some(id) => match find_thread(connection, caller, id.as_str()).await? {
                 Some(only) => Some(only),
                 None => return Ok(Page::default()),
             },
@@ -128,14 +130,13 @@ impl PostgresStorage {
         caller: &Caller,
         query: &ListQuery,
         only: Option<&Only>,
-    ) -> Result<(Vec<Listed>, Option<ListCursor>)> {
-        let mut listed: Vec<Listed> = Vec::new();
+    ) -> Result<(Vec<ListedRow>, Option<ListCursor>)> {
+        let mut listed: Vec<ListedRow> = Vec::new();
         let mut after = query.after.clone();
         let mut scanned = 0;
         while listed.len() < query.limit {
             let wanted = if query.filter.is_some() { SLICE } else { query.limit - listed.len() };
-            let rows =
-                read_slice(connection, &caller.tenant, query, only, after.as_ref(), wanted).await?;
+            let rows = read_slice(connection, caller, query, only, after.as_ref(), wanted).await?;
             let last_slice = rows.len() < wanted;
             scanned += rows.len();
             for row in &rows {
@@ -165,7 +166,7 @@ impl PostgresStorage {
         connection: &mut PgConnection,
         secret: &TenantSecret,
         place: Walked<'_>,
-        listed: &[Listed],
+        listed: &[ListedRow],
         asked: &[String],
         (chain, shelf): (&mut Chain, &Shelf),
     ) -> Result<BTreeSet<String>> {
@@ -196,14 +197,17 @@ impl PostgresStorage {
 
 async fn find_thread(
     connection: &mut PgConnection,
-    tenant: &str,
+    caller: &Caller,
     thread_id: &str,
 ) -> Result<Option<Only>> {
+    let thread = Sought::by(caller, thread_id, Action::Read);
     let row = sqlx::query(
-        "select thread_key, scope_id from threads where tenant = $1 and thread_id = $2",
+        "select thread_key, scope_id from threads
+         where tenant = $1 and thread_id = $2 and ($3::text is null or owner = $3)",
     )
-    .bind(tenant)
-    .bind(thread_id)
+    .bind(thread.tenant)
+    .bind(thread.thread_id)
+    .bind(thread.owner)
     .fetch_optional(connection)
     .await
     .map_err(|error| failure::of_call(&error))?;
@@ -213,12 +217,13 @@ async fn find_thread(
 /// One slice of rows. Only fixed fragments enter the text; every value is bound.
 async fn read_slice(
     connection: &mut PgConnection,
-    tenant: &str,
+    caller: &Caller,
     query: &ListQuery,
     only: Option<&Only>,
     after: Option<&ListCursor>,
     wanted: usize,
 ) -> Result<Vec<PgRow>> {
+    let listed = Listed::by(caller, Action::Read);
     let columns = "c.ns, c.checkpoint_id, c.parent_id, c.channel_keys, c.value_nos, \
          c.documents, c.legacy, coalesce(c.sends_from, c.parent_id) as sends_from, c.delta_channels";
     let mut text = match only {
@@ -231,6 +236,9 @@ async fn read_slice(
              where t.tenant = $1 and $2::bigint is null"
         ),
     };
+    if only.is_none() {
+        text += &listed.condition(way_in);
+    }
     if query.ns.is_some() {
         text += " and c.ns = $3";
     }
@@ -254,7 +262,7 @@ async fn read_slice(
         (None, _) => " order by c.checkpoint_id desc, t.thread_id, c.ns limit $9",
     };
     sqlx::query(AssertSqlSafe(text))
-        .bind(tenant)
+        .bind(&caller.tenant)
         .bind(only.map(|it| it.thread_key))
         .bind(query.ns.as_ref().map(|it| it.as_str().to_owned()))
         .bind(query.id.as_ref().map(|it| it.as_str().to_owned()))
@@ -263,9 +271,26 @@ async fn read_slice(
         .bind(after.map(|it| it.thread_id.clone()))
         .bind(after.map(|it| it.ns.clone()))
         .bind(i64::try_from(wanted).unwrap_or(i64::MAX))
+        .bind(listed.owner)
+        .bind(listed.exact)
+        .bind(listed.firsts)
+        .bind(listed.ends)
         .fetch_all(connection)
         .await
         .map_err(|error| failure::of_call(&error))
+}
+
+/// $10 owner, $11 ids, $12 and $13 where prefixes begin and end.
+fn way_in(way: Way) -> &'static str {
+    match way {
+        Way::Everything => "true",
+        Way::Owner => "t.owner = $10",
+        Way::Exact => "t.thread_id = any ($11)",
+        Way::Prefix => {
+            "exists (select from unnest($12::text[], $13::text[]) r (first, last) \
+             where t.thread_id >= r.first and t.thread_id < r.last)"
+        }
+    }
 }
 
 fn read_row(
@@ -273,7 +298,7 @@ fn read_row(
     query: &ListQuery,
     only: Option<&Only>,
     row: &PgRow,
-) -> Result<Listed> {
+) -> Result<ListedRow> {
     let keys: Vec<i64> = row.get("channel_keys");
     let nos: Vec<i32> = row.get("value_nos");
     let legacy: bool = row.get("legacy");
@@ -284,7 +309,7 @@ fn read_row(
     let scope_id = only.map_or_else(|| row.get("scope_id"), |it| it.scope_id);
     let at = CheckpointAt { scope_id, ns: row.get("ns"), id: row.get("checkpoint_id") };
     let (skeleton, metadata) = open_documents(secret, at, row.get("documents"))?;
-    Ok(Listed {
+    Ok(ListedRow {
         thread_key: only.map_or_else(|| row.get("thread_key"), |it| it.thread_key),
         scope_id,
         sends_from: row.get::<Option<String>, _>("sends_from").filter(|_| legacy),

@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, Row};
 
 use super::chunks::chunks_of;
 use super::failure;
-use super::list::Listed;
+use super::list::ListedRow;
 use super::read_sql::chunks_of_found;
 use super::values::{OrderedWrite, base_of, in_order, values_in_order};
 use crate::content::keys::TenantSecret;
@@ -67,7 +67,7 @@ pub(super) async fn read_details(
     connection: &mut PgConnection,
     secret: &TenantSecret,
     tenant: &str,
-    listed: &mut [Listed],
+    listed: &mut [ListedRow],
     size_max: usize,
     shelf: &Shelf,
 ) -> Result<usize> {
@@ -92,7 +92,7 @@ pub(super) async fn read_details(
 async fn fetch_details(
     connection: &mut PgConnection,
     tenant: &str,
-    group: &[Listed],
+    group: &[ListedRow],
 ) -> Result<Vec<PgRow>> {
     let values: BTreeSet<(i64, i32)> = group
         .iter()
@@ -126,7 +126,7 @@ struct Details<'r> {
 impl<'r> Details<'r> {
     fn read(
         secret: &TenantSecret,
-        group: &[Listed],
+        group: &[ListedRow],
         rows: &'r [PgRow],
         chunks: &Chunks,
     ) -> Result<Self> {
@@ -159,7 +159,7 @@ impl<'r> Details<'r> {
         secret: &TenantSecret,
         chunks: &Chunks,
         at: usize,
-        row: &mut Listed,
+        row: &mut ListedRow,
     ) -> Result<()> {
         let ord = i64::try_from(at).unwrap_or(0) + 1;
         let own = |no| self.values.get(&(row.scope_id, no)).copied();
@@ -175,7 +175,11 @@ impl<'r> Details<'r> {
 }
 
 /// A checkpoint of the row of the page with this ordinal.
-fn at(group: &[Listed], ord: i64, id: impl FnOnce(&Listed) -> Option<&str>) -> CheckpointAt<'_> {
+fn at(
+    group: &[ListedRow],
+    ord: i64,
+    id: impl FnOnce(&ListedRow) -> Option<&str>,
+) -> CheckpointAt<'_> {
     let row = usize::try_from(ord - 1).ok().and_then(|at| group.get(at));
     let row = row.expect("the statement answers ordinals of what it was given");
     CheckpointAt { scope_id: row.scope_id, ns: &row.view.ns, id: id(row).unwrap_or_default() }

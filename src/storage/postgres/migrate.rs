@@ -10,11 +10,15 @@ use super::pool::Pool;
 use crate::domain::{Error, Result};
 
 /// (version, name, text). A migration is never edited once it was released.
-const MIGRATIONS: [(i64, &str, &str); 4] = [
+const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "foundation", include_str!("../../../migrations/postgres/0001_foundation.sql")),
     (2, "retention", include_str!("../../../migrations/postgres/0002_retention.sql")),
     (3, "objects", include_str!("../../../migrations/postgres/0003_objects.sql")),
+    (4, "tokens", include_str!("../../../migrations/postgres/0004_tokens.sql")),
     (5, "encryption", include_str!("../../../migrations/postgres/0005_encryption.sql")),
+    (6, "rows", include_str!("../../../migrations/postgres/0006_rows.sql")),
+    (7, "quotas_audit", include_str!("../../../migrations/postgres/0007_quotas_audit.sql")),
+    (8, "owned_threads", include_str!("../../../migrations/postgres/0008_owned_threads.sql")),
 ];
 
 /// The oldest binary version that can work with the newest schema.

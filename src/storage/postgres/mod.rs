@@ -1,6 +1,7 @@
 //! PostgreSQL 14 and later: production. Arrays and UNNEST, one statement per operation, nothing that needs an
 //! extension.
 
+mod audit;
 mod batch;
 mod batch_sql;
 mod checkpoints;
@@ -9,6 +10,7 @@ mod content;
 mod copy;
 mod copy_packed;
 mod doctor;
+mod erasure;
 mod failure;
 mod freed;
 mod garbage;
@@ -24,7 +26,9 @@ mod pool;
 mod read_sql;
 mod removal;
 mod retention;
+mod row_security;
 mod runs;
+mod sql_roles;
 mod threads;
 mod values;
 
@@ -45,6 +49,7 @@ use crate::domain::doctor::{Examine, Report};
 use crate::domain::planner::Batch;
 use crate::domain::prepared::Prepared;
 use crate::domain::retention::{PruneRequest, Pruned};
+use crate::domain::sql_role::{Dropped, NewSqlRole, SqlRole};
 use crate::domain::storage::{
     BatchError, CheckpointStorage, CopyThread, DeleteThread, Engine, Found, Outcome, Page,
     TargetHistory,
@@ -113,6 +118,7 @@ impl PostgresStorage {
         };
         storage.check_fit(config.allow_unsafe).await?;
         migrate::run(&storage.pool, config.migrate).await?;
+        storage.check_sees_rows().await?;
         if config.exclusive {
             check_start(storage.objects.as_deref(), &storage).await?;
         }
@@ -259,7 +265,7 @@ impl CheckpointStorage for PostgresStorage {
         self.read_history(caller, target, channels).await
     }
 
-    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<()> {
+    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<bool> {
         self.noting_loss(self.remove_thread(caller, request).await)
     }
 
@@ -311,6 +317,18 @@ impl Engine for PostgresStorage {
 
     async fn check_moved_content(&self) -> Result<Vec<String>> {
         audit(self.objects.as_deref(), self).await
+    }
+
+    async fn create_sql_role(&self, role: &NewSqlRole) -> Result<()> {
+        self.make_sql_role(role).await
+    }
+
+    async fn list_sql_roles(&self, tenant: &str) -> Result<Vec<SqlRole>> {
+        self.read_sql_roles(tenant).await
+    }
+
+    async fn drop_sql_role(&self, tenant: &str, name: &str) -> Result<Dropped> {
+        self.remove_sql_role(tenant, name).await
     }
 
     async fn examine(&self, request: &Examine) -> Result<Report> {

@@ -282,8 +282,9 @@ pub(super) async fn release(
             returning p.tenant, p.pack_id
          )
          insert into object_deletions (tenant, pack_id, dropped_at, claimed_until)
-         select tenant, pack_id,
-            coalesce($5, (extract(epoch from clock_timestamp()) * 1000000)::bigint), 0
+         select tenant, pack_id, coalesce($5, case when not exists (
+                select from garbage where tenant = $1 and scope_id = $2 and erased)
+            then (extract(epoch from clock_timestamp()) * 1000000)::bigint end, 0), 0
          from gone",
     )
     .bind(&scope.tenant)

@@ -14,6 +14,7 @@ use super::policies::forget_policy;
 use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
+use crate::domain::grants::Action;
 use crate::domain::history::{Base, Chain};
 use crate::domain::storage::DeleteThread;
 use crate::domain::{Conflict, Error, Result};
@@ -24,6 +25,7 @@ use crate::storage::homes::CheckpointAt;
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::prepare::channel_key;
 use crate::storage::retention::{Orphan, Plan, Stored, parents_of};
+use crate::storage::sought::Sought;
 
 /// A thread whose gate this transaction holds.
 pub(super) struct Gate {
@@ -32,6 +34,7 @@ pub(super) struct Gate {
     pub scope_id: i64,
     pub generation: String,
     pub fence: i64,
+    pub owner: Option<String>,
     pub leased: bool,
 }
 
@@ -47,30 +50,32 @@ pub(super) async fn begin(
     Ok(transaction)
 }
 
-/// Locks the gate and the thread against commits and other removals. None: no such thread.
+/// Locks the gate and the thread against commits and other removals. None: no such thread for whoever asks.
 pub(super) async fn lock(
     connection: &mut PgConnection,
-    tenant: &str,
-    thread_id: &str,
+    thread: Sought<'_>,
 ) -> Result<Option<Gate>> {
     let row = sqlx::query(
-        "select x.thread_key, x.scope_id, x.generation, x.fence,
+        "select x.thread_key, x.scope_id, x.generation, x.fence, x.owner,
             coalesce(x.lease_expires_at > (extract(epoch from clock_timestamp()) * 1000000)::bigint,
                 false) as leased
          from threads x join scopes s on s.tenant = x.tenant and s.scope_id = x.scope_id
-         where x.tenant = $1 and x.thread_id = $2 for update of s, x",
+         where x.tenant = $1 and x.thread_id = $2 and ($3::text is null or x.owner = $3)
+         for update of s, x",
     )
-    .bind(tenant)
-    .bind(thread_id)
+    .bind(thread.tenant)
+    .bind(thread.thread_id)
+    .bind(thread.owner)
     .fetch_optional(connection)
     .await
     .map_err(|error| failure::of_call(&error))?;
     Ok(row.map(|row| Gate {
-        thread_id: thread_id.to_owned(),
+        thread_id: thread.thread_id.to_owned(),
         thread_key: row.get("thread_key"),
         scope_id: row.get("scope_id"),
         generation: row.get("generation"),
         fence: row.get("fence"),
+        owner: row.get("owner"),
         leased: row.get("leased"),
     }))
 }
@@ -183,24 +188,25 @@ impl PostgresStorage {
         &self,
         caller: &Caller,
         request: &DeleteThread,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let tenant = caller.tenant.as_str();
+        let thread = Sought::by(caller, request.thread_id.as_str(), Action::Write);
         let mut connection = self.pool.get().await?;
         let mut transaction = begin(&mut connection).await?;
-        let gate = lock(&mut transaction, tenant, request.thread_id.as_str()).await?;
+        let gate = lock(&mut transaction, thread).await?;
         if let Some(gate) = &gate {
             check(gate, request.generation.as_deref(), request.fence)?;
             bury(&mut transaction, tenant, gate).await?;
             forget_policy(&mut transaction, tenant, &gate.thread_id).await?;
         }
         transaction.commit().await.map_err(|error| failure::of_call(&error))?;
-        self.known.remove(tenant, request.thread_id.as_str());
-        self.chunks.forget(tenant, request.thread_id.as_str());
-        if let Some(gate) = gate {
+        if let Some(gate) = &gate {
+            self.known.remove(tenant, thread.thread_id);
+            self.chunks.forget(tenant, thread.thread_id);
             remove_garbage(&mut connection, tenant, gate.thread_key, gate.scope_id).await?;
         }
         connection.release();
-        Ok(())
+        Ok(gate.is_some())
     }
 }
 

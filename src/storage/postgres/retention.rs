@@ -13,19 +13,20 @@ use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
+use crate::domain::grants::Action;
 use crate::domain::retention::{Claim, PruneRequest, Pruned, Retained, Rule};
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::freed::{BaseSize, Bases, Contents, Decision};
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::retention::Plan;
+use crate::storage::sought::Sought;
 
 /// Of the rows that one transaction removes, with a share for each row: well below a second.
 const PART_BYTES: i64 = 8 << 20;
 
 /// A rule for a thread, and the round that it is applied in.
 struct Job<'a> {
-    tenant: &'a str,
-    thread_id: &'a str,
+    thread: Sought<'a>,
     rule: Rule,
     round: Option<(&'a Claim, Micros)>,
 }
@@ -46,8 +47,8 @@ impl PostgresStorage {
     ) -> Result<Vec<Pruned>> {
         let mut all = Vec::with_capacity(request.thread_ids.len());
         for thread_id in &request.thread_ids {
-            let (tenant, thread_id) = (caller.tenant.as_str(), thread_id.as_str());
-            let job = Job { tenant, thread_id, rule: request.rule, round: None };
+            let thread = Sought::by(caller, thread_id.as_str(), Action::Write);
+            let job = Job { thread, rule: request.rule, round: None };
             match self.apply(&job, request.dry_run).await? {
                 Retained::Pruned(pruned) => all.push(pruned),
                 Retained::LeaseHeld => return Err(Error::Conflict(Conflict::LeaseHeld)),
@@ -63,14 +64,14 @@ impl PostgresStorage {
         thread_id: &str,
         now: Micros,
     ) -> Result<Retained> {
-        let (tenant, rule) = (claim.tenant.as_str(), claim.rule());
-        let job = Job { tenant, thread_id, rule, round: Some((claim, now)) };
+        let thread = Sought::by_server(&claim.tenant, thread_id);
+        let job = Job { thread, rule: claim.rule(), round: Some((claim, now)) };
         self.apply(&job, claim.rules.dry_run).await
     }
 
     /// Looks without a lock first: of most threads nothing goes.
     async fn apply(&self, job: &Job<'_>, dry_run: bool) -> Result<Retained> {
-        let secret = self.secret(job.tenant).await?;
+        let secret = self.secret(job.thread.tenant).await?;
         let would = self.look(job, &secret, dry_run).await?;
         if dry_run || matches!(would, Retained::Untouched | Retained::LeaseHeld) {
             return Ok(would);
@@ -119,10 +120,12 @@ impl PostgresStorage {
             "select thread_key, scope_id,
                 coalesce(lease_expires_at > (extract(epoch from clock_timestamp()) * 1000000)::bigint,
                     false) as leased
-             from threads where tenant = $1 and thread_id = $2",
+             from threads
+             where tenant = $1 and thread_id = $2 and ($3::text is null or owner = $3)",
         )
-        .bind(job.tenant)
-        .bind(job.thread_id)
+        .bind(job.thread.tenant)
+        .bind(job.thread.thread_id)
+        .bind(job.thread.owner)
         .fetch_optional(&mut *transaction)
         .await
         .map_err(|error| failure::of_call(&error))?;
@@ -130,7 +133,7 @@ impl PostgresStorage {
         if let Some(row) = found {
             let (thread_key, scope_id) = (row.get("thread_key"), row.get("scope_id"));
             let leased: bool = row.get("leased");
-            let place = Place { tenant: job.tenant, thread_key, scope_id };
+            let place = Place { tenant: job.thread.tenant, thread_key, scope_id };
             let contents = contents(&mut transaction, secret, place).await?;
             let decision = contents.decide(&job.rule, &key_of(secret));
             retained = match decision {
@@ -143,7 +146,8 @@ impl PostgresStorage {
                     Retained::Pruned(Pruned { removed, deleted: true })
                 }
                 Decision::Keep(plan) => {
-                    let at = Walked { tenant: job.tenant, thread_id: job.thread_id, scope_id };
+                    let (tenant, thread_id) = (job.thread.tenant, job.thread.thread_id);
+                    let at = Walked { tenant, thread_id, scope_id };
                     let plan_and_shelf = (&plan, shelf);
                     let bases =
                         self.make_bases(&mut transaction, secret, at, plan_and_shelf).await?;
@@ -176,7 +180,7 @@ impl PostgresStorage {
     async fn try_part(&self, job: &Job<'_>, secret: &TenantSecret, shelf: &Shelf) -> Result<Part> {
         let mut connection = self.pool.get().await?;
         let mut transaction = begin(&mut connection).await?;
-        let gate = lock(&mut transaction, job.tenant, job.thread_id).await?;
+        let gate = lock(&mut transaction, job.thread).await?;
         let part = match &gate {
             None => Part { retained: Retained::Untouched, is_last: true },
             Some(gate) if check(gate, None, None).is_err() => {
@@ -189,7 +193,8 @@ impl PostgresStorage {
             connection.release();
             return Ok(part);
         };
-        let counted = record(&mut transaction, job.round, job.thread_id, &pruned, part.is_last);
+        let counted =
+            record(&mut transaction, job.round, job.thread.thread_id, &pruned, part.is_last);
         if !counted.await? {
             transaction.rollback().await.map_err(|error| failure::of_call(&error))?;
             connection.release();
@@ -197,8 +202,9 @@ impl PostgresStorage {
         }
         transaction.commit().await.map_err(|error| failure::of_call(&error))?;
         if let Some(gate) = gate.filter(|_| pruned.deleted) {
-            self.known.remove(job.tenant, job.thread_id);
-            remove_garbage(&mut connection, job.tenant, gate.thread_key, gate.scope_id).await?;
+            self.known.remove(job.thread.tenant, job.thread.thread_id);
+            remove_garbage(&mut connection, job.thread.tenant, gate.thread_key, gate.scope_id)
+                .await?;
         }
         connection.release();
         Ok(part)
@@ -212,16 +218,16 @@ impl PostgresStorage {
         gate: &Gate,
     ) -> Result<Part> {
         let (thread_key, scope_id) = (gate.thread_key, gate.scope_id);
-        let place = Place { tenant: job.tenant, thread_key, scope_id };
+        let place = Place { tenant: job.thread.tenant, thread_key, scope_id };
         let contents = contents(connection, secret, place).await?;
         let channel_key = key_of(secret);
         let plan = match contents.decide(&job.rule, &channel_key) {
             Decision::Nothing => return Ok(Part { retained: Retained::Untouched, is_last: true }),
             Decision::Delete => {
                 let removed = everything(connection, place, &contents).await?;
-                bury(connection, job.tenant, gate).await?;
+                bury(connection, job.thread.tenant, gate).await?;
                 if job.round.is_none() {
-                    forget_policy(connection, job.tenant, job.thread_id).await?;
+                    forget_policy(connection, job.thread.tenant, job.thread.thread_id).await?;
                 }
                 let retained = Retained::Pruned(Pruned { removed, deleted: true });
                 return Ok(Part { retained, is_last: true });
@@ -231,13 +237,14 @@ impl PostgresStorage {
         let part = plan.part(&contents.rows, &contents.weights(), PART_BYTES, &channel_key);
         let is_last = part.is_none();
         let plan = part.unwrap_or(plan);
-        let at = Walked { tenant: job.tenant, thread_id: job.thread_id, scope_id };
+        let (tenant, thread_id) = (job.thread.tenant, job.thread.thread_id);
+        let at = Walked { tenant, thread_id, scope_id };
         let bases = self.make_bases(connection, secret, at, (&plan, shelf)).await?;
         if !shelf.is_complete() {
             return Ok(Part { retained: Retained::Untouched, is_last: true });
         }
         let removed = freed(connection, place, (&contents, &plan), &bases).await?;
-        carry_out(connection, job.tenant, gate, &plan, bases).await?;
+        carry_out(connection, job.thread.tenant, gate, &plan, bases).await?;
         Ok(Part { retained: Retained::Pruned(Pruned { removed, deleted: false }), is_last })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sqlx::Row;
+use sqlx::{AssertSqlSafe, Row};
 
 use super::checkpoints::Walked;
 use super::freed::Place;
@@ -11,22 +11,45 @@ use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
+use crate::domain::grants::Action;
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::retention::without;
+use crate::storage::sought::{Listed, Sought, Way};
+
+/// $1 tenant, $2 run ids; the ways in follow.
+const OF_RUNS: &str = "
+select t.thread_id, c.ns, c.checkpoint_id from checkpoints c
+join threads t on t.tenant = c.tenant and t.thread_key = c.thread_key
+where c.tenant = $1 and c.run_id = any ($2)";
+
+/// $3 owner, $4 ids, $5 and $6 where prefixes begin and end.
+fn way_in(way: Way) -> &'static str {
+    match way {
+        Way::Everything => "true",
+        Way::Owner => "t.owner = $3",
+        Way::Exact => "t.thread_id = any ($4)",
+        Way::Prefix => {
+            "exists (select from unnest($5::text[], $6::text[]) r (first, last) \
+             where t.thread_id >= r.first and t.thread_id < r.last)"
+        }
+    }
+}
 
 impl PostgresStorage {
     pub(super) async fn remove_runs(&self, caller: &Caller, run_ids: &[String]) -> Result<()> {
+        let listed = Listed::by(caller, Action::Write);
+        let text = format!("{OF_RUNS}{} order by t.thread_id", listed.condition(way_in));
         let mut connection = self.pool.get().await?;
-        let rows = sqlx::query(
-            "select t.thread_id, c.ns, c.checkpoint_id from checkpoints c
-             join threads t on t.tenant = c.tenant and t.thread_key = c.thread_key
-             where c.tenant = $1 and c.run_id = any ($2) order by t.thread_id",
-        )
-        .bind(&caller.tenant)
-        .bind(run_ids)
-        .fetch_all(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        let rows = sqlx::query(AssertSqlSafe(text))
+            .bind(&caller.tenant)
+            .bind(run_ids)
+            .bind(listed.owner)
+            .bind(listed.exact)
+            .bind(listed.firsts)
+            .bind(listed.ends)
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(|error| failure::of_call(&error))?;
         connection.release();
         let mut threads: BTreeMap<String, BTreeSet<(String, String)>> = BTreeMap::new();
         for row in rows {
@@ -51,8 +74,8 @@ impl PostgresStorage {
         let secret = self.secret(&caller.tenant).await?;
         let shelf = Shelf::default();
         loop {
-            let place = (caller.tenant.as_str(), thread_id);
-            let removed = self.try_removal(place, doomed, (&secret, &shelf)).await;
+            let thread = Sought::by(caller, thread_id, Action::Write);
+            let removed = self.try_removal(thread, doomed, (&secret, &shelf)).await;
             if shelf.is_complete() {
                 return removed;
             }
@@ -63,13 +86,14 @@ impl PostgresStorage {
     /// Changes nothing where the shelf lacks content.
     async fn try_removal(
         &self,
-        (tenant, thread_id): (&str, &str),
+        thread: Sought<'_>,
         doomed: &BTreeSet<(String, String)>,
         (secret, shelf): (&TenantSecret, &Shelf),
     ) -> Result<()> {
+        let (tenant, thread_id) = (thread.tenant, thread.thread_id);
         let mut connection = self.pool.get().await?;
         let mut transaction = begin(&mut connection).await?;
-        if let Some(gate) = lock(&mut transaction, tenant, thread_id).await? {
+        if let Some(gate) = lock(&mut transaction, thread).await? {
             check(&gate, None, None)?;
             let (thread_key, scope_id) = (gate.thread_key, gate.scope_id);
             let rows =

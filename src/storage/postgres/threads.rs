@@ -7,10 +7,12 @@ use sqlx::{AssertSqlSafe, Row};
 use super::{PostgresStorage, failure};
 use crate::domain::Result;
 use crate::domain::caller::Caller;
+use crate::domain::grants::Action;
 use crate::domain::names::ThreadId;
 use crate::domain::storage::ThreadStorage;
 use crate::domain::storage_use::StorageUse;
 use crate::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery, ThreadSort};
+use crate::storage::sought::{Listed, Sought, Way};
 use crate::storage::storage_use::storage_use;
 
 const COLUMNS: &str = "thread_id, created_at, updated_at, last_step, checkpoint_count, size_bytes, \
@@ -19,11 +21,16 @@ const COLUMNS: &str = "thread_id, created_at, updated_at, last_step, checkpoint_
 #[async_trait]
 impl ThreadStorage for PostgresStorage {
     async fn get_thread(&self, caller: &Caller, thread_id: &ThreadId) -> Result<Option<Thread>> {
-        let text = format!("select {COLUMNS} from threads where tenant = $1 and thread_id = $2");
+        let text = format!(
+            "select {COLUMNS} from threads
+             where tenant = $1 and thread_id = $2 and ($3::text is null or owner = $3)"
+        );
+        let thread = Sought::by(caller, thread_id.as_str(), Action::Read);
         let mut connection = self.pool.get().await?;
         let row = sqlx::query(AssertSqlSafe(text))
-            .bind(&caller.tenant)
-            .bind(thread_id.as_str())
+            .bind(thread.tenant)
+            .bind(thread.thread_id)
+            .bind(thread.owner)
             .fetch_optional(&mut *connection)
             .await
             .map_err(|error| failure::of_call(&error))?;
@@ -32,7 +39,8 @@ impl ThreadStorage for PostgresStorage {
     }
 
     async fn list_threads(&self, caller: &Caller, query: &ThreadQuery) -> Result<Vec<Thread>> {
-        let text = list_text(query);
+        let listed = Listed::by(caller, Action::Read);
+        let Some(text) = list_text(query, &listed.ways()) else { return Ok(Vec::new()) };
         let mut connection = self.pool.get().await?;
         let after = query.after.as_ref();
         let rows = sqlx::query(AssertSqlSafe(text))
@@ -44,6 +52,10 @@ impl ThreadStorage for PostgresStorage {
             .bind(after.map(|it| it.time))
             .bind(after.map(|it| it.thread_id.clone()))
             .bind(i64::try_from(query.limit).unwrap_or(i64::MAX))
+            .bind(listed.owner)
+            .bind(listed.exact)
+            .bind(listed.firsts)
+            .bind(listed.ends)
             .fetch_all(&mut *connection)
             .await
             .map_err(|error| failure::of_call(&error))?;
@@ -57,7 +69,8 @@ impl ThreadStorage for PostgresStorage {
         thread_id: &ThreadId,
     ) -> Result<Option<StorageUse>> {
         let secret = self.secret(&caller.tenant).await?;
-        storage_use(self, &caller.tenant, &secret, thread_id.as_str()).await
+        let thread = Sought::by(caller, thread_id.as_str(), Action::Read);
+        storage_use(self, thread, &secret).await
     }
 
     async fn acquire_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<Lease> {
@@ -73,8 +86,9 @@ impl ThreadStorage for PostgresStorage {
     }
 }
 
-/// Only fixed fragments enter the text; every value is bound.
-fn list_text(query: &ThreadQuery) -> String {
+/// Only fixed fragments enter the text; every value is bound. Each way in is a page of its own by its own index; the page
+/// is the first of them all. None: there is no way in.
+fn list_text(query: &ThreadQuery, ways: &[Way]) -> Option<String> {
     let (sort, direction, beyond) = match (query.sort, query.ascending) {
         (ThreadSort::Created, true) => ("created_at", "asc", ">"),
         (ThreadSort::Created, false) => ("created_at", "desc", "<"),
@@ -83,7 +97,7 @@ fn list_text(query: &ThreadQuery) -> String {
         (ThreadSort::ThreadId, true) => ("thread_id", "asc", ">"),
         (ThreadSort::ThreadId, false) => ("thread_id", "desc", "<"),
     };
-    let mut text = format!("select {COLUMNS} from threads where tenant = $1");
+    let mut conditions = String::new();
     for (given, condition) in [
         (query.graph_id.is_some(), " and graph_id = $2"),
         (query.assistant_id.is_some(), " and assistant_id = $3"),
@@ -91,16 +105,41 @@ fn list_text(query: &ThreadQuery) -> String {
         (query.prefix.is_some(), " and starts_with(thread_id, $5)"),
     ] {
         if given {
-            text += condition;
+            conditions += condition;
         }
     }
     if query.after.is_some() {
-        text += &match query.sort {
+        conditions += &match query.sort {
             ThreadSort::ThreadId => format!(" and thread_id {beyond} $7"),
             _ => format!(" and ({sort}, thread_id) {beyond} ($6, $7)"),
         };
     }
-    text + &format!(" order by {sort} {direction}, thread_id {direction} limit $8")
+    let order = format!("order by {sort} {direction}, thread_id {direction} limit $8");
+    let page = |way: &str| {
+        format!("select {COLUMNS} from threads where tenant = $1{way}{conditions} {order}")
+    };
+    let pages = ways.iter().map(|way| match way {
+        Way::Everything => page(""),
+        Way::Owner => page(" and owner = $9"),
+        Way::Exact => page(" and thread_id = any ($10)"),
+        Way::Prefix => {
+            let one = page(" and thread_id >= r.first and thread_id < r.last");
+            format!(
+                "select p.* from unnest($11::text[], $12::text[]) r (first, last)
+                 cross join lateral ({one}) p"
+            )
+        }
+    });
+    let pages: Vec<String> = pages.collect();
+    match (ways, &pages[..]) {
+        (_, []) => None,
+        ([Way::Everything | Way::Owner | Way::Exact], [page]) => Some(page.clone()),
+        // A thread that there are several ways to is listed once.
+        _ => {
+            let all = pages.join(") union all (");
+            Some(format!("select distinct {COLUMNS} from (({all})) pages {order}"))
+        }
+    }
 }
 
 fn read_thread(row: &PgRow) -> Thread {

@@ -109,13 +109,14 @@ async fn apply(
 const READ_GATES: &str = "
 begin immediate;
 select t.thread_key, t.scope_id, s.next_no, s.epoch,
-       coalesce(t.generation, b.generation) as generation, coalesce(t.fence, b.fence, 0) as fence,
+       coalesce(t.generation, b.generation) as generation, coalesce(t.fence, b.fence, 0) as fence, t.owner,
        t.lease_holder is not null
            and t.lease_expires_at > cast(unixepoch('subsec') * 1000000 as integer) as held
 from json_each($1) j
 left join threads t on t.tenant = j.value ->> 0 and t.thread_id = j.value ->> 1
 left join scopes s on s.tenant = t.tenant and s.scope_id = t.scope_id
 left join thread_tombstones b on b.tenant = j.value ->> 0 and b.thread_id = j.value ->> 1
+    and (j.value ->> 2 is null or b.owner = j.value ->> 2)
 order by j.key";
 
 async fn read_gates(
@@ -123,7 +124,8 @@ async fn read_gates(
     batch: &Batch,
     scopes: Vec<Option<PlannedScope>>,
 ) -> Result<Vec<Gate>, Failure> {
-    let wanted: RowSet = batch.threads.iter().map(|it| json!([it.tenant, it.thread_id])).collect();
+    let key = |it: &ThreadRow| json!([it.tenant, it.thread_id, it.condition.owner]);
+    let wanted: RowSet = batch.threads.iter().map(key).collect();
     let rows = sqlx::query(READ_GATES).bind(wanted.json()).fetch_all(write).await?;
     let gates = batch.threads.iter().zip(scopes).zip(&rows);
     let gates = gates.map(|((thread, scope), row)| gate(thread, scope, row));
@@ -152,13 +154,18 @@ fn gate(
     let condition = &thread.condition;
     let scope_id: Option<i64> = row.try_get("scope_id")?;
     let foreign = |it: PlannedScope| scope_id.map_or(it.exists, |scope_id| scope_id != it.id);
+    let owner: Option<String> = row.try_get("owner")?;
+    // Whose the thread is comes before everything that would tell something of it.
+    let taken = thread_key.is_some() && condition.owner.is_some() && condition.owner != owner;
     let refused = match (&condition.generation, &known) {
+        _ if taken => Some(Outcome::ThreadTaken),
         (Some(wanted), Some(current)) if wanted != current => {
             Some(Outcome::ThreadRestored { current: current.clone() })
         }
         _ => match (condition.fence, condition.epoch) {
             (None, _) if held => Some(Outcome::LeaseHeld),
             (Some(wanted), _) if wanted != fence => Some(Outcome::FenceStale { current: fence }),
+            _ if thread_key.is_none() && !thread.may_create => Some(Outcome::QuotaExceeded),
             _ if scope.is_some_and(foreign) => Some(Outcome::ScopeStale { current: scope_id }),
             (_, Some(wanted)) if wanted != epoch => Some(Outcome::EpochStale { current: epoch }),
             _ => None,

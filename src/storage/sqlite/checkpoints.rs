@@ -10,11 +10,13 @@ use super::views::{COLUMNS, CheckpointRow, Tenant, load_views};
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::Target;
+use crate::domain::grants::Action;
 use crate::domain::history::{Chain, channels_without_value};
 use crate::domain::storage::Found;
 use crate::storage::channel_map;
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::prepare::channel_key;
+use crate::storage::sought::Sought;
 
 /// A thread, perhaps with the checkpoint asked for.
 pub(super) struct FoundTarget {
@@ -30,14 +32,12 @@ impl SqliteStorage {
         target: &Target,
         history_channels: &[String],
     ) -> Result<Found> {
-        if !caller.may_read_thread(&target.thread_id) {
-            return Ok(Found::default());
-        }
         let secret = self.secret(&caller.tenant).await?;
         let shelf = Shelf::default();
         let tenant = Tenant { name: &caller.tenant, secret: &secret, shelf: &shelf };
         loop {
-            let found = self.try_checkpoint(tenant, target, history_channels).await;
+            let sought = (Sought::by(caller, target.thread_id.as_str(), Action::Read), target);
+            let found = self.try_checkpoint(tenant, sought, history_channels).await;
             if shelf.is_complete() {
                 return found;
             }
@@ -48,19 +48,16 @@ impl SqliteStorage {
     async fn try_checkpoint(
         &self,
         tenant: Tenant<'_>,
-        target: &Target,
+        sought: (Sought<'_>, &Target),
         history_channels: &[String],
     ) -> Result<Found> {
         let mut read = self.connections.begin_read().await?;
-        let Some(found) = self.find_target(&mut read, tenant, target).await? else {
+        let Some(found) = self.find_target(&mut read, sought).await? else {
             read.end().await?;
             return Ok(Found::default());
         };
-        self.chunks.scopes.saw_encrypted(
-            tenant.secret,
-            (tenant.name, target.thread_id.as_str()),
-            found.scope_id,
-        );
+        let thread = (tenant.name, sought.0.thread_id);
+        self.chunks.scopes.saw_encrypted(tenant.secret, thread, found.scope_id);
         let mut answer = Found { generation: Some(found.generation), ..Found::default() };
         if let Some(row) = found.checkpoint {
             let rows = [row];
@@ -86,8 +83,7 @@ impl SqliteStorage {
     pub(super) async fn find_target(
         &self,
         connection: &mut SqliteConnection,
-        tenant: Tenant<'_>,
-        target: &Target,
+        (thread, target): (Sought<'_>, &Target),
     ) -> Result<Option<FoundTarget>> {
         let statement = format!(
             "select t.thread_id, t.thread_key, t.scope_id, t.generation, {COLUMNS}
@@ -96,13 +92,14 @@ impl SqliteStorage {
                  and c.checkpoint_id = coalesce($4, (
                      select max(m.checkpoint_id) from checkpoints m
                      where m.tenant = t.tenant and m.thread_key = t.thread_key and m.ns = $3))
-             where t.tenant = $1 and t.thread_id = $2"
+             where t.tenant = $1 and t.thread_id = $2 and ($5 is null or t.owner = $5)"
         );
         let row = sqlx::query(AssertSqlSafe(statement))
-            .bind(tenant.name)
-            .bind(target.thread_id.as_str())
+            .bind(thread.tenant)
+            .bind(thread.thread_id)
             .bind(target.ns.as_str())
             .bind(target.id.as_ref().map(|id| id.as_str().to_owned()))
+            .bind(thread.owner)
             .fetch_optional(connection)
             .await
             .map_err(storage_error)?;

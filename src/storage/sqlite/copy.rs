@@ -11,24 +11,25 @@ use super::errors::storage_error;
 use super::garbage::Garbage;
 use super::packs::read_places;
 use super::rows::RowSet;
-use super::thread_row::{ThreadRow, read_thread_row, take_identity};
+use super::thread_row::{ThreadRow, read_thread_row, read_unless_taken, take_identity};
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_id;
+use crate::domain::grants::Action;
 use crate::domain::storage::CopyThread;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::objects::packs::Scope;
 use crate::storage::objects::place::Place;
 use crate::storage::objects::stage_packed;
 use crate::storage::resealing::{Change, Resealer, seal_all_again};
+use crate::storage::sought::Sought;
 
 /// Attempts when content of the source is removed during the copy.
 const ATTEMPTS_MAX: u32 = 5;
 
 impl SqliteStorage {
-    /// A copy of the same owner shares the content of its source; for another owner the content is copied too, so that
-    /// erasing one never depends on the other.
+    /// For the same owner the content is shared; for another it is copied, so that erasing one never depends on the other.
     pub(super) async fn copy(&self, caller: &Caller, request: &CopyThread) -> Result<u64> {
         for _ in 1..ATTEMPTS_MAX {
             match self.copy_once(caller, request).await {
@@ -39,7 +40,7 @@ impl SqliteStorage {
         self.copy_once(caller, request).await?
     }
 
-    /// The inner result is the last word; an outer one that something passing caused may be tried again.
+    /// The inner result is the last word; an outer one may be tried again.
     async fn copy_once(&self, caller: &Caller, request: &CopyThread) -> Result<Result<u64>> {
         let tenant = caller.tenant.as_str();
         let mut read = self.connections.begin_read().await?;
@@ -47,16 +48,18 @@ impl SqliteStorage {
             read.end().await?;
             return Ok(Ok(answer));
         }
-        let source = read_thread_row(&mut read, tenant, request.source.as_str()).await?;
-        let Some(source) = source.filter(|_| caller.may_read_thread(&request.source)) else {
+        let source = Sought::by(caller, request.source.as_str(), Action::Read);
+        let Some(source) = read_thread_row(&mut read, source).await? else {
             read.end().await?;
             let mut write = self.connections.begin_write().await?;
             store_answer(&mut write, caller, request, 0).await?;
             write.commit().await?;
             return Ok(Ok(0));
         };
-        refuse_target(&mut read, tenant, request).await?;
-        let shares = source.owner == caller.subject;
+        let target = Sought::by(caller, request.target.as_str(), Action::Append);
+        let target = find_target(&mut read, target, request).await?;
+        let owner = target.map_or_else(|| caller.subject.clone(), |row| row.owner);
+        let shares = source.owner == owner;
         let epoch = read_epoch(&mut read, tenant, source.scope_id).await?;
         let copy = Copy {
             epoch: shares.then_some(epoch).flatten(),
@@ -66,6 +69,7 @@ impl SqliteStorage {
                 scope_id: if shares { source.scope_id } else { random_id() },
             },
             source,
+            owner,
         };
         let secret = self.secret(tenant).await?;
         self.register(&copy.staged).await?;
@@ -174,11 +178,20 @@ impl SqliteStorage {
     /// Makes the staged rows a thread, with the answer for repeated requests.
     async fn flip(&self, caller: &Caller, request: &CopyThread, copy: &Copy) -> Result<u64> {
         let (tenant, staged) = (caller.tenant.as_str(), &copy.staged);
+        let thread = Sought::by(caller, request.target.as_str(), Action::Append);
+        let target = thread.thread_id;
         let mut write = self.connections.begin_write().await?;
+        let mut old = None;
         let refused = match stored_answer(&mut write, caller, request).await {
             // The same request ran beside this one and was first.
             Ok(Some(answer)) => Some(Ok(answer)),
-            Ok(None) => refuse_target(&mut write, tenant, request).await.err().map(Err),
+            Ok(None) => match find_target(&mut write, thread, request).await {
+                Ok(found) => {
+                    old = found;
+                    None
+                }
+                Err(error) => Some(Err(error)),
+            },
             Err(error) => Some(Err(error)),
         };
         if let Some(answer) = refused {
@@ -190,12 +203,11 @@ impl SqliteStorage {
         }
         check_registered(&mut write, staged).await?;
         copy.check_epoch(&mut write).await?;
-        let target = request.target.as_str();
-        let old = read_thread_row(&mut write, tenant, target).await?;
+        copy.check_owner(caller, old.as_ref())?;
         let (generation, fence) = if let Some(row) = &old {
             (row.generation.clone(), row.fence)
         } else {
-            let identity = take_identity(&mut write, tenant, target).await?;
+            let identity = take_identity(&mut write, thread).await?;
             (identity.generation, identity.fence)
         };
         sqlx::query(FLIP)
@@ -205,7 +217,7 @@ impl SqliteStorage {
             .bind(staged.scope_id)
             .bind(generation)
             .bind(fence)
-            .bind(&caller.subject)
+            .bind(&copy.owner)
             .bind(request.source.as_str())
             .bind(old.as_ref().map(|row| row.thread_key))
             .bind(old.as_ref().map(|row| row.scope_id))
@@ -269,12 +281,26 @@ async fn describe(
 /// A copy on its way.
 struct Copy {
     source: ThreadRow,
+    /// Of the thread that it makes or fills.
+    owner: Option<String>,
     /// Epoch of the source's scope when its rows were read, for a copy that shares it.
     epoch: Option<i64>,
     staged: Garbage,
 }
 
 impl Copy {
+    /// Who the target belongs to decided whether content is shared.
+    fn check_owner(&self, caller: &Caller, target: Option<&ThreadRow>) -> Result<()> {
+        let owner = target.map_or(caller.subject.as_deref(), |row| row.owner.as_deref());
+        if self.owner.as_deref() == owner {
+            return Ok(());
+        }
+        Err(Error::Unavailable {
+            detail: "the target was made during the copy".into(),
+            retry_after: std::time::Duration::from_secs(1),
+        })
+    }
+
     /// Content that the staged rows name may be gone when the epoch rose: staged rows hold nothing.
     async fn check_epoch(&self, write: &mut SqliteConnection) -> Result<()> {
         let current = read_epoch(write, &self.staged.tenant, self.source.scope_id).await?;
@@ -302,19 +328,19 @@ async fn read_epoch(
     row.map(|row| row.try_get(0).map_err(storage_error)).transpose()
 }
 
-/// Conflict when the target holds a lease, or anything at all.
-async fn refuse_target(
+/// The target, if it is there. Conflict when it is another's, when it holds a lease, or anything at all.
+async fn find_target(
     connection: &mut SqliteConnection,
-    tenant: &str,
+    thread: Sought<'_>,
     request: &CopyThread,
-) -> Result<()> {
-    let target = read_thread_row(connection, tenant, request.target.as_str()).await?;
-    let Some(target) = target else { return Ok(()) };
+) -> Result<Option<ThreadRow>> {
+    let found = read_unless_taken(connection, thread).await?;
+    let Some(target) = found else { return request.check_room(false).map(|()| None) };
     let row = sqlx::query(
         "select exists (select 1 from checkpoints where tenant = $1 and thread_key = $2)
              or exists (select 1 from writes where tenant = $1 and thread_key = $2)",
     )
-    .bind(tenant)
+    .bind(thread.tenant)
     .bind(target.thread_key)
     .fetch_one(connection)
     .await
@@ -322,7 +348,8 @@ async fn refuse_target(
     if row.try_get(0).map_err(storage_error)? {
         return Err(Error::Conflict(Conflict::ThreadExists));
     }
-    target.check(None, None)
+    target.check(None, None)?;
+    request.check_room(true).map(|()| Some(target))
 }
 
 /// A sweep that takes the staged rows for those of a crash ends the copy, never half of it.
@@ -352,7 +379,7 @@ async fn stored_answer(
         "select digest, answer from idempotency where tenant = $1 and caller = $2 and key = $3",
     )
     .bind(&caller.tenant)
-    .bind(caller.subject.as_deref().unwrap_or(""))
+    .bind(&caller.credential)
     .bind(key)
     .fetch_optional(connection)
     .await
@@ -377,15 +404,16 @@ async fn store_answer(
         return Ok(());
     };
     sqlx::query(
-        "insert into idempotency (tenant, caller, key, digest, answer, created_at)
-         values ($1, $2, $3, $4, $5, cast(unixepoch('subsec') * 1000000 as integer))
+        "insert into idempotency (tenant, caller, key, digest, answer, subject, created_at)
+         values ($1, $2, $3, $4, $5, $6, cast(unixepoch('subsec') * 1000000 as integer))
          on conflict do nothing",
     )
     .bind(&caller.tenant)
-    .bind(caller.subject.as_deref().unwrap_or(""))
+    .bind(&caller.credential)
     .bind(key)
     .bind(digest.to_vec())
     .bind(count.to_string().into_bytes())
+    .bind(&caller.subject)
     .execute(connection)
     .await
     .map_err(storage_error)?;

@@ -10,7 +10,10 @@ use super::thread_row::read_thread_row;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
+use crate::domain::credential::{Revocation, SigningSecret};
+use crate::domain::grants::Action;
 use crate::domain::storage::DeleteThread;
+use crate::storage::sought::Sought;
 
 const HOUR: Micros = 3_600 * 1_000_000;
 const TOMBSTONE_KEPT: Micros = 7 * 24 * HOUR;
@@ -20,13 +23,13 @@ const GARBAGE_KEPT: Micros = HOUR;
 
 /// One transaction: afterwards nothing of the thread can be reached, its rows are garbage.
 pub(super) const REMOVE_THREAD: &str = "
-insert into thread_tombstones (tenant, thread_id, generation, fence, deleted_at)
-select tenant, thread_id, generation, fence, cast(unixepoch('subsec') * 1000000 as integer)
+insert into thread_tombstones (tenant, thread_id, generation, fence, deleted_at, owner)
+select tenant, thread_id, generation, fence, cast(unixepoch('subsec') * 1000000 as integer), owner
 from threads where tenant = $1 and thread_id = $2
-on conflict (tenant, thread_id) do update set
-    generation = excluded.generation, fence = excluded.fence, deleted_at = excluded.deleted_at;
-insert into garbage (tenant, thread_key, scope_id, created_at)
-select tenant, thread_key, scope_id, cast(unixepoch('subsec') * 1000000 as integer)
+on conflict (tenant, thread_id) do update set generation = excluded.generation, fence = excluded.fence,
+    deleted_at = excluded.deleted_at, owner = excluded.owner;
+insert into garbage (tenant, thread_key, scope_id, created_at, owner)
+select tenant, thread_key, scope_id, cast(unixepoch('subsec') * 1000000 as integer), owner
 from threads where tenant = $1 and thread_id = $2;
 delete from scope_holders where tenant = $1 and kind = 'thread' and holder = $2 and scope_id in
     (select scope_id from threads where tenant = $1 and thread_id = $2);
@@ -37,11 +40,13 @@ impl SqliteStorage {
         &self,
         caller: &Caller,
         request: &DeleteThread,
-    ) -> Result<()> {
-        let (tenant, thread_id) = (caller.tenant.as_str(), request.thread_id.as_str());
+    ) -> Result<bool> {
+        let thread = Sought::by(caller, request.thread_id.as_str(), Action::Write);
+        let (tenant, thread_id) = (thread.tenant, thread.thread_id);
         let mut write = self.connections.begin_write().await?;
-        let Some(row) = read_thread_row(&mut write, tenant, thread_id).await? else {
-            return write.rollback().await;
+        let Some(row) = read_thread_row(&mut write, thread).await? else {
+            write.rollback().await?;
+            return Ok(false);
         };
         if let Err(conflict) = row.check(request.generation.as_deref(), request.fence) {
             write.rollback().await?;
@@ -60,17 +65,22 @@ impl SqliteStorage {
             thread_key: row.thread_key,
             scope_id: row.scope_id,
         };
-        self.collect(&garbage).await
+        self.collect(&garbage).await?;
+        Ok(true)
     }
 
     pub(super) async fn sweep_expired(&self, now: Micros) -> Result<()> {
         let mut write = self.connections.begin_write().await?;
         sqlx::query(
             "delete from idempotency where created_at < $1;
-             delete from thread_tombstones where deleted_at < $2",
+             delete from thread_tombstones where deleted_at < $2;
+             delete from token_revocations where expires_at < $3;
+             delete from signing_secrets where created_at < $4",
         )
         .bind(now - ANSWER_KEPT)
         .bind(now - TOMBSTONE_KEPT)
+        .bind(now - Revocation::NEEDED_FOR)
+        .bind(now - SigningSecret::NEEDED_FOR)
         .execute(&mut *write)
         .await
         .map_err(storage_error)?;

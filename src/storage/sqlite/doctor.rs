@@ -11,6 +11,7 @@ use super::connection::{Read, Write};
 use super::errors::storage_error;
 use super::garbage::Garbage;
 use crate::content::keys::TenantSecret;
+use crate::content::master_key::MasterKeys;
 use crate::domain::Result;
 use crate::storage::access::{Access, Accessible, Cell, Dialect, Record};
 use crate::storage::objects::Objects;
@@ -39,6 +40,10 @@ impl Accessible for SqliteStorage {
         }
     }
 
+    fn masters(&self) -> Option<&MasterKeys> {
+        self.secrets.masters()
+    }
+
     fn objects(&self) -> Option<&Objects> {
         self.objects.as_deref()
     }
@@ -53,7 +58,8 @@ impl Accessible for SqliteStorage {
     }
 
     async fn remove_unreachable(&self, tenant: &str, thread_key: i64, scope_id: i64) -> Result<()> {
-        self.collect(&Garbage { tenant: tenant.to_owned(), thread_key, scope_id }).await
+        self.collect(&Garbage { tenant: tenant.to_owned(), thread_key, scope_id }).await?;
+        Ok(())
     }
 }
 

@@ -12,6 +12,7 @@ use super::chunks::read_chunks;
 use super::errors::storage_error;
 use super::pack_writes::release;
 use crate::domain::Result;
+use crate::domain::erasure::Receipt;
 use crate::storage::channel_map;
 use crate::storage::marks::{Leaves, Marks};
 use crate::storage::objects::packs::Scope;
@@ -40,9 +41,11 @@ const DELETE_ROWS: [&str; 3] = [
 ];
 
 impl SqliteStorage {
-    /// Safe to repeat, and to run beside anything else.
-    pub(super) async fn collect(&self, garbage: &Garbage) -> Result<()> {
-        for statement in DELETE_ROWS {
+    /// Says what went. Safe to repeat, and to run beside anything else.
+    pub(super) async fn collect(&self, garbage: &Garbage) -> Result<Receipt> {
+        let mut removed = Receipt::default();
+        let counts = [&mut removed.writes, &mut removed.delta_bases, &mut removed.checkpoints];
+        for (statement, count) in DELETE_ROWS.into_iter().zip(counts) {
             loop {
                 let _turn = self.connections.background().await;
                 let mut write = self.connections.begin_write().await?;
@@ -54,18 +57,34 @@ impl SqliteStorage {
                     .await
                     .map_err(storage_error)?;
                 write.commit().await?;
+                *count += done.rows_affected();
                 if done.rows_affected() < u64::try_from(SLICE_ROWS).unwrap_or(0) {
                     break;
                 }
             }
         }
-        while !self.collect_values(garbage).await? {}
-        while !self.collect_chunks(garbage).await? {}
-        self.finish(garbage).await
+        let packs = self.count_packs(garbage).await?;
+        while !self.collect_values(garbage, &mut removed.values).await? {}
+        while !self.collect_chunks(garbage, &mut removed.chunks).await? {}
+        self.finish(garbage).await?;
+        removed.packs = packs - self.count_packs(garbage).await?.min(packs);
+        Ok(removed)
+    }
+
+    async fn count_packs(&self, garbage: &Garbage) -> Result<u64> {
+        let mut read = self.connections.begin_read().await?;
+        let row = sqlx::query("select count(*) from packs where tenant = $1 and scope_id = $2")
+            .bind(&garbage.tenant)
+            .bind(garbage.scope_id)
+            .fetch_one(&mut *read)
+            .await
+            .map_err(storage_error)?;
+        read.end().await?;
+        Ok(row.try_get::<i64, _>(0).map_err(storage_error)?.unsigned_abs())
     }
 
     /// One slice of values that no checkpoint and no write names. Answers whether it was the last.
-    async fn collect_values(&self, garbage: &Garbage) -> Result<bool> {
+    async fn collect_values(&self, garbage: &Garbage, count: &mut u64) -> Result<bool> {
         let _turn = self.connections.background().await;
         let mut write = self.connections.begin_write().await?;
         // Read again for each slice: a commit in between may carry over a value that nobody named before.
@@ -102,11 +121,12 @@ impl SqliteStorage {
         .await
         .map_err(storage_error)?;
         write.commit().await?;
+        *count += unnamed.len() as u64;
         Ok(last)
     }
 
     /// One slice of chunks that no value of the scope names.
-    async fn collect_chunks(&self, garbage: &Garbage) -> Result<bool> {
+    async fn collect_chunks(&self, garbage: &Garbage, count: &mut u64) -> Result<bool> {
         let _turn = self.connections.background().await;
         let mut write = self.connections.begin_write().await?;
         let marks = self.mark(&mut write, garbage).await?;
@@ -132,7 +152,8 @@ impl SqliteStorage {
             }
             unnamed.push(row.try_get(0).map_err(storage_error)?);
             let place: Option<Vec<u8>> = row.try_get(2).map_err(storage_error)?;
-            places.extend(Place::read(&place.unwrap_or_default())?);
+            // One that is damaged goes like the others; its pack counts it till the scope goes.
+            places.extend(Place::read(&place.unwrap_or_default()).unwrap_or_default());
         }
         if unnamed.is_empty() {
             write.rollback().await?;
@@ -151,6 +172,7 @@ impl SqliteStorage {
         .await
         .map_err(storage_error)?;
         write.commit().await?;
+        *count += unnamed.len() as u64;
         Ok(last)
     }
 
@@ -220,7 +242,9 @@ impl SqliteStorage {
              delete from scope_packing where tenant = $1 and scope_id = $2 and not exists
                  (select 1 from scope_holders where tenant = $1 and scope_id = $2);
              insert into object_deletions (tenant, pack_id, dropped_at, claimed_until)
-             select tenant, pack_id, cast(unixepoch('subsec') * 1000000 as integer), 0 from packs
+             select tenant, pack_id, case when not exists (
+                    select 1 from garbage where tenant = $1 and scope_id = $2 and erased = 1)
+                then cast(unixepoch('subsec') * 1000000 as integer) else 0 end, 0 from packs
              where tenant = $1 and scope_id = $2 and not exists
                  (select 1 from scope_holders where tenant = $1 and scope_id = $2);
              delete from packs where tenant = $1 and scope_id = $2 and not exists

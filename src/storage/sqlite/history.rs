@@ -11,12 +11,14 @@ use super::values::{Wanted, read_values};
 use super::views::{self, Place, Tenant};
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::Target;
+use crate::domain::grants::Action;
 use crate::domain::history::{Base, Chain, Gap, Node};
 use crate::domain::storage::TargetHistory;
 use crate::domain::{Error, Result};
 use crate::storage::channel_map;
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::prepare::channel_key;
+use crate::storage::sought::Sought;
 use crate::storage::walk::{Ancestor, Step, Walk};
 
 /// Ancestors in the first slice of a walk; each further slice is four times as long.
@@ -38,14 +40,12 @@ impl SqliteStorage {
         target: &Target,
         channels: &[String],
     ) -> Result<Option<TargetHistory>> {
-        if !caller.may_read_thread(&target.thread_id) {
-            return Ok(None);
-        }
         let secret = self.secret(&caller.tenant).await?;
         let shelf = Shelf::default();
         let tenant = Tenant { name: &caller.tenant, secret: &secret, shelf: &shelf };
         loop {
-            let history = self.try_history(tenant, target, channels).await;
+            let sought = (Sought::by(caller, target.thread_id.as_str(), Action::Read), target);
+            let history = self.try_history(tenant, sought, channels).await;
             if shelf.is_complete() {
                 return history;
             }
@@ -56,11 +56,11 @@ impl SqliteStorage {
     async fn try_history(
         &self,
         tenant: Tenant<'_>,
-        target: &Target,
+        sought: (Sought<'_>, &Target),
         channels: &[String],
     ) -> Result<Option<TargetHistory>> {
         let mut read = self.connections.begin_read().await?;
-        let found = self.find_target(&mut read, tenant, target).await?;
+        let found = self.find_target(&mut read, sought).await?;
         let history = match found.and_then(|found| found.checkpoint) {
             None => None,
             Some(row) => {

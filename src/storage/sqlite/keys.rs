@@ -4,12 +4,14 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::SqliteStorage;
+use super::audit::record;
 use super::errors::storage_error;
+use crate::domain::audit::Act;
 use crate::domain::key::Key;
 use crate::domain::{Error, Result};
 
 impl SqliteStorage {
-    pub(super) async fn insert_key(&self, key: &Key) -> Result<()> {
+    pub(super) async fn insert_key(&self, key: &Key, act: &Act) -> Result<()> {
         let mut write = self.connections.begin_write().await?;
         sqlx::query(
             "insert into keys (tenant, key_id, subject, hash, created_at, revoked_at)
@@ -24,16 +26,15 @@ impl SqliteStorage {
         .execute(&mut *write)
         .await
         .map_err(storage_error)?;
+        record(&mut write, act).await?;
         write.commit().await
     }
 
-    /// None: the keys of all tenants that are not revoked.
-    pub(super) async fn select_keys(&self, tenant: Option<&str>) -> Result<Vec<Key>> {
+    pub(super) async fn select_keys(&self, tenant: &str) -> Result<Vec<Key>> {
         let mut read = self.connections.begin_read().await?;
         let rows = sqlx::query(
             "select tenant, key_id, subject, hash, created_at, revoked_at from keys
-             where case when $1 is null then revoked_at is null else tenant = $1 end
-             order by tenant, created_at, key_id",
+             where tenant = $1 order by created_at, key_id",
         )
         .bind(tenant)
         .fetch_all(&mut *read)
@@ -43,7 +44,12 @@ impl SqliteStorage {
         rows.iter().map(key).collect()
     }
 
-    pub(super) async fn mark_key_revoked(&self, tenant: &str, key_id: &str) -> Result<bool> {
+    pub(super) async fn mark_key_revoked(
+        &self,
+        tenant: &str,
+        key_id: &str,
+        act: &Act,
+    ) -> Result<bool> {
         let mut write = self.connections.begin_write().await?;
         let done = sqlx::query(
             "update keys set revoked_at = cast(unixepoch('subsec') * 1000000 as integer)
@@ -54,8 +60,12 @@ impl SqliteStorage {
         .execute(&mut *write)
         .await
         .map_err(storage_error)?;
+        let revoked = done.rows_affected() > 0;
+        if revoked {
+            record(&mut write, act).await?;
+        }
         write.commit().await?;
-        Ok(done.rows_affected() > 0)
+        Ok(revoked)
     }
 }
 

@@ -5,11 +5,13 @@ use sqlx::sqlite::SqliteConnection;
 
 use super::SqliteStorage;
 use super::errors::storage_error;
-use super::thread_row::{Identity, read_thread_row, take_identity};
+use super::thread_row::{Identity, read_unless_taken, take_identity};
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_id;
+use crate::domain::grants::Action;
 use crate::domain::thread::{Lease, LeaseRequest};
 use crate::domain::{Conflict, Error, Result};
+use crate::storage::sought::Sought;
 
 const INSERT_THREAD: &str = "
 insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
@@ -31,24 +33,32 @@ impl SqliteStorage {
         caller: &Caller,
         request: &LeaseRequest,
     ) -> Result<Lease> {
-        let (tenant, thread_id) = (caller.tenant.as_str(), request.thread_id.as_str());
+        let thread = Sought::by(caller, request.thread_id.as_str(), Action::Append);
         let mut write = self.connections.begin_write().await?;
         let holder = request.holder.as_str();
-        let fence = match read_thread_row(&mut write, tenant, thread_id).await? {
-            Some(row) if row.held && row.lease_holder.as_deref() == Some(holder) => row.fence,
-            Some(row) if row.held => {
+        let fence = match read_unless_taken(&mut write, thread).await {
+            Err(error) => {
+                write.rollback().await?;
+                return Err(error);
+            }
+            Ok(Some(row)) if row.held && row.lease_holder.as_deref() == Some(holder) => row.fence,
+            Ok(Some(row)) if row.held => {
                 write.rollback().await?;
                 return Err(Error::Conflict(Conflict::LeaseHeld));
             }
-            Some(row) => row.fence + 1,
-            None => {
-                let identity = take_identity(&mut write, tenant, thread_id).await?;
+            Ok(Some(row)) => row.fence + 1,
+            Ok(None) if let Some(full) = request.full => {
+                write.rollback().await?;
+                return Err(Error::QuotaExceeded(full));
+            }
+            Ok(None) => {
+                let identity = take_identity(&mut write, thread).await?;
                 let fence = identity.fence + 1;
-                insert_thread(&mut write, caller, thread_id, identity).await?;
+                insert_thread(&mut write, caller, thread.thread_id, identity).await?;
                 fence
             }
         };
-        let lease = set_lease(&mut write, tenant, request, fence).await?;
+        let lease = set_lease(&mut write, thread.tenant, request, fence).await?;
         write.commit().await?;
         Ok(lease)
     }
@@ -59,9 +69,15 @@ impl SqliteStorage {
         caller: &Caller,
         request: &LeaseRequest,
     ) -> Result<Lease> {
-        let (tenant, thread_id) = (caller.tenant.as_str(), request.thread_id.as_str());
+        let thread = Sought::by(caller, request.thread_id.as_str(), Action::Append);
         let mut write = self.connections.begin_write().await?;
-        let row = read_thread_row(&mut write, tenant, thread_id).await?;
+        let row = match read_unless_taken(&mut write, thread).await {
+            Ok(row) => row,
+            Err(error) => {
+                write.rollback().await?;
+                return Err(error);
+            }
+        };
         let own = |it: &&super::thread_row::ThreadRow| {
             it.held
                 && it.lease_holder.as_deref() == Some(request.holder.as_str())
@@ -70,18 +86,23 @@ impl SqliteStorage {
         let Some(held) = row.as_ref().filter(own) else {
             let current = match row {
                 Some(row) => row.fence,
-                None => tombstone_fence(&mut write, tenant, thread_id).await?,
+                None => tombstone_fence(&mut write, thread).await?,
             };
             write.rollback().await?;
             return Err(Error::Conflict(Conflict::FenceStale { current }));
         };
-        let lease = set_lease(&mut write, tenant, request, held.fence).await?;
+        let lease = set_lease(&mut write, thread.tenant, request, held.fence).await?;
         write.commit().await?;
         Ok(lease)
     }
 
     pub(super) async fn drop_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<()> {
+        let thread = Sought::by(caller, request.thread_id.as_str(), Action::Append);
         let mut write = self.connections.begin_write().await?;
+        if let Err(error) = read_unless_taken(&mut write, thread).await {
+            write.rollback().await?;
+            return Err(error);
+        }
         sqlx::query(
             "update threads set lease_holder = null, lease_expires_at = null
              where tenant = $1 and thread_id = $2 and lease_holder = $3 and fence = $4",
@@ -138,17 +159,16 @@ async fn insert_thread(
     Ok(())
 }
 
-async fn tombstone_fence(
-    connection: &mut SqliteConnection,
-    tenant: &str,
-    thread_id: &str,
-) -> Result<i64> {
-    let row =
-        sqlx::query("select fence from thread_tombstones where tenant = $1 and thread_id = $2")
-            .bind(tenant)
-            .bind(thread_id)
-            .fetch_optional(connection)
-            .await
-            .map_err(storage_error)?;
+async fn tombstone_fence(connection: &mut SqliteConnection, thread: Sought<'_>) -> Result<i64> {
+    let row = sqlx::query(
+        "select fence from thread_tombstones
+         where tenant = $1 and thread_id = $2 and ($3 is null or owner = $3)",
+    )
+    .bind(thread.tenant)
+    .bind(thread.thread_id)
+    .bind(thread.owner)
+    .fetch_optional(connection)
+    .await
+    .map_err(storage_error)?;
     row.map_or(Ok(0), |row| row.try_get(0).map_err(storage_error))
 }

@@ -8,16 +8,19 @@ use sqlx::{AssertSqlSafe, Row};
 use super::SqliteStorage;
 use super::errors::storage_error;
 use super::history::{Ground, Want, fill};
+use super::rows::{ids_json, prefixes_json};
 use super::views::{COLUMNS, CheckpointRow, Tenant, documents, load_views, size_bytes};
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::{ListCursor, ListQuery, View};
 use crate::domain::exact_json;
+use crate::domain::grants::Action;
 use crate::domain::history::channels_without_value;
 use crate::domain::limits::LIMITS;
 use crate::domain::storage::Page;
 use crate::storage::documents::open_documents;
 use crate::storage::objects::shelf::Shelf;
+use crate::storage::sought::{Listed, Way};
 
 /// Rows that one page looks at; a filter that matches less often gives short pages with a cursor.
 const LOOKED_AT_MAX: usize = 10_000;
@@ -29,15 +32,14 @@ const LOADED_TOGETHER: usize = 16;
 impl SqliteStorage {
     pub(super) async fn read_page(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
         let limit = query.limit.min(usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX));
-        let foreign = query.thread_id.as_ref().is_some_and(|it| !caller.may_read_thread(it));
-        if limit == 0 || foreign {
+        if limit == 0 {
             return Ok(Page::default());
         }
         let secret = self.secret(&caller.tenant).await?;
         let shelf = Shelf::default();
         let tenant = Tenant { name: &caller.tenant, secret: &secret, shelf: &shelf };
         loop {
-            let page = self.try_page(tenant, query, limit).await;
+            let page = self.try_page(caller, tenant, query, limit).await;
             if shelf.is_complete() {
                 return page;
             }
@@ -45,9 +47,15 @@ impl SqliteStorage {
         }
     }
 
-    async fn try_page(&self, tenant: Tenant<'_>, query: &ListQuery, limit: usize) -> Result<Page> {
+    async fn try_page(
+        &self,
+        caller: &Caller,
+        tenant: Tenant<'_>,
+        query: &ListQuery,
+        limit: usize,
+    ) -> Result<Page> {
         let mut read = self.connections.begin_read().await?;
-        let (rows, next) = scan(&mut read, tenant, query, limit).await?;
+        let (rows, next) = scan(&mut read, (caller, tenant), query, limit).await?;
         let mut page = Page { next, ..Page::default() };
         load(&mut read, tenant, query, &rows, &mut page).await?;
         if let (Some(asked), Some(_), true) =
@@ -63,7 +71,7 @@ impl SqliteStorage {
 /// Finds at most `limit` rows that match, and where the next page goes on.
 async fn scan(
     connection: &mut SqliteConnection,
-    tenant: Tenant<'_>,
+    (caller, tenant): (&Caller, Tenant<'_>),
     query: &ListQuery,
     limit: usize,
 ) -> Result<(Vec<CheckpointRow>, Option<ListCursor>)> {
@@ -73,7 +81,7 @@ async fn scan(
     loop {
         // One more than wanted shows whether there is a next page.
         let slice = if query.filter.is_some() { FILTER_SLICE } else { limit + 1 };
-        let found = read_slice(connection, tenant, query, after.as_ref(), slice).await?;
+        let found = read_slice(connection, caller, query, after.as_ref(), slice).await?;
         let last = found.len() < slice;
         for row in found {
             if rows.len() == limit {
@@ -109,12 +117,18 @@ fn matches(tenant: Tenant<'_>, query: &ListQuery, row: &CheckpointRow) -> Result
 /// One slice in the order of listings. The inner select sorts keys only; documents are fetched for what it leaves.
 async fn read_slice(
     connection: &mut SqliteConnection,
-    tenant: Tenant<'_>,
+    caller: &Caller,
     query: &ListQuery,
     after: Option<&ListCursor>,
     count: usize,
 ) -> Result<Vec<CheckpointRow>> {
-    let of_thread = if query.thread_id.is_some() { "and t.thread_id = $2" } else { "" };
+    let mut listed = Listed::by(caller, Action::Read);
+    let of_thread = if let Some(thread_id) = &query.thread_id {
+        listed.owner = caller.thread_owner(thread_id.as_str(), Action::Read).map(str::to_owned);
+        " and t.thread_id = $2 and ($10 is null or t.owner = $10)".to_owned()
+    } else {
+        listed.condition(way_in)
+    };
     let of_ns = if query.ns.is_some() { "and k.ns = $3" } else { "" };
     let statement = format!(
         "select p.thread_id, p.thread_key, p.scope_id, {COLUMNS}
@@ -122,7 +136,7 @@ async fn read_slice(
              select k.rowid as row_id, k.checkpoint_id, k.ns, t.thread_id, t.thread_key, t.scope_id
              from threads t
              cross join checkpoints k on k.tenant = t.tenant and k.thread_key = t.thread_key
-             where t.tenant = $1 {of_thread} {of_ns}
+             where t.tenant = $1{of_thread} {of_ns}
                and ($4 is null or k.checkpoint_id = $4) and ($5 is null or k.checkpoint_id < $5)
                and ($6 is null or k.checkpoint_id < $6
                     or (k.checkpoint_id = $6 and (t.thread_id, k.ns) > ($7, $8)))
@@ -132,7 +146,7 @@ async fn read_slice(
          order by p.checkpoint_id desc, p.thread_id, p.ns"
     );
     let rows = sqlx::query(AssertSqlSafe(statement))
-        .bind(tenant.name)
+        .bind(&caller.tenant)
         .bind(query.thread_id.as_ref().map(|it| it.as_str().to_owned()))
         .bind(query.ns.as_ref().map(|it| it.as_str().to_owned()))
         .bind(query.id.as_ref().map(|it| it.as_str().to_owned()))
@@ -141,6 +155,9 @@ async fn read_slice(
         .bind(after.map(|it| it.thread_id.clone()))
         .bind(after.map(|it| it.ns.clone()))
         .bind(i64::try_from(count).unwrap_or(i64::MAX))
+        .bind(&listed.owner)
+        .bind(ids_json(&listed))
+        .bind(prefixes_json(&listed))
         .fetch_all(connection)
         .await
         .map_err(storage_error)?;
@@ -153,6 +170,19 @@ async fn read_slice(
         CheckpointRow::read(row, thread)
     };
     rows.iter().map(checkpoint).collect()
+}
+
+/// $10 owner, $11 ids, $12 prefixes.
+fn way_in(way: Way) -> &'static str {
+    match way {
+        Way::Everything => "true",
+        Way::Owner => "t.owner = $10",
+        Way::Exact => "t.thread_id in (select value from json_each($11))",
+        Way::Prefix => {
+            "exists (select 1 from json_each($12) r
+                where t.thread_id >= r.value ->> 0 and t.thread_id < r.value ->> 1)"
+        }
+    }
 }
 
 /// Loads the rows into the page until its bytes are full; the next page then begins earlier.

@@ -1,6 +1,7 @@
 //! The embedded engine: SQLite in the process, one file. Same results as PostgreSQL, other SQL: sets travel as
 //! JSON (`rows`), conditions are decided in Rust inside the one write transaction that runs at a time.
 
+mod audit;
 mod bases;
 mod batch;
 mod batch_stored;
@@ -13,6 +14,7 @@ mod copy;
 mod copy_rows;
 mod delete;
 mod doctor;
+mod erasure;
 mod errors;
 mod freed;
 mod garbage;
@@ -42,10 +44,12 @@ use async_trait::async_trait;
 
 use self::connection::Connections;
 use crate::content::master_key::MasterKeys;
+use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::{Commit, ListQuery, Target};
 use crate::domain::clock::Micros;
 use crate::domain::doctor::{Examine, Report};
+use crate::domain::grants::Action;
 use crate::domain::key::Key;
 use crate::domain::names::ThreadId;
 use crate::domain::planner::Batch;
@@ -63,6 +67,7 @@ use crate::storage::encrypting::encrypt;
 use crate::storage::objects::Objects;
 use crate::storage::objects::audit::{audit, check_start};
 use crate::storage::secret_memory::SecretMemory;
+use crate::storage::sought::Sought;
 use crate::storage::storage_use::storage_use;
 use crate::storage::tenant_keys::{destroy, given};
 use crate::storage::wrapped::rotate;
@@ -149,7 +154,7 @@ impl CheckpointStorage for SqliteStorage {
         self.read_history(caller, target, channels).await
     }
 
-    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<()> {
+    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<bool> {
         self.remove_thread(caller, request).await
     }
 
@@ -182,7 +187,8 @@ impl ThreadStorage for SqliteStorage {
         thread_id: &ThreadId,
     ) -> Result<Option<StorageUse>> {
         let secret = self.secret(&caller.tenant).await?;
-        storage_use(self, &caller.tenant, &secret, thread_id.as_str()).await
+        let thread = Sought::by(caller, thread_id.as_str(), Action::Read);
+        storage_use(self, thread, &secret).await
     }
 
     async fn acquire_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<Lease> {
@@ -200,20 +206,16 @@ impl ThreadStorage for SqliteStorage {
 
 #[async_trait]
 impl KeyStorage for SqliteStorage {
-    async fn create_key(&self, key: &Key) -> Result<()> {
-        self.insert_key(key).await
+    async fn create_key(&self, key: &Key, act: &Act) -> Result<()> {
+        self.insert_key(key, act).await
     }
 
     async fn list_keys(&self, tenant: &str) -> Result<Vec<Key>> {
-        self.select_keys(Some(tenant)).await
+        self.select_keys(tenant).await
     }
 
-    async fn revoke_key(&self, tenant: &str, key_id: &str) -> Result<bool> {
-        self.mark_key_revoked(tenant, key_id).await
-    }
-
-    async fn list_active_keys(&self) -> Result<Vec<Key>> {
-        self.select_keys(None).await
+    async fn revoke_key(&self, tenant: &str, key_id: &str, act: &Act) -> Result<bool> {
+        self.mark_key_revoked(tenant, key_id, act).await
     }
 }
 

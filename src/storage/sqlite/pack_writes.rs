@@ -325,7 +325,9 @@ pub(super) async fn release(
             and pack_id = substr($4, j.value ->> 1, j.value ->> 2);
          insert into object_deletions (tenant, pack_id, dropped_at, claimed_until)
          select p.tenant, p.pack_id,
-            coalesce($5, cast(unixepoch('subsec') * 1000000 as integer)), 0
+            coalesce($5, case when not exists (
+                select 1 from garbage where tenant = $1 and scope_id = $2 and erased = 1)
+            then cast(unixepoch('subsec') * 1000000 as integer) end, 0), 0
          from json_each($3) j
          cross join packs p on p.tenant = $1 and p.scope_id = $2
             and p.pack_id = substr($4, j.value ->> 1, j.value ->> 2)

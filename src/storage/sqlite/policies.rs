@@ -6,18 +6,21 @@ use sqlx::sqlite::{SqliteArguments, SqliteConnection};
 use sqlx::{AssertSqlSafe, Row, Sqlite};
 
 use super::SqliteStorage;
+use super::audit::record as record_act;
 use super::errors::storage_error as fail;
-use crate::domain::Result;
+use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::at_most;
 use crate::domain::clock::{Micros, random_hex};
+use crate::domain::grants::Action;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::ThreadId;
 use crate::domain::retention::{
     Claim, Policy, Progress, Pruned, Report, ReportQuery, Retained, Rules,
 };
 use crate::domain::storage::RetentionStorage;
-use crate::storage::policy_rows::{self as rows, claim_key, key};
+use crate::domain::{Error, Result};
+use crate::storage::policy_rows::{self as rows, claim_key, key, owner};
 
 /// One server has the file: nobody else takes the row.
 const WHICH: &str = "
@@ -32,17 +35,23 @@ impl RetentionStorage for SqliteStorage {
         caller: &Caller,
         thread_id: Option<&ThreadId>,
         rules: &Rules,
-        now: Micros,
+        act: &Act,
     ) -> Result<Policy> {
         let (kind, thread) = key(thread_id);
+        let owner = owner(caller, thread_id, Action::Write);
         let mut connection = self.connections.begin_write().await?;
         if thread_id.is_some() {
             // Looked up under the writer's transaction.
             let counted = sqlx::query(rows::COUNT_OTHERS).bind(&caller.tenant).bind(thread);
-            let others: i64 =
-                counted.fetch_one(&mut *connection).await.map_err(fail)?.get("others");
-            let policies = usize::try_from(others + 1).unwrap_or(usize::MAX);
-            if let Err(error) = at_most("thread_id", policies, LIMITS.thread_policies_max) {
+            let counted = counted.bind(owner).fetch_one(&mut *connection).await.map_err(fail)?;
+            let policies = usize::try_from(counted.get::<i64, _>("others") + 1);
+            let policies = policies.unwrap_or(usize::MAX);
+            let refused = if counted.get("is_reached") {
+                at_most("thread_id", policies, LIMITS.thread_policies_max)
+            } else {
+                Err(Error::NotFound("thread"))
+            };
+            if let Err(error) = refused {
                 connection.rollback().await?;
                 return Err(error);
             }
@@ -56,12 +65,16 @@ impl RetentionStorage for SqliteStorage {
             .bind(rules.older_than_seconds)
             .bind(rules.keep_interrupted)
             .bind(rules.dry_run)
-            .bind(now)
-            .fetch_one(&mut *connection)
+            .bind(act.at)
+            .bind(owner)
+            .fetch_optional(&mut *connection)
             .await
             .map_err(fail)?;
+        if row.is_some() {
+            record_act(&mut connection, act).await?;
+        }
         connection.commit().await?;
-        rows::read_policy(&row).map_err(fail)
+        rows::read_policy(&row.ok_or(Error::NotFound("thread"))?).map_err(fail)
     }
 
     async fn get_policy(
@@ -75,6 +88,7 @@ impl RetentionStorage for SqliteStorage {
             .bind(&caller.tenant)
             .bind(kind)
             .bind(thread)
+            .bind(owner(caller, thread_id, Action::Read))
             .fetch_optional(&mut *connection)
             .await
             .map_err(fail)?;
@@ -82,13 +96,22 @@ impl RetentionStorage for SqliteStorage {
         row.as_ref().map(rows::read_policy).transpose().map_err(fail)
     }
 
-    async fn delete_policy(&self, caller: &Caller, thread_id: Option<&ThreadId>) -> Result<()> {
+    async fn delete_policy(
+        &self,
+        caller: &Caller,
+        thread_id: Option<&ThreadId>,
+        act: &Act,
+    ) -> Result<()> {
         let (kind, thread) = key(thread_id);
         let mut transaction = self.connections.begin_write().await?;
         let delete = sqlx::query(rows::DELETE).bind(&caller.tenant).bind(kind).bind(thread);
-        delete.execute(&mut *transaction).await.map_err(fail)?;
-        let again = sqlx::query(rows::LOOK_AGAIN).bind(&caller.tenant);
-        again.execute(&mut *transaction).await.map_err(fail)?;
+        let delete = delete.bind(owner(caller, thread_id, Action::Write));
+        let deleted = delete.execute(&mut *transaction).await.map_err(fail)?;
+        if deleted.rows_affected() > 0 {
+            record_act(&mut transaction, act).await?;
+            let again = sqlx::query(rows::LOOK_AGAIN).bind(&caller.tenant);
+            again.execute(&mut *transaction).await.map_err(fail)?;
+        }
         transaction.commit().await?;
         Ok(())
     }
@@ -101,6 +124,7 @@ impl RetentionStorage for SqliteStorage {
             .bind(query.after.as_ref().map(|it| it.finished_at))
             .bind(query.after.as_ref().map(|it| it.report_id.as_str()))
             .bind(i64::try_from(query.limit).unwrap_or(i64::MAX))
+            .bind(owner(caller, query.thread_id.as_ref(), Action::Read))
             .fetch_all(&mut *connection)
             .await
             .map_err(fail)?;
@@ -121,6 +145,7 @@ impl RetentionStorage for SqliteStorage {
             .bind(thread_id.map(|_| kind))
             .bind(thread)
             .bind(now)
+            .bind(owner(caller, thread_id, Action::Write))
             .execute(&mut *connection)
             .await
             .map_err(fail)?;
@@ -252,6 +277,7 @@ pub(super) async fn forget_policy(
     thread_id: &str,
 ) -> Result<()> {
     let delete = sqlx::query(rows::DELETE).bind(tenant).bind("thread").bind(thread_id);
+    let delete = delete.bind(None::<&str>);
     delete.execute(connection).await.map_err(fail)?;
     Ok(())
 }

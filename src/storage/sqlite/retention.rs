@@ -17,21 +17,22 @@ use super::views::Tenant;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
+use crate::domain::grants::Action;
 use crate::domain::retention::{Claim, PruneRequest, Pruned, Removed, Retained, Rule};
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::freed::{BaseSize, Bases, Contents, Decision};
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::prepare::channel_key;
 use crate::storage::retention::Plan;
+use crate::storage::sought::Sought;
 
 /// What one transaction writes or deletes, with a share for each row: some ten milliseconds of the writer.
 const PART_BYTES: i64 = 1 << 20;
 
 /// A rule for a thread, and the round that it is applied in.
 struct Job<'a> {
-    tenant: &'a str,
+    thread: Sought<'a>,
     secret: &'a TenantSecret,
-    thread_id: &'a str,
     rule: Rule,
     round: Option<(&'a Claim, Micros)>,
 }
@@ -53,11 +54,10 @@ impl SqliteStorage {
         request: &PruneRequest,
     ) -> Result<Vec<Pruned>> {
         let secret = self.secret(&caller.tenant).await?;
-        let tenant = caller.tenant.as_str();
         let mut all = Vec::with_capacity(request.thread_ids.len());
         for thread_id in &request.thread_ids {
-            let thread_id = thread_id.as_str();
-            let job = Job { tenant, secret: &secret, thread_id, rule: request.rule, round: None };
+            let thread = Sought::by(caller, thread_id.as_str(), Action::Write);
+            let job = Job { thread, secret: &secret, rule: request.rule, round: None };
             match self.apply(&job, request.dry_run).await? {
                 Retained::Pruned(pruned) => all.push(pruned),
                 Retained::LeaseHeld => return Err(Error::Conflict(Conflict::LeaseHeld)),
@@ -74,8 +74,8 @@ impl SqliteStorage {
         now: Micros,
     ) -> Result<Retained> {
         let secret = self.secret(&claim.tenant).await?;
-        let (tenant, rule, round) = (claim.tenant.as_str(), claim.rule(), Some((claim, now)));
-        let job = Job { tenant, secret: &secret, thread_id, rule, round };
+        let thread = Sought::by_server(&claim.tenant, thread_id);
+        let job = Job { thread, secret: &secret, rule: claim.rule(), round: Some((claim, now)) };
         self.apply(&job, claim.rules.dry_run).await
     }
 
@@ -94,7 +94,7 @@ impl SqliteStorage {
                 return Ok(if begun { Retained::Pruned(total) } else { part.retained });
             };
             if let Some((thread_key, scope_id)) = part.garbage {
-                let tenant = job.tenant.to_owned();
+                let tenant = job.thread.tenant.to_owned();
                 self.collect(&Garbage { tenant, thread_key, scope_id }).await?;
             }
             total.removed += pruned.removed;
@@ -120,7 +120,7 @@ impl SqliteStorage {
     /// From one snapshot. Counts for nothing where the shelf lacks content.
     async fn try_look(&self, job: &Job<'_>, count: bool, shelf: &Shelf) -> Result<Retained> {
         let mut read = self.connections.begin_read().await?;
-        let found = read_thread_row(&mut read, job.tenant, job.thread_id).await?;
+        let found = read_thread_row(&mut read, job.thread).await?;
         let mut retained = Retained::Untouched;
         if let Some(row) = found {
             let ground = job.ground(&row, shelf);
@@ -166,7 +166,7 @@ impl SqliteStorage {
     async fn try_part(&self, job: &Job<'_>, shelf: &Shelf) -> Result<Part> {
         let none = |retained| Part { retained, is_last: true, garbage: None };
         let mut write = self.connections.begin_write().await?;
-        let part = match read_thread_row(&mut write, job.tenant, job.thread_id).await? {
+        let part = match read_thread_row(&mut write, job.thread).await? {
             None => none(Retained::Untouched),
             Some(row) if row.held => none(Retained::LeaseHeld),
             Some(row) => remove(&mut write, job, &row, shelf).await?,
@@ -175,7 +175,7 @@ impl SqliteStorage {
             write.rollback().await?;
             return Ok(part);
         };
-        if !record(&mut write, job.round, job.thread_id, &pruned, part.is_last).await? {
+        if !record(&mut write, job.round, job.thread.thread_id, &pruned, part.is_last).await? {
             write.rollback().await?;
             return Ok(none(Retained::NotClaimed));
         }
@@ -186,7 +186,7 @@ impl SqliteStorage {
 
 impl<'a> Job<'a> {
     fn ground(&self, row: &ThreadRow, shelf: &'a Shelf) -> Ground<'a> {
-        let tenant = Tenant { name: self.tenant, secret: self.secret, shelf };
+        let tenant = Tenant { name: self.thread.tenant, secret: self.secret, shelf };
         Ground { tenant, thread_key: row.thread_key, scope_id: row.scope_id }
     }
 
@@ -224,12 +224,12 @@ async fn remove<'a>(
     }
     let bases = Bases { stored, made: sizes(&made) };
     let removed = freed(write, ground, (&contents, &plan), &bases).await?;
-    let thread_id = job.thread_id;
+    let thread_id = job.thread.thread_id;
     let removal = Removal { ground, thread_id, contents: &contents, plan: &plan, bases: made };
     let (thread_key, garbage_key) =
         if moves { swap(write, removal).await? } else { delete(write, removal).await? };
     let thread = (thread_key, row.scope_id);
-    recount(write, job.tenant, job.thread_id, thread).await?;
+    recount(write, job.thread.tenant, job.thread.thread_id, thread).await?;
     let retained = Retained::Pruned(Pruned { removed, deleted: false });
     Ok(Part { retained, is_last, garbage: Some((garbage_key, row.scope_id)) })
 }
@@ -242,13 +242,13 @@ async fn remove_whole(
 ) -> Result<Part> {
     let removed = everything(write, ground, contents).await?;
     sqlx::query(REMOVE_THREAD)
-        .bind(job.tenant)
-        .bind(job.thread_id)
+        .bind(job.thread.tenant)
+        .bind(job.thread.thread_id)
         .execute(&mut **write)
         .await
         .map_err(storage_error)?;
     if job.round.is_none() {
-        forget_policy(write, job.tenant, job.thread_id).await?;
+        forget_policy(write, job.thread.tenant, job.thread.thread_id).await?;
     }
     let retained = Retained::Pruned(Pruned { removed, deleted: true });
     Ok(Part { retained, is_last: true, garbage: Some((ground.thread_key, ground.scope_id)) })

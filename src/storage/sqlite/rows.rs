@@ -1,7 +1,9 @@
 //! Rows for statements that work on sets. SQLite has no arrays: a set travels as one JSON array for `json_each`
 //! and one blob that `substr` cuts, so that the text of a statement never depends on the number of rows.
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
+
+use crate::storage::sought::Listed;
 
 /// Rows of one statement: bind `json()` and `blob`.
 #[derive(Debug, Default)]
@@ -45,6 +47,17 @@ impl RowSet {
     pub(super) fn json(&self) -> String {
         Json::from(self.rows.as_slice()).to_string()
     }
+}
+
+/// The ids of a listing.
+pub(super) fn ids_json(listed: &Listed) -> String {
+    json!(listed.exact).to_string()
+}
+
+/// The prefixes of a listing: where each begins and ends.
+pub(super) fn prefixes_json(listed: &Listed) -> String {
+    let prefixes: RowSet = listed.firsts.iter().zip(&listed.ends).map(|it| json!(it)).collect();
+    prefixes.json()
 }
 
 impl FromIterator<Json> for RowSet {

@@ -3,23 +3,46 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use sqlx::Row;
+use sqlx::{AssertSqlSafe, Row};
 
 use super::SqliteStorage;
 use super::bases::{make_bases, read_stored, recount};
 use super::errors::storage_error;
 use super::garbage::Garbage;
 use super::history::Ground;
-use super::rows::RowSet;
+use super::rows::{RowSet, ids_json, prefixes_json};
 use super::thread_row::read_thread_row;
 use super::views::Tenant;
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_id;
+use crate::domain::grants::Action;
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::prepare::channel_key;
 use crate::storage::retention;
+use crate::storage::sought::{Listed, Sought, Way};
+
+/// $1 tenant, $2 run ids; the ways in follow.
+const OF_RUNS: &str = "
+select distinct t.thread_id
+from json_each($2) j
+cross join checkpoints c on c.tenant = $1 and c.run_id = j.value
+cross join threads t on t.tenant = $1 and t.thread_key = c.thread_key
+where true";
+
+/// $3 owner, $4 ids, $5 prefixes.
+fn way_in(way: Way) -> &'static str {
+    match way {
+        Way::Everything => "true",
+        Way::Owner => "t.owner = $3",
+        Way::Exact => "t.thread_id in (select value from json_each($4))",
+        Way::Prefix => {
+            "exists (select 1 from json_each($5) r
+                where t.thread_id >= r.value ->> 0 and t.thread_id < r.value ->> 1)"
+        }
+    }
+}
 
 impl SqliteStorage {
     /// A thread whose lease is held fails the call before anything of it is removed; threads before it, in the
@@ -31,18 +54,17 @@ impl SqliteStorage {
         let secret = self.secret(&caller.tenant).await?;
         let runs = json!(run_ids).to_string();
         let mut read = self.connections.begin_read().await?;
-        let threads = sqlx::query(
-            "select distinct t.thread_id
-             from json_each($2) j
-             cross join checkpoints c on c.tenant = $1 and c.run_id = j.value
-             cross join threads t on t.tenant = $1 and t.thread_key = c.thread_key
-             order by t.thread_id",
-        )
-        .bind(&caller.tenant)
-        .bind(&runs)
-        .fetch_all(&mut *read)
-        .await
-        .map_err(storage_error)?;
+        let listed = Listed::by(caller, Action::Write);
+        let text = format!("{OF_RUNS}{} order by t.thread_id", listed.condition(way_in));
+        let threads = sqlx::query(AssertSqlSafe(text))
+            .bind(&caller.tenant)
+            .bind(&runs)
+            .bind(&listed.owner)
+            .bind(ids_json(&listed))
+            .bind(prefixes_json(&listed))
+            .fetch_all(&mut *read)
+            .await
+            .map_err(storage_error)?;
         read.end().await?;
         for row in threads {
             let thread_id: String = row.try_get(0).map_err(storage_error)?;
@@ -76,8 +98,9 @@ impl SqliteStorage {
         shelf: &Shelf,
     ) -> Result<()> {
         let tenant = Tenant { name: &caller.tenant, secret, shelf };
+        let thread = Sought::by(caller, thread_id, Action::Write);
         let mut write = self.connections.begin_write().await?;
-        let Some(row) = read_thread_row(&mut write, tenant.name, thread_id).await? else {
+        let Some(row) = read_thread_row(&mut write, thread).await? else {
             return write.rollback().await;
         };
         if let Err(conflict) = row.check(None, None) {
@@ -132,7 +155,8 @@ impl SqliteStorage {
             thread_key: garbage_key,
             scope_id: row.scope_id,
         };
-        self.collect(&garbage).await
+        self.collect(&garbage).await?;
+        Ok(())
     }
 }
 

@@ -8,11 +8,15 @@ use super::errors::storage_error;
 use crate::domain::{Error, Result};
 
 /// (version, oldest schema version a binary must know to run on it, statements)
-const MIGRATIONS: [(i64, i64, &str); 4] = [
+const MIGRATIONS: &[(i64, i64, &str)] = &[
     (1, 1, include_str!("../../../migrations/sqlite/0001_foundation.sql")),
     (2, 1, include_str!("../../../migrations/sqlite/0002_retention.sql")),
     (3, 1, include_str!("../../../migrations/sqlite/0003_objects.sql")),
+    (4, 1, include_str!("../../../migrations/sqlite/0004_tokens.sql")),
     (5, 1, include_str!("../../../migrations/sqlite/0005_encryption.sql")),
+    (6, 1, include_str!("../../../migrations/sqlite/0006_rows.sql")),
+    (7, 1, include_str!("../../../migrations/sqlite/0007_quotas_audit.sql")),
+    (8, 1, include_str!("../../../migrations/sqlite/0008_owned_threads.sql")),
 ];
 
 const CREATE_VERSION: &str = "
@@ -38,7 +42,7 @@ pub(super) async fn migrate(connections: &Connections, allowed: bool) -> Result<
             "the database has schema {version}, this threadkeep needs {newest}: run `threadkeep migrate`"
         )));
     }
-    for (number, min_binary, statements) in MIGRATIONS {
+    for &(number, min_binary, statements) in MIGRATIONS {
         if number <= version {
             continue;
         }

@@ -5,8 +5,9 @@ use sqlx::sqlite::SqliteConnection;
 
 use super::errors::storage_error;
 use crate::domain::{Conflict, Error, Result};
+use crate::storage::sought::Sought;
 
-/// A thread as a write transaction finds it.
+/// A thread as a transaction finds it.
 #[derive(Debug, Clone)]
 pub(super) struct ThreadRow {
     pub(super) thread_key: i64,
@@ -24,16 +25,16 @@ const READ_THREAD: &str = "
 select thread_key, scope_id, generation, fence, owner, size_bytes, lease_holder,
        lease_holder is not null
            and lease_expires_at > cast(unixepoch('subsec') * 1000000 as integer) as held
-from threads where tenant = $1 and thread_id = $2";
+from threads where tenant = $1 and thread_id = $2 and ($3 is null or owner = $3)";
 
 pub(super) async fn read_thread_row(
     connection: &mut SqliteConnection,
-    tenant: &str,
-    thread_id: &str,
+    thread: Sought<'_>,
 ) -> Result<Option<ThreadRow>> {
     let row = sqlx::query(READ_THREAD)
-        .bind(tenant)
-        .bind(thread_id)
+        .bind(thread.tenant)
+        .bind(thread.thread_id)
+        .bind(thread.owner)
         .fetch_optional(connection)
         .await
         .map_err(storage_error)?;
@@ -48,6 +49,20 @@ pub(super) async fn read_thread_row(
         lease_holder: row.try_get("lease_holder").map_err(storage_error)?,
         held: row.try_get::<Option<bool>, _>("held").map_err(storage_error)?.unwrap_or(false),
     }))
+}
+
+/// For writes that answer `ThreadTaken` where the thread is another's.
+pub(super) async fn read_unless_taken(
+    connection: &mut SqliteConnection,
+    thread: Sought<'_>,
+) -> Result<Option<ThreadRow>> {
+    let found = read_thread_row(connection, Sought { owner: None, ..thread }).await?;
+    match &found {
+        Some(row) if thread.is_taken(row.owner.as_deref()) => {
+            Err(Error::Conflict(Conflict::ThreadTaken))
+        }
+        _ => Ok(found),
+    }
 }
 
 impl ThreadRow {
@@ -67,7 +82,8 @@ impl ThreadRow {
     }
 }
 
-/// Identity of a thread to be created: generation and fence go on where a deleted one of that id left off.
+/// Identity of a thread to be created: generation and fence go on where a deleted one of that id left off, if that is not
+/// another's for whoever asks.
 pub(super) struct Identity {
     pub(super) generation: String,
     pub(super) fence: i64,
@@ -75,18 +91,23 @@ pub(super) struct Identity {
 
 pub(super) async fn take_identity(
     connection: &mut SqliteConnection,
-    tenant: &str,
-    thread_id: &str,
+    thread: Sought<'_>,
 ) -> Result<Identity> {
     let row = sqlx::query(
-        "delete from thread_tombstones where tenant = $1 and thread_id = $2 returning generation, fence",
+        "delete from thread_tombstones where tenant = $1 and thread_id = $2
+         returning generation, fence, owner",
     )
-    .bind(tenant)
-    .bind(thread_id)
+    .bind(thread.tenant)
+    .bind(thread.thread_id)
     .fetch_optional(connection)
     .await
     .map_err(storage_error)?;
-    Ok(match row {
+    let mut left = None;
+    if let Some(row) = row {
+        let owner: Option<String> = row.try_get(2).map_err(storage_error)?;
+        left = (!thread.is_taken(owner.as_deref())).then_some(row);
+    }
+    Ok(match left {
         Some(row) => Identity {
             generation: row.try_get(0).map_err(storage_error)?,
             fence: row.try_get(1).map_err(storage_error)?,

@@ -5,10 +5,13 @@ use sqlx::{AssertSqlSafe, Row};
 
 use super::SqliteStorage;
 use super::errors::storage_error;
+use super::rows::{ids_json, prefixes_json};
 use crate::domain::Result;
 use crate::domain::caller::Caller;
+use crate::domain::grants::Action;
 use crate::domain::names::ThreadId;
 use crate::domain::thread::{Thread, ThreadQuery, ThreadSort};
+use crate::storage::sought::{Listed, Sought, Way};
 
 const COLUMNS: &str = "thread_id, created_at, updated_at, last_step, checkpoint_count, size_bytes,
     generation, owner, graph_id, assistant_id, user_id";
@@ -19,20 +22,21 @@ impl SqliteStorage {
         caller: &Caller,
         thread_id: &ThreadId,
     ) -> Result<Option<Thread>> {
-        if !caller.may_read_thread(thread_id) {
-            return Ok(None);
-        }
-        let mut read = self.connections.begin_read().await?;
-        let statement =
-            format!("select {COLUMNS} from threads where tenant = $1 and thread_id = $2");
+        let thread = Sought::by(caller, thread_id.as_str(), Action::Read);
+        let mut reader = self.connections.begin_read().await?;
+        let statement = format!(
+            "select {COLUMNS} from threads
+             where tenant = $1 and thread_id = $2 and ($3 is null or owner = $3)"
+        );
         let row = sqlx::query(AssertSqlSafe(statement))
-            .bind(&caller.tenant)
-            .bind(thread_id.as_str())
-            .fetch_optional(&mut *read)
+            .bind(thread.tenant)
+            .bind(thread.thread_id)
+            .bind(thread.owner)
+            .fetch_optional(&mut *reader)
             .await
             .map_err(storage_error)?;
-        read.end().await?;
-        row.as_ref().map(thread).transpose()
+        reader.end().await?;
+        row.as_ref().map(read).transpose()
     }
 
     pub(super) async fn read_threads(
@@ -40,6 +44,7 @@ impl SqliteStorage {
         caller: &Caller,
         query: &ThreadQuery,
     ) -> Result<Vec<Thread>> {
+        let listed = Listed::by(caller, Action::Read);
         // The text is put together from constants only; everything a caller chose is bound.
         let (direction, beyond) = if query.ascending { ("asc", ">") } else { ("desc", "<") };
         let timed = |time: &str| {
@@ -60,10 +65,11 @@ impl SqliteStorage {
              where tenant = $1 and ($3 is null or {after})
                and ($4 is null or graph_id = $4) and ($5 is null or assistant_id = $5)
                and ($6 is null or user_id = $6)
-               and ($7 is null or substr(thread_id, 1, length($7)) = $7)
-             order by {order} limit $8"
+               and ($7 is null or substr(thread_id, 1, length($7)) = $7){}
+             order by {order} limit $8",
+            listed.condition(way_in)
         );
-        let mut read = self.connections.begin_read().await?;
+        let mut reader = self.connections.begin_read().await?;
         let rows = sqlx::query(AssertSqlSafe(statement))
             .bind(&caller.tenant)
             .bind(query.after.as_ref().map(|it| it.time))
@@ -73,15 +79,31 @@ impl SqliteStorage {
             .bind(&query.user_id)
             .bind(&query.prefix)
             .bind(i64::try_from(query.limit).unwrap_or(i64::MAX))
-            .fetch_all(&mut *read)
+            .bind(&listed.owner)
+            .bind(ids_json(&listed))
+            .bind(prefixes_json(&listed))
+            .fetch_all(&mut *reader)
             .await
             .map_err(storage_error)?;
-        read.end().await?;
-        rows.iter().map(thread).collect()
+        reader.end().await?;
+        rows.iter().map(read).collect()
     }
 }
 
-fn thread(row: &SqliteRow) -> Result<Thread> {
+/// $9 owner, $10 ids, $11 prefixes. One file's threads are few enough for the other ways to look through them in order.
+fn way_in(way: Way) -> &'static str {
+    match way {
+        Way::Everything => "true",
+        Way::Owner => "owner = $9",
+        Way::Exact => "thread_id in (select value from json_each($10))",
+        Way::Prefix => {
+            "exists (select 1 from json_each($11) r
+                where thread_id >= r.value ->> 0 and thread_id < r.value ->> 1)"
+        }
+    }
+}
+
+fn read(row: &SqliteRow) -> Result<Thread> {
     Ok(Thread {
         thread_id: row.try_get("thread_id").map_err(storage_error)?,
         created_at: row.try_get("created_at").map_err(storage_error)?,

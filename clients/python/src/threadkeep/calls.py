@@ -14,10 +14,13 @@ import ormsgpack
 
 from threadkeep.errors import InvalidError, ProtocolError
 from threadkeep.http.transport import Request
+from threadkeep.tokens import Grants, Token
 
 Sort = Literal["created", "updated", "thread_id"]
 Order = Literal["asc", "desc"]
-Record = TypeVar("Record", bound="Thread | ThreadStorage | ChannelStorage | Lease | Identity")
+Record = TypeVar(
+    "Record", bound="Thread | ThreadStorage | ChannelStorage | Lease | Identity | Token"
+)
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,12 @@ class Identity:
     tenant: str
     subject: str | None = None
     label: str | None = None
+    credential: str | None = None
+    """The id of the key or token in use; no secret."""
+    expires_at: str | None = None
+    """Of a token."""
+    grants: Grants | None = None
+    """None where the whole tenant is granted."""
 
 
 def post(path: str, body: Mapping[str, Any]) -> Request:

@@ -1,4 +1,4 @@
-"""`Client` and `AsyncClient`: threads, leases, retention, limits and identity, natively.
+"""`Client` and `AsyncClient`: threads, leases, retention, tokens, subjects, usage, natively.
 
 Constructing does no I/O; objects work across threads, event loops and a fork. Failures raise the
 types of `threadkeep.errors`.
@@ -9,11 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from threadkeep import calls
+from threadkeep.account_calls import AccountCalls, AsyncAccountCalls
 from threadkeep.calls import Identity, Lease, Order, Sort, Thread, ThreadPage, ThreadStorage
 from threadkeep.http.connection import Connection
 from threadkeep.http.settings import TransportName, settings_of
 from threadkeep.http.transport import Request
 from threadkeep.retention_calls import AsyncRetentionCalls, RetentionCalls
+from threadkeep.subjects import AsyncSubjects, Subjects
+from threadkeep.token_calls import AsyncTokenCalls, TokenCalls
 
 
 class _Base:
@@ -45,8 +48,18 @@ class _Base:
         return self._connection.transport_name
 
 
-class Client(_Base, RetentionCalls):
+class Client(_Base, RetentionCalls, AccountCalls):
     """For threads (of the operating system). See `AsyncClient` for coroutines."""
+
+    @property
+    def tokens(self) -> TokenCalls:
+        """Make, narrow and revoke tokens."""
+        return TokenCalls(self._write)
+
+    @property
+    def subjects(self) -> Subjects:
+        """Erasure of subjects."""
+        return Subjects(lambda request: self._connection.call(request, is_write=True))
 
     def get_thread(self, thread_id: str) -> Thread | None:
         """One thread, None when it does not exist or is not the caller's."""
@@ -119,8 +132,18 @@ class Client(_Base, RetentionCalls):
         return self._connection.call(calls.post(path, body), is_write=True)
 
 
-class AsyncClient(_Base, AsyncRetentionCalls):
+class AsyncClient(_Base, AsyncRetentionCalls, AsyncAccountCalls):
     """For coroutines, on any number of event loops. The methods are those of `Client`."""
+
+    @property
+    def tokens(self) -> AsyncTokenCalls:
+        """See `Client.tokens`."""
+        return AsyncTokenCalls(self._write)
+
+    @property
+    def subjects(self) -> AsyncSubjects:
+        """See `Client.subjects`."""
+        return AsyncSubjects(lambda request: self._connection.acall(request, is_write=True))
 
     async def get_thread(self, thread_id: str) -> Thread | None:
         """See `Client.get_thread`."""

@@ -60,13 +60,25 @@ class TooLargeError(InvalidError):
 
 
 class UnauthorizedError(ThreadkeepError):
-    """No API key was sent, or the server does not know it."""
+    """No key or token was sent, or the server does not know it."""
 
     code = "unauthorized"
 
 
+class TokenExpiredError(UnauthorizedError):
+    """The token has ended. `detail` says when; whoever made it makes a new one."""
+
+    code = "token_expired"
+
+
+class TokenRevokedError(UnauthorizedError):
+    """The token, one that it was narrowed from, or the key that made it was revoked."""
+
+    code = "token_revoked"
+
+
 class NotGrantedError(ThreadkeepError):
-    """The key does not grant this, or the server refuses the host or origin."""
+    """The key or token does not grant this, or the server refuses the host or origin."""
 
     code = "not_granted"
 
@@ -95,6 +107,12 @@ class ThreadExistsError(ConflictError):
     code = "thread_exists"
 
 
+class ThreadTakenError(ConflictError):
+    """The thread belongs to another subject than that of the key: choose another thread id."""
+
+    code = "thread_taken"
+
+
 class ResendWholeError(ConflictError):
     """The server cannot resolve a difference. The saver then sends the value whole by itself."""
 
@@ -111,6 +129,12 @@ class FenceStaleError(ConflictError):
     """The fence sent is not the current one: the lease was lost to another holder."""
 
     code = "fence_stale"
+
+
+class QuotaExceededError(ThreadkeepError):
+    """The tenant has used up a quota, which `field` and `limit` name. Deleting makes room."""
+
+    code = "quota_exceeded"
 
 
 class UnavailableError(ThreadkeepError):
@@ -151,7 +175,10 @@ _BY_CODE: dict[str, type[ThreadkeepError]] = {
     "invalid": InvalidError,
     "idempotency_mismatch": InvalidError,
     "too_large": TooLargeError,
+    "quota_exceeded": QuotaExceededError,
     "unauthorized": UnauthorizedError,
+    "token_expired": TokenExpiredError,
+    "token_revoked": TokenRevokedError,
     "not_granted": NotGrantedError,
     "forbidden_host": NotGrantedError,
     "forbidden_origin": NotGrantedError,
@@ -159,6 +186,7 @@ _BY_CODE: dict[str, type[ThreadkeepError]] = {
     "not_found": NotFoundError,
     "thread_restored": ThreadRestoredError,
     "thread_exists": ThreadExistsError,
+    "thread_taken": ThreadTakenError,
     "resend_whole": ResendWholeError,
     "lease_held": LeaseHeldError,
     "fence_stale": FenceStaleError,

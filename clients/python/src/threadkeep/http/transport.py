@@ -27,7 +27,7 @@ class Answer(NamedTuple):
 
 
 class Request(NamedTuple):
-    """One HTTP request. `path` begins with a slash; `body` is None for a GET."""
+    """One HTTP request. `path` begins with a slash; `body` is None for a GET or a DELETE."""
 
     method: str
     path: str

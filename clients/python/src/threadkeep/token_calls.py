@@ -1,0 +1,89 @@
+"""The token calls of `Client` and `AsyncClient`, in pairs: `client.tokens.mint(…)`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from threadkeep import calls
+from threadkeep.errors import ProtocolError
+from threadkeep.tokens import Grants, Token
+
+_MINT = "/v1/tokens"
+_NARROW = "/v1/tokens/narrow"
+_REVOKE = "/v1/tokens/revoke"
+
+Body = dict[str, Any]
+
+
+class TokenCalls:
+    """Part of `Client`."""
+
+    def __init__(self, write: Callable[[str, Body], Body]) -> None:
+        self._write = write
+
+    def mint(
+        self,
+        subject: str | None = None,
+        *,
+        grants: Grants | None = None,
+        ttl_seconds: int | None = None,
+    ) -> Token:
+        """Make a token with this client's key, for a subject, or with grants, or both.
+
+        Without `grants` it has what is the subject's own; without `ttl_seconds` it lasts an hour.
+        """
+        body = {"subject": subject, "grants": grants, "ttl_seconds": ttl_seconds}
+        return calls.record(Token, self._write(_MINT, body))
+
+    def narrow(self, *, grants: Grants | None = None, ttl_seconds: int | None = None) -> Token:
+        """Make a token that may do no more than this client's key or token, and dies with it.
+
+        Raises NotGrantedError for more.
+        """
+        body = {"grants": grants, "ttl_seconds": ttl_seconds}
+        return calls.record(Token, self._write(_NARROW, body))
+
+    def revoke(self, token_id: str | None = None, *, token: str | None = None) -> str:
+        """Revoke a token, and all that were narrowed from it, by its id or by its text.
+
+        Without either, the one in use. Answers the id. Raises NotFoundError for a text that is not
+        a token of yours.
+        """
+        return _token_id(self._write(_REVOKE, {"token_id": token_id, "token": token}))
+
+
+class AsyncTokenCalls:
+    """Part of `AsyncClient`."""
+
+    def __init__(self, write: Callable[[str, Body], Awaitable[Body]]) -> None:
+        self._write = write
+
+    async def mint(
+        self,
+        subject: str | None = None,
+        *,
+        grants: Grants | None = None,
+        ttl_seconds: int | None = None,
+    ) -> Token:
+        """See `TokenCalls.mint`."""
+        body = {"subject": subject, "grants": grants, "ttl_seconds": ttl_seconds}
+        return calls.record(Token, await self._write(_MINT, body))
+
+    async def narrow(
+        self, *, grants: Grants | None = None, ttl_seconds: int | None = None
+    ) -> Token:
+        """See `TokenCalls.narrow`."""
+        body = {"grants": grants, "ttl_seconds": ttl_seconds}
+        return calls.record(Token, await self._write(_NARROW, body))
+
+    async def revoke(self, token_id: str | None = None, *, token: str | None = None) -> str:
+        """See `TokenCalls.revoke`."""
+        return _token_id(await self._write(_REVOKE, {"token_id": token_id, "token": token}))
+
+
+def _token_id(answer: Body) -> str:
+    revoked = answer.get("token_id")
+    if not isinstance(revoked, str):
+        raise ProtocolError("the answer does not name the revoked token")
+    return revoked

@@ -1,0 +1,87 @@
+//! The credentials of all tenants as a server holds them in memory: made anew at every poll, then only read.
+
+use std::collections::{HashMap, HashSet};
+
+use ring::hmac;
+use subtle::ConstantTimeEq as _;
+
+use super::token_text;
+use crate::domain::clock::Micros;
+use crate::domain::credential::{Credentials, SigningSecret};
+use crate::domain::key::Key;
+use crate::domain::token::{Token, TokenId};
+
+#[derive(Default)]
+pub struct CredentialSet {
+    /// By the first bytes of their hash. The full hash is compared in constant time.
+    keys: HashMap<[u8; 8], Vec<Key>>,
+    /// By tenant.
+    key_ids: HashMap<String, HashSet<String>>,
+    /// By kid.
+    secrets: HashMap<String, (SigningSecret, hmac::Key)>,
+    /// By tenant: the kid of its newest secret.
+    newest: HashMap<String, String>,
+    /// By tenant.
+    revoked: HashMap<String, HashSet<TokenId>>,
+}
+
+impl CredentialSet {
+    pub fn new(all: Credentials) -> Self {
+        let mut set = Self::default();
+        for key in all.keys.into_iter().filter(|key| key.revoked_at.is_none()) {
+            set.key_ids.entry(key.tenant.clone()).or_default().insert(key.key_id.clone());
+            set.keys.entry(prefix(&key.hash)).or_default().push(key);
+        }
+        let mut secrets = all.signing_secrets;
+        secrets.sort_by(|a, b| (a.created_at, &b.kid).cmp(&(b.created_at, &a.kid)));
+        for secret in secrets {
+            set.newest.insert(secret.tenant.clone(), secret.kid.clone());
+            let mac_key = token_text::mac_key(&secret);
+            set.secrets.insert(secret.kid.clone(), (secret, mac_key));
+        }
+        for revocation in all.revocations {
+            set.revoked.entry(revocation.tenant).or_default().insert(revocation.token_id);
+        }
+        set
+    }
+
+    pub fn has_keys(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
+    pub fn key(&self, hash: &[u8; 32]) -> Option<&Key> {
+        self.keys.get(&prefix(hash))?.iter().find(|key| bool::from(key.hash.ct_eq(hash)))
+    }
+
+    pub fn has_key_id(&self, tenant: &str, key_id: &str) -> bool {
+        self.key_ids.get(tenant).is_some_and(|ids| ids.contains(key_id))
+    }
+
+    pub fn has_secret(&self, kid: &str) -> bool {
+        self.secrets.contains_key(kid)
+    }
+
+    /// What a tenant signs with now, if it was made after that.
+    pub fn signing_secret(&self, tenant: &str, made_after: Micros) -> Option<&SigningSecret> {
+        let (secret, _) = self.secrets.get(self.newest.get(tenant)?)?;
+        (secret.created_at > made_after).then_some(secret)
+    }
+
+    /// What a text says, if it is a token that one of the secrets signed, whatever became of it since.
+    pub fn open(&self, text: &str) -> Option<Token> {
+        let (secret, mac_key) = self.secrets.get(token_text::kid(text)?)?;
+        token_text::open(text, mac_key, &secret.tenant)
+    }
+
+    /// Whether it, or a token that it was narrowed from, was revoked.
+    pub fn is_revoked(&self, token: &Token) -> bool {
+        let revoked = self.revoked.get(&token.tenant);
+        revoked.is_some_and(|ids| token.chain().any(|id| ids.contains(id)))
+    }
+}
+
+fn prefix(hash: &[u8; 32]) -> [u8; 8] {
+    let mut prefix = [0; 8];
+    prefix.copy_from_slice(&hash[..8]);
+    prefix
+}

@@ -1,0 +1,135 @@
+//! Making and revoking tokens: what [`crate::domain::token`] decides, signed and remembered.
+
+use std::sync::Arc;
+
+use super::gate::{Gate, Identity};
+use super::token_text;
+use crate::domain::clock::{Clock, Micros};
+use crate::domain::credential::{Revocation, SigningSecret};
+use crate::domain::limits::LIMITS;
+use crate::domain::storage::CredentialStorage;
+use crate::domain::token::{
+    self, Doomed, MintRequest, NarrowRequest, RevokedToken, Token, TokenId,
+};
+use crate::domain::{Error, Result};
+
+/// A token and its text, which exists nowhere else.
+pub struct Minted {
+    pub text: String,
+    pub token: Token,
+}
+
+/// A token to revoke, as callers name it.
+#[derive(Debug, Clone)]
+pub enum Named {
+    /// The one that was presented.
+    Own,
+    ById(TokenId),
+    ByText(String),
+}
+
+/// The token calls of a server.
+pub struct Tokens {
+    storage: Arc<dyn CredentialStorage>,
+    gate: Arc<Gate>,
+    clock: Arc<Clock>,
+}
+
+impl Tokens {
+    pub fn new(storage: Arc<dyn CredentialStorage>, gate: Arc<Gate>, clock: Arc<Clock>) -> Self {
+        Self { storage, gate, clock }
+    }
+
+    /// No round trip to the database, but one for the first token of a tenant in thirty days.
+    ///
+    /// # Errors
+    /// As [`token::mint`]; `TooLarge`; `Unavailable`.
+    pub async fn mint(&self, identity: &Identity, request: MintRequest) -> Result<Minted> {
+        let now = self.clock.now();
+        self.sign(token::mint(&identity.caller, &identity.pass, request, now)?, now).await
+    }
+
+    /// As [`Tokens::mint`].
+    ///
+    /// # Errors
+    /// As [`token::narrow`]; `TooLarge`; `Unavailable`.
+    pub async fn narrow(&self, identity: &Identity, request: NarrowRequest) -> Result<Minted> {
+        let now = self.clock.now();
+        self.sign(token::narrow(&identity.caller, &identity.pass, request, now)?, now).await
+    }
+
+    /// One transaction. This server refuses the token and all that come from it at once, others within two seconds.
+    ///
+    /// # Errors
+    /// As [`token::revoke`]; 422 when tokens have revoked too many; `Unavailable`.
+    pub async fn revoke(&self, identity: &Identity, named: Named) -> Result<RevokedToken> {
+        let now = self.clock.now();
+        let Identity { caller, pass } = identity;
+        let doomed = match &named {
+            Named::Own => token::revoke(caller, pass, Doomed::Own, now)?,
+            Named::ById(id) => token::revoke(caller, pass, Doomed::ById(*id), now)?,
+            Named::ByText(text) => {
+                // A text that is no token and a token of somebody else look the same.
+                let unknown = Error::NotFound("such a token of yours was");
+                let shown = self.gate.open_token(text).ok_or(unknown)?;
+                token::revoke(caller, pass, Doomed::Shown(&shown), now)?
+            }
+        };
+        let rows_max = match caller.require_whole_tenant() {
+            Ok(()) => u64::MAX,
+            Err(_) => LIMITS.token_revocations_max,
+        };
+        remember(self.storage.as_ref(), &caller.tenant, doomed, now, rows_max).await?;
+        if let Err(error) = self.gate.refresh().await {
+            tracing::warn!(%error, "a revocation is known here with the next poll only");
+        }
+        Ok(doomed)
+    }
+
+    async fn sign(&self, token: Token, now: Micros) -> Result<Minted> {
+        let made_after = now - SigningSecret::SIGNS_FOR;
+        if let Some(secret) = self.gate.signing_secret(&token.tenant, made_after) {
+            return Ok(Minted { text: token_text::seal(&token, &secret)?, token });
+        }
+        let minted = mint_with(self.storage.as_ref(), token, now).await?;
+        self.gate.refresh().await?;
+        Ok(minted)
+    }
+}
+
+/// Signs a token with what the database has.
+///
+/// # Errors
+/// `TooLarge`; `Unavailable`.
+pub async fn mint_with(
+    storage: &dyn CredentialStorage,
+    token: Token,
+    now: Micros,
+) -> Result<Minted> {
+    let fresh = SigningSecret::random(&token.tenant, now);
+    let secret = storage.put_signing_secret(&fresh, now - SigningSecret::SIGNS_FOR).await?;
+    Ok(Minted { text: token_text::seal(&token, &secret)?, token })
+}
+
+/// Writes a revocation.
+///
+/// # Errors
+/// 422 when the tenant has `rows_max` already; `Unavailable`.
+pub async fn remember(
+    storage: &dyn CredentialStorage,
+    tenant: &str,
+    doomed: RevokedToken,
+    now: Micros,
+    rows_max: u64,
+) -> Result<()> {
+    let RevokedToken { token_id, expires_at } = doomed;
+    let tenant = tenant.to_owned();
+    let revocation = Revocation { tenant, token_id, expires_at, revoked_at: now };
+    if storage.revoke_token(&revocation, rows_max).await? {
+        return Ok(());
+    }
+    let detail = format!(
+        "the tenant has {rows_max} revoked tokens that have not expired; only a key of the whole tenant revokes more"
+    );
+    Err(Error::out_of_range("token_id", detail, rows_max))
+}

@@ -1,0 +1,52 @@
+//! `threadkeep audit`: the log of a tenant, and what nobody else can read: refusals of unknown callers.
+
+use super::{open_beside, print};
+use crate::config::Audit;
+use crate::domain::Result;
+use crate::domain::audit::{self, ActKind, Event, EventQuery};
+use crate::domain::caller::check_tenant;
+use crate::domain::refusals::UNKNOWN_TENANT;
+use crate::domain::storage::Storage;
+use crate::domain::time::{parse_rfc3339, rfc3339};
+
+pub(super) async fn run(command: Audit) -> Result<()> {
+    let tenant = command.tenant.as_deref().unwrap_or(UNKNOWN_TENANT);
+    if !command.unknown {
+        check_tenant(tenant)?;
+    }
+    let time =
+        |field: &str, text: Option<&String>| text.map(|it| parse_rfc3339(field, it)).transpose();
+    let query = EventQuery {
+        since: time("since", command.since.as_ref())?,
+        until: time("until", command.until.as_ref())?,
+        act: command.act.as_deref().map(|it| ActKind::parse("act", it)).transpose()?,
+        limit: command.limit,
+        after: None,
+    };
+    let storage = open_beside(&command.database).await?;
+    let lines = list(storage.as_ref(), tenant, query).await;
+    storage.close().await;
+    print(&lines?)
+}
+
+/// Page by page, up to the limit.
+async fn list(storage: &dyn Storage, tenant: &str, mut query: EventQuery) -> Result<String> {
+    let mut lines = String::new();
+    loop {
+        let page = audit::list(storage, tenant, query.clone()).await?;
+        lines.extend(page.events.iter().map(line));
+        query.limit -= page.events.len();
+        query.after = page.next;
+        if query.after.is_none() || query.limit == 0 {
+            return Ok(lines);
+        }
+    }
+}
+
+/// Time, act, actor, object, count, details; `-` for what is not known.
+fn line(event: &Event) -> String {
+    let or_dash = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
+    let (actor, object) = (or_dash(&event.actor), or_dash(&event.object));
+    let Event { at, act, details, count, .. } = event;
+    format!("{}\t{act}\t{actor}\t{object}\t{count}\t{details}\n", rfc3339(*at))
+}

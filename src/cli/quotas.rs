@@ -1,0 +1,59 @@
+//! `threadkeep quotas set | show`.
+
+use super::{open_beside, print};
+use crate::config::{Quotas, SetQuota};
+use crate::domain::Result;
+use crate::domain::audit::{Act, ActKind};
+use crate::domain::caller::check_tenant;
+use crate::domain::clock::Clock;
+use crate::domain::quotas::{Quota, Usage};
+use crate::domain::rates::Rates;
+use crate::domain::storage::Storage;
+
+pub(super) async fn run(command: Quotas) -> Result<()> {
+    let (tenant, database) = match &command {
+        Quotas::Set(SetQuota { tenant, database, .. }) | Quotas::Show { tenant, database } => {
+            (tenant, database)
+        }
+    };
+    check_tenant(tenant)?;
+    let storage = open_beside(database).await?;
+    let done = match &command {
+        Quotas::Set(set) => put(storage.as_ref(), set).await,
+        Quotas::Show { tenant, .. } => show(storage.as_ref(), tenant).await,
+    };
+    storage.close().await;
+    print(&done?)
+}
+
+async fn put(storage: &dyn Storage, set: &SetQuota) -> Result<String> {
+    let rates =
+        Rates { per_tenant: set.requests_per_second, per_token: set.requests_per_second_per_token };
+    let quota = Quota {
+        bytes_max: set.bytes_max,
+        threads_max: set.threads_max,
+        items_max: set.items_max,
+        rates,
+    };
+    quota.check()?;
+    let act = Act::of_operator(&set.tenant, ActKind::QuotaSet, "", Clock::System.now());
+    storage.put_quota(&set.tenant, &quota, &act.with(&quota)).await?;
+    show(storage, &set.tenant).await
+}
+
+async fn show(storage: &dyn Storage, tenant: &str) -> Result<String> {
+    let quotas = storage.list_quotas().await?;
+    let quota = quotas.into_iter().find(|(it, _)| it == tenant).map(|(_, quota)| quota);
+    let quota = quota.unwrap_or_default();
+    let Usage { bytes, threads, items } = storage.measure_usage(tenant).await?;
+    let limit = |it: Option<u64>| it.map_or_else(|| "unlimited".into(), |it| it.to_string());
+    Ok(format!(
+        "bytes\t{bytes}\t{}\nthreads\t{threads}\t{}\nitems\t{items}\t{}\n\
+         requests_per_second\t-\t{}\nrequests_per_second_per_token\t-\t{}\n",
+        limit(quota.bytes_max),
+        limit(quota.threads_max),
+        limit(quota.items_max),
+        limit(quota.rates.per_tenant),
+        limit(quota.rates.per_token),
+    ))
+}

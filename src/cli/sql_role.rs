@@ -1,0 +1,104 @@
+//! `threadkeep sql-role create | list | drop`: login roles of PostgreSQL that read one tenant. The only place where the
+//! password of one is ever shown.
+
+use crate::auth::scram;
+use crate::config::SqlRoles;
+use crate::domain::caller::check_tenant;
+use crate::domain::clock::random_hex;
+use crate::domain::sql_role::{Dropped, NewSqlRole, SqlRole, check_name, unsupported};
+use crate::domain::storage::Storage;
+use crate::domain::time::rfc3339;
+use crate::domain::{Error, Result};
+
+use super::{open_beside, print};
+
+pub(super) async fn run(command: SqlRoles) -> Result<()> {
+    let (SqlRoles::Create { database, tenant, .. }
+    | SqlRoles::List { database, tenant }
+    | SqlRoles::Drop { database, tenant, .. }) = &command;
+    check_tenant(tenant)?;
+    let Some(url) = database.database_url.as_deref().filter(|it| it.starts_with("postgres")) else {
+        return Err(unsupported());
+    };
+    let storage = open_beside(database).await?;
+    let done = match &command {
+        SqlRoles::Create { tenant, name, .. } => {
+            create(storage.as_ref(), url, tenant, name.as_deref()).await
+        }
+        SqlRoles::List { tenant, .. } => list(storage.as_ref(), tenant).await,
+        SqlRoles::Drop { tenant, name, .. } => drop_role(storage.as_ref(), tenant, name).await,
+    };
+    storage.close().await;
+    print(&done?)
+}
+
+/// Prints the URL to log in with, alone on its line.
+async fn create(
+    storage: &dyn Storage,
+    url: &str,
+    tenant: &str,
+    name: Option<&str>,
+) -> Result<String> {
+    let made = || format!("threadkeep_sql_{}", &random_hex()[..16]);
+    let name = name.map_or_else(made, str::to_owned);
+    check_name(&name)?;
+    let password = format!("{}{}", random_hex(), random_hex());
+    let verifier = scram::verifier(&password, &rand::random());
+    let role = NewSqlRole { name: name.clone(), tenant: tenant.to_owned(), verifier };
+    storage.create_sql_role(&role).await?;
+    Ok(format!("{}\n", login_url(url, &name, &password)))
+}
+
+async fn list(storage: &dyn Storage, tenant: &str) -> Result<String> {
+    let roles = storage.list_sql_roles(tenant).await?;
+    let line = |role: &SqlRole| format!("{}\t{}\n", role.name, rfc3339(role.created_at));
+    Ok(roles.iter().map(line).collect())
+}
+
+async fn drop_role(storage: &dyn Storage, tenant: &str, name: &str) -> Result<String> {
+    match storage.drop_sql_role(tenant, name).await? {
+        Dropped::Gone => Ok(format!("dropped {name}\n")),
+        Dropped::Disabled => Ok(format!(
+            "{name} reads nothing any more and cannot log in; it owns things in another database: drop those, then \
+             drop role {name}\n"
+        )),
+        Dropped::Absent => Err(Error::NotFound("a role of this tenant with this name was")),
+    }
+}
+
+/// The server's URL with another user. Name and password hold nothing that a URL escapes.
+fn login_url(url: &str, name: &str, password: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", url));
+    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (authority, path) = place.split_once('/').unwrap_or((place, ""));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let host = if host.is_empty() { "localhost" } else { host };
+    // Where the server may log in by other means than the role.
+    let own = ["user=", "password=", "passfile=", "sslcert=", "sslkey=", "ssl-cert=", "ssl-key="];
+    let kept: Vec<&str> = query
+        .split('&')
+        .filter(|it| !it.is_empty() && !own.iter().any(|own| it.starts_with(own)))
+        .collect();
+    let query = if kept.is_empty() { String::new() } else { format!("?{}", kept.join("&")) };
+    format!("{scheme}://{name}:{password}@{host}/{path}{query}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_login_url_keeps_the_place_and_nothing_of_the_servers_login() {
+        for (url, expected) in [
+            ("postgres://a:b@db:5432/x", "postgres://r:p@db:5432/x"),
+            ("postgresql://a:b%40c@db/x?sslmode=require", "postgresql://r:p@db/x?sslmode=require"),
+            (
+                "postgres:///x?host=/run/pg&user=a&password=b",
+                "postgres://r:p@localhost/x?host=/run/pg",
+            ),
+            ("postgres://db", "postgres://r:p@db/"),
+        ] {
+            assert_eq!(login_url(url, "r", "p"), expected);
+        }
+    }
+}

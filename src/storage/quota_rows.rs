@@ -1,0 +1,89 @@
+//! Quotas as rows, and usage added up from the threads. Both engines speak this SQL.
+
+use async_trait::async_trait;
+
+use super::access::{Accessible, Cell, Record};
+use super::audit_rows::record;
+use crate::domain::audit::Act;
+use crate::domain::quotas::{Quota, QuotaStorage, Usage};
+use crate::domain::rates::Rates;
+use crate::domain::{Error, Result};
+
+/// $1 tenant, $2 to $6 limits, $7 now.
+const PUT: &str = "
+insert into quotas (tenant, bytes_max, threads_max, items_max, requests_per_second,
+    requests_per_second_per_token, updated_at)
+values ($1, $2, $3, $4, $5, $6, $7)
+on conflict (tenant) do update set bytes_max = excluded.bytes_max, threads_max = excluded.threads_max,
+    items_max = excluded.items_max, requests_per_second = excluded.requests_per_second,
+    requests_per_second_per_token = excluded.requests_per_second_per_token,
+    updated_at = excluded.updated_at";
+
+const DELETE: &str = "delete from quotas where tenant = $1";
+
+/// The second statement that crosses tenants, like the polling of keys.
+const LIST: &str = "
+select tenant, bytes_max, threads_max, items_max, requests_per_second, requests_per_second_per_token
+from quotas where tenant is not null";
+
+/// $1 tenant. Bytes, threads, items. There are no items yet.
+const MEASURE: &str = "
+select cast(coalesce(sum(size_bytes), 0) as bigint), count(*), cast(0 as bigint)
+from threads where tenant = $1";
+
+#[async_trait]
+impl<T: Accessible> QuotaStorage for T {
+    async fn put_quota(&self, tenant: &str, quota: &Quota, act: &Act) -> Result<()> {
+        let mut access = self.hold().await?;
+        if *quota == Quota::default() {
+            access.rows(DELETE, &[tenant.into()]).await?;
+        } else {
+            let limits = [
+                quota.bytes_max,
+                quota.threads_max,
+                quota.items_max,
+                quota.rates.per_tenant,
+                quota.rates.per_token,
+            ];
+            let limits = limits.into_iter().map(number).collect::<Result<Vec<Cell>>>()?;
+            let cells = [&[tenant.into()], &limits[..], &[act.at.into()]].concat();
+            access.rows(PUT, &cells).await?;
+        }
+        record(&mut *access, act).await?;
+        access.end().await
+    }
+
+    async fn list_quotas(&self) -> Result<Vec<(String, Quota)>> {
+        let mut access = self.look().await?;
+        let rows = access.rows(LIST, &[]).await?;
+        access.end().await?;
+        rows.iter().map(quota).collect()
+    }
+
+    async fn measure_usage(&self, tenant: &str) -> Result<Usage> {
+        let mut access = self.look().await?;
+        let rows = access.rows(MEASURE, &[tenant.into()]).await?;
+        access.end().await?;
+        let Some(row) = rows.first() else {
+            return Err(Error::Internal("a sum has no row".into()));
+        };
+        // A counter that was damaged below zero is the doctor's to find.
+        let count = |at: usize| row.integer(at).map(|it| u64::try_from(it).unwrap_or(0));
+        Ok(Usage { bytes: count(0)?, threads: count(1)?, items: count(2)? })
+    }
+}
+
+fn number(limit: Option<u64>) -> Result<Cell> {
+    let too_large = |_| Error::Internal("a limit does not fit".into());
+    limit.map_or(Ok(Cell::Null), |it| i64::try_from(it).map(Cell::Integer).map_err(too_large))
+}
+
+fn quota(row: &Record) -> Result<(String, Quota)> {
+    let limit = |at: usize| match &row.0[at] {
+        Cell::Null => Ok(None),
+        _ => row.integer(at).map(|it| u64::try_from(it).ok()),
+    };
+    let rates = Rates { per_tenant: limit(4)?, per_token: limit(5)? };
+    let quota = Quota { bytes_max: limit(1)?, threads_max: limit(2)?, items_max: limit(3)?, rates };
+    Ok((row.text(0)?.to_owned(), quota))
+}

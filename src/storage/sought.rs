@@ -1,0 +1,128 @@
+//! What a caller's grants ask of a statement: whose a thread has to be, and which threads a listing shows. The decision is
+//! the domain's; here it becomes conditions and binds, the same for every engine.
+
+use crate::domain::caller::Caller;
+use crate::domain::grants::{Action, Reach};
+
+/// A thread that is looked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Sought<'a> {
+    pub tenant: &'a str,
+    pub thread_id: &'a str,
+    /// Subject that it must belong to; else it is absent. None: anybody's.
+    pub owner: Option<&'a str>,
+}
+
+impl<'a> Sought<'a> {
+    pub fn by(caller: &'a Caller, thread_id: &'a str, action: Action) -> Self {
+        let owner = caller.thread_owner(thread_id, action);
+        Self { tenant: &caller.tenant, thread_id, owner }
+    }
+
+    /// By the server itself, which carries out what was asked for before.
+    pub fn by_server(tenant: &'a str, thread_id: &'a str) -> Self {
+        Self { tenant, thread_id, owner: None }
+    }
+
+    /// Whether a thread that was found is not the caller's.
+    pub fn is_taken(&self, owner: Option<&str>) -> bool {
+        self.owner.is_some() && self.owner != owner
+    }
+}
+
+/// The threads of a listing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Listed {
+    pub everything: bool,
+    pub owner: Option<String>,
+    pub exact: Vec<String>,
+    /// First id of each prefix, and the first one after it, by bytes.
+    pub firsts: Vec<String>,
+    pub ends: Vec<String>,
+}
+
+/// A way to be in a listing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    Everything,
+    Owner,
+    Exact,
+    Prefix,
+}
+
+impl Listed {
+    pub fn by(caller: &Caller, action: Action) -> Self {
+        let Reach { everything, owner, exact, prefixes } = caller.reach_threads(action);
+        let ends = prefixes.iter().map(|it| end(it)).collect();
+        Self { everything, owner, exact, firsts: prefixes, ends }
+    }
+
+    /// Empty: nothing is reached.
+    pub fn ways(&self) -> Vec<Way> {
+        if self.everything {
+            return vec![Way::Everything];
+        }
+        let ways = [
+            (Way::Owner, self.owner.is_some()),
+            (Way::Exact, !self.exact.is_empty()),
+            (Way::Prefix, !self.firsts.is_empty()),
+        ];
+        ways.into_iter().filter_map(|(way, given)| given.then_some(way)).collect()
+    }
+
+    /// Any of the ways, as a condition that follows others. `one` writes one of them.
+    pub fn condition(&self, one: impl Fn(Way) -> &'static str) -> String {
+        let ways = self.ways();
+        if ways == [Way::Everything] {
+            return String::new();
+        }
+        let ways: Vec<&str> = ways.into_iter().map(one).collect();
+        if ways.is_empty() { " and false".into() } else { format!(" and ({})", ways.join(" or ")) }
+    }
+}
+
+/// The first text, by bytes, that does not begin with `prefix` and comes after all that do. UTF-8 orders as its characters.
+fn end(prefix: &str) -> String {
+    let mut rest = prefix.to_owned();
+    while let Some(last) = rest.pop() {
+        let next =
+            if last == '\u{d7ff}' { Some('\u{e000}') } else { char::from_u32(last as u32 + 1) };
+        if let Some(next) = next {
+            rest.push(next);
+            return rest;
+        }
+    }
+    // Of an empty prefix, which nobody is granted: no text is before this one.
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_range_of_a_prefix_holds_what_begins_with_it() {
+        let ends = ["a:", "a/", "a\u{d7ff}", "a\u{10ffff}", "\u{10ffff}"].map(end);
+        assert_eq!(ends, ["a;", "a0", "a\u{e000}", "b", ""]);
+        for (name, is_in) in [
+            ("a:", true),
+            ("a:\u{10ffff}", true),
+            ("a:%", true),
+            ("a", false),
+            ("a;", false),
+            ("a-b", false),
+            ("A:", false),
+        ] {
+            assert_eq!(("a:" <= name) && (name < end("a:").as_str()), is_in, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_granted_is_nobodys() {
+        let nobody = Sought { tenant: "t", thread_id: "x", owner: Some("") };
+        assert!(nobody.is_taken(None) && nobody.is_taken(Some("ann")));
+        let all = Sought::by_server("t", "x");
+        assert!(!all.is_taken(None) && !all.is_taken(Some("ann")));
+        assert_eq!(Listed::default().condition(|_| "x"), " and false");
+    }
+}

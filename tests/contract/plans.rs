@@ -1,0 +1,114 @@
+//! What grants cost on PostgreSQL: whose a thread is does not change how it is found, a listing of what a subject owns reads
+//! that and no more, and commits stay heap-only. Read off the statistics that the database keeps of its indexes.
+
+use std::time::Duration;
+
+use threadkeep::domain::caller::Caller;
+use threadkeep::domain::grants::Actions;
+use threadkeep::domain::thread::{ThreadQuery, ThreadSort};
+use threadkeep::storage::{self, StorageConfig};
+
+use crate::askers::{Desk, exact, prefix, subject, tenant, with};
+use crate::harness::{Harness, config};
+
+/// 20,000 threads of nobody's and 50 of ann's, before there are statistics of the tables.
+const FILL: &str = "
+insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
+    checkpoint_count, size_bytes, owner)
+select 'tenant-a', 't:' || n, n, n, 'g', 0, n, n, 0, 0, case when n % 400 = 0 then 'ann' end
+from generate_series(1, 20000) n;
+insert into scopes (tenant, scope_id, epoch, next_no) select 'tenant-a', n, n, 1 from generate_series(1, 20000) n";
+
+/// What a server's work adds to a number in the statistics. They are complete when its connections have ended and the number
+/// moves no more.
+async fn added(h: &Harness, number: String, work: impl AsyncFnOnce(Desk)) -> i64 {
+    let before = settled(h, &number).await;
+    let config = StorageConfig { exclusive: false, ..config(h.url()) };
+    let storage = storage::open(&config).await.unwrap();
+    work(Desk::on(&storage).await).await;
+    storage.close().await;
+    settled(h, &number).await - before
+}
+
+async fn settled(h: &Harness, number: &str) -> i64 {
+    let mut last = (-1, 0);
+    while last.1 < 5 {
+        let counted = h.count(number).await;
+        last = if counted == last.0 { (counted, last.1 + 1) } else { (counted, 0) };
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    last.0
+}
+
+/// Entries of an index of threads that were read.
+fn entries(index: &str) -> String {
+    format!(
+        "select coalesce(sum(idx_tup_read), 0)::bigint from pg_stat_user_indexes where indexrelname = '{index}'"
+    )
+}
+
+async fn list(desk: &Desk, caller: &Caller, sort: ThreadSort) -> usize {
+    let query = ThreadQuery { limit: 10, sort, ..ThreadQuery::default() };
+    desk.threads.list(caller, query).await.unwrap().threads.len()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn grants_are_asked_for_by_index() {
+    let h = Harness::postgres().await;
+    h.sql(FILL).await;
+    let ann = subject("ann");
+    for (sort, entries_max) in [(ThreadSort::Created, 12), (ThreadSort::ThreadId, 50)] {
+        let read = added(&h, entries("threads_owner"), async |desk| {
+            for _ in 0..20 {
+                assert_eq!(list(&desk, &ann, sort).await, 10);
+            }
+        });
+        let read = read.await;
+        assert!((200..=20 * entries_max).contains(&read), "{sort:?}: {read} entries for 20 pages");
+    }
+    // One thread, whoever asks: one entry of the key's index.
+    for caller in [&tenant(), &ann, &with("one", vec![exact("t:400", Actions::ALL)])] {
+        let read = added(&h, entries("threads_pkey"), async |desk| {
+            for _ in 0..20 {
+                assert!(desk.thread(caller, "t:400").await.is_some());
+                assert_eq!(desk.latest_id(caller, "t:400").await, None);
+            }
+        });
+        assert_eq!(read.await, 40, "{}", caller.credential);
+    }
+    let below = with("below", vec![prefix("t:19/", Actions::ALL), prefix("t:", Actions::ALL)]);
+    let read = added(&h, entries("threads_pkey"), async |desk| {
+        for _ in 0..20 {
+            assert_eq!(list(&desk, &below, ThreadSort::ThreadId).await, 10);
+        }
+    });
+    let read = read.await;
+    assert!(read <= 20 * 12, "{read} entries for 20 pages of 10 threads");
+    let read = added(&h, entries("threads_created"), async |desk| {
+        for _ in 0..20 {
+            assert_eq!(list(&desk, &tenant(), ThreadSort::Created).await, 10);
+        }
+    });
+    let read = read.await;
+    assert!((200..=20 * 14).contains(&read), "{read} entries for 20 pages of 10 threads");
+    let sequential = "select seq_scan from pg_stat_user_tables where relname = 'threads'";
+    assert_eq!(settled(&h, sequential).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn commits_to_owned_threads_stay_heap_only() {
+    let h = Harness::postgres().await;
+    let updates = "select n_tup_upd * 1000 + n_tup_hot_upd from pg_stat_user_tables
+        where relname = 'threads'";
+    let counted = added(&h, updates.into(), async |desk| {
+        for at in 0..100 {
+            desk.put(&subject("ann"), "t", &format!("{at:03}")).await.unwrap();
+        }
+    });
+    let (updates, heap_only) = {
+        let counted = counted.await;
+        (counted / 1_000, counted % 1_000)
+    };
+    // Now and then a page is full, because something else still looks at its old rows.
+    assert!(updates == 99 && heap_only >= 95, "{heap_only} of {updates}");
+}

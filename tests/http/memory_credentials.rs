@@ -1,0 +1,57 @@
+//! The credentials of the storage in memory. Reading them is counted.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use async_trait::async_trait;
+use threadkeep::domain::clock::Micros;
+use threadkeep::domain::credential::{Credentials, Revocation, SigningSecret};
+use threadkeep::domain::storage::CredentialStorage;
+use threadkeep::domain::{Error, Result};
+
+use crate::memory::Memory;
+
+#[async_trait]
+impl CredentialStorage for Memory {
+    async fn load_credentials(&self) -> Result<Credentials> {
+        self.loads.fetch_add(1, Relaxed);
+        if *self.keys_fail.lock().unwrap() {
+            return Err(Error::Internal("no keys".into()));
+        }
+        Ok(Credentials {
+            keys: self.keys.lock().unwrap().clone(),
+            signing_secrets: self.secrets.lock().unwrap().clone(),
+            revocations: self.revocations.lock().unwrap().clone(),
+        })
+    }
+
+    async fn put_signing_secret(
+        &self,
+        fresh: &SigningSecret,
+        made_after: Micros,
+    ) -> Result<SigningSecret> {
+        self.called("put_signing_secret")?;
+        let mut secrets = self.secrets.lock().unwrap();
+        let fits = |it: &&SigningSecret| it.tenant == fresh.tenant && it.created_at > made_after;
+        if let Some(known) = secrets.iter().rev().find(fits) {
+            return Ok(known.clone());
+        }
+        secrets.push(fresh.clone());
+        Ok(fresh.clone())
+    }
+
+    async fn delete_signing_secrets(&self, tenant: &str) -> Result<u64> {
+        self.secrets.lock().unwrap().retain(|it| it.tenant != tenant);
+        Ok(1)
+    }
+
+    async fn revoke_token(&self, revocation: &Revocation, rows_max: u64) -> Result<bool> {
+        self.called(format!("revoke {}", revocation.token_id))?;
+        let mut revocations = self.revocations.lock().unwrap();
+        let others = revocations.iter().filter(|it| it.tenant == revocation.tenant).count();
+        if others as u64 >= rows_max {
+            return Ok(false);
+        }
+        revocations.push(revocation.clone());
+        Ok(true)
+    }
+}

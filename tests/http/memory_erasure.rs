@@ -1,0 +1,34 @@
+//! Erasure in memory: what the storage in memory has of a subject, in two slices.
+
+use async_trait::async_trait;
+use threadkeep::domain::Result;
+use threadkeep::domain::caller::Caller;
+use threadkeep::domain::erasure::{More, Receipt, Slice, Stage};
+use threadkeep::domain::storage::ErasureStorage;
+
+use crate::memory::Memory;
+
+#[async_trait]
+impl ErasureStorage for Memory {
+    async fn erase_slice(&self, caller: &Caller, subject: &str, stage: Stage) -> Result<Slice> {
+        self.called(format!("erase {stage:?} of {subject} in {}", caller.tenant))?;
+        let mut slice = Slice::default();
+        if stage == Stage::Keys {
+            let mut keys = self.keys.lock().unwrap();
+            let before = keys.len();
+            let gone = |owner: Option<&str>| owner == Some(subject);
+            keys.retain(|it| it.tenant != caller.tenant || !gone(it.subject.as_deref()));
+            slice.removed.keys = (before - keys.len()) as u64;
+        }
+        if stage == Stage::Threads {
+            let mut threads = self.threads.lock().unwrap();
+            let gone = threads.iter().position(|it| it.owner.as_deref() == Some(subject));
+            if let Some(at) = gone {
+                slice.thread_ids.push(threads.remove(at).thread_id);
+                slice.removed = Receipt { threads: 1, ..Receipt::default() };
+                slice.more = More::Certainly;
+            }
+        }
+        Ok(slice)
+    }
+}

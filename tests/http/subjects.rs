@@ -1,0 +1,124 @@
+//! Erasing a subject: who may, what it answers, and what the server forgets.
+
+use serde_json::json;
+use threadkeep::domain::thread::Thread;
+use tokio::time::Duration;
+
+use crate::memory::Memory;
+use crate::server::{HOST, Server, add_key};
+
+fn thread(thread_id: &str, owner: &str) -> Thread {
+    Thread {
+        thread_id: thread_id.into(),
+        created_at: 1,
+        updated_at: 1,
+        last_step: None,
+        checkpoint_count: 0,
+        size_bytes: 0,
+        generation: "g".into(),
+        owner: Some(owner.into()),
+        graph_id: None,
+        assistant_id: None,
+        user_id: None,
+    }
+}
+
+/// A tenant's key and one of the subject `ann`.
+async fn server() -> (Server, String, String) {
+    let storage = Memory::default();
+    let (owner, ann) = (add_key(&storage, "acme"), add_key(&storage, "acme"));
+    storage.keys.lock().unwrap()[1].subject = Some("ann".into());
+    (Server::on(HOST, storage).await, owner, ann)
+}
+
+async fn erase(server: &Server, key: &str, query: &str) -> crate::server::Answer {
+    let path = format!("/v1/subjects{query}");
+    server.send("DELETE", &path, &[("x-api-key", key)], Vec::new()).await
+}
+
+#[tokio::test]
+async fn an_erasure_answers_what_went_and_then_zeros() {
+    let (server, owner, _) = server().await;
+    *server.storage.threads.lock().unwrap() =
+        vec![thread("1", "ann"), thread("2", "bob"), thread("3", "ann")];
+    let receipt = erase(&server, &owner, "?subject=ann").await.ok().json();
+    assert_eq!((&receipt["threads"], &receipt["keys"]), (&json!(2), &json!(1)), "{receipt}");
+    assert_eq!(server.storage.threads.lock().unwrap().len(), 1);
+    let again = erase(&server, &owner, "?subject=ann").await.ok().json();
+    assert!(again.as_object().unwrap().values().all(|it| *it == 0), "{again}");
+}
+
+#[tokio::test]
+async fn only_the_whole_tenant_erases() {
+    let (server, _, ann) = server().await;
+    erase(&server, &ann, "?subject=ann").await.assert_problem(403, "not_granted");
+    erase(&server, "tk_x", "?subject=ann").await.assert_problem(401, "unauthorized");
+    assert!(server.storage.is_untouched());
+}
+
+#[tokio::test]
+async fn a_subject_is_any_text_but_not_none() {
+    let (server, owner, _) = server().await;
+    for (query, field) in [
+        ("", "subject"),
+        ("?subject=", "subject"),
+        ("?subject=a%00b", "subject"),
+        (&format!("?subject={}", "a".repeat(513)), "subject"),
+        ("?subject=a&force=1", "force"),
+    ] {
+        let answer = erase(&server, &owner, query).await;
+        answer.assert_problem(422, "invalid");
+        assert!(answer.json()["detail"].to_string().contains(field), "{query}: {}", answer.json());
+    }
+    assert!(server.storage.is_untouched());
+    erase(&server, &owner, "?subject=..%2Fa%20b%3Aann%40acme").await.ok();
+    assert!(server.storage.calls()[0].contains("of ../a b:ann@acme in acme"));
+}
+
+#[tokio::test]
+async fn values_of_erased_threads_leave_the_memory() {
+    let (server, owner, _) = server().await;
+    *server.storage.threads.lock().unwrap() = vec![thread("1", "ann")];
+    for id in ["1", "2"] {
+        let put = json!({"thread_id": id, "ops": [{"checkpoint": {
+            "checkpoint_id": "1", "skeleton": {"v": 4, "channel_versions": {"m": 1}}, "metadata": {},
+            "values": [{"channel": "m", "version": 1, "tag": "msgpack", "data": "QUJD".repeat(2_000)}]
+        }}]});
+        let headers = [("content-type", "application/json"), ("x-api-key", owner.as_str())];
+        let body = put.to_string().into_bytes();
+        server.send("POST", "/v1/checkpoints/commit", &headers, body).await.ok();
+    }
+    let before = server.app.values.bytes();
+    erase(&server, &owner, "?subject=ann").await.ok();
+    let after = server.app.values.bytes();
+    assert!(before > 12_000 && after > 0 && after * 2 <= before, "{before} bytes, then {after}");
+}
+
+#[tokio::test]
+async fn an_erasure_goes_on_when_the_caller_leaves() {
+    let (server, owner, _) = server().await;
+    let threads = (0..200).map(|at| thread(&at.to_string(), "ann")).collect();
+    *server.storage.threads.lock().unwrap() = threads;
+    tokio::select! {
+        biased;
+        answer = erase(&server, &owner, "?subject=ann") => panic!("{answer:?} before the caller left"),
+        () = std::future::ready(()) => {}
+    }
+    assert_eq!(server.storage.threads.lock().unwrap().len(), 200, "nothing happened before");
+    for _ in 0..1_000 {
+        if server.storage.threads.lock().unwrap().is_empty() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("{} threads are left", server.storage.threads.lock().unwrap().len());
+}
+
+#[tokio::test]
+async fn a_storage_that_fails_is_told() {
+    let (server, owner, _) = server().await;
+    server.storage.fail(|| threadkeep::domain::Error::Internal("SECRET".into()));
+    let answer = erase(&server, &owner, "?subject=ann").await;
+    answer.assert_problem(500, "internal");
+    assert!(!String::from_utf8_lossy(&answer.body).contains("SECRET"));
+}
