@@ -12,3 +12,7 @@ create table tenant_keys (
     plain_rows bigint not null,
     primary key (tenant, key_no)
 );
+alter table tenant_keys enable row level security;
+
+-- The master key that a signing secret is wrapped with; empty: it is not wrapped.
+alter table signing_secrets add column master bytea not null default '';

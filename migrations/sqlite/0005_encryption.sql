@@ -12,3 +12,6 @@ create table tenant_keys (
     plain_rows integer not null,
     primary key (tenant, key_no)
 ) strict;
+
+-- The master key that a signing secret is wrapped with; empty: it is not wrapped.
+alter table signing_secrets add column master blob not null default x'';

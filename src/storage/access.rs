@@ -5,6 +5,7 @@ use async_trait::async_trait;
 
 use super::objects::Objects;
 use crate::content::keys::TenantSecret;
+use crate::content::master_key::MasterKeys;
 use crate::domain::{Error, Result};
 
 /// Rows that a page looks at, and bytes after which it ends; a larger row is a page of its own.
@@ -147,6 +148,9 @@ pub trait Accessible: Send + Sync {
 
     /// What the content of a tenant that exists is named and sealed with, as the database says now.
     async fn secret_of(&self, tenant: &str) -> Result<TenantSecret>;
+
+    /// What secrets of the database are wrapped with, where something does.
+    fn masters(&self) -> Option<&MasterKeys>;
 
     /// Where packed content lies.
     fn objects(&self) -> Option<&Objects>;

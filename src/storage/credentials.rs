@@ -1,6 +1,7 @@
 //! Keys, signing secrets and revocations for the authenticator: the same statements on both engines.
 //!
-//! **Invariant:** a signing secret is written and read here only, by [`stored`] and [`secret_of`].
+//! **Invariant:** a signing secret is written and read here only, by [`stored`] and [`secret`]: wrapped where there is a
+//! master key.
 
 use async_trait::async_trait;
 
@@ -25,8 +26,8 @@ union all
 select 'revocation', tenant, token_id, null, null, expires_at, revoked_at from token_revocations";
 
 const PUT_SECRET: &str = "
-insert into signing_secrets (tenant, kid, secret, created_at)
-select $1, $2, $3, $4
+insert into signing_secrets (tenant, kid, secret, created_at, master)
+select $1, $2, $3, $4, $6
 where not exists (select 1 from signing_secrets where tenant = $1 and created_at > $5)";
 
 const NEWEST_SECRET: &str = "
@@ -58,8 +59,8 @@ impl<T: Accessible> CredentialStorage for T {
                 "secret" => {
                     let kid = row.text(2)?;
                     all.signing_secrets.push(secret(
-                        row.text(1)?,
-                        kid,
+                        self.masters(),
+                        (row.text(1)?, kid),
                         row.bytes(4)?,
                         row.integer(5)?,
                     )?);
@@ -76,19 +77,21 @@ impl<T: Accessible> CredentialStorage for T {
         made_after: i64,
     ) -> Result<SigningSecret> {
         let tenant = fresh.tenant.as_str();
+        let (column, master) = stored(self.masters(), fresh);
         let mut access = self.hold().await?;
         let binds = [
             tenant.into(),
             fresh.kid.as_str().into(),
-            Cell::Bytes(stored(fresh)),
+            Cell::Bytes(column),
             fresh.created_at.into(),
             made_after.into(),
+            Cell::Bytes(master),
         ];
         access.rows(PUT_SECRET, &binds).await?;
         let rows = access.rows(NEWEST_SECRET, &[tenant.into(), made_after.into()]).await?;
         access.end().await?;
         let row = rows.first().ok_or_else(|| Error::Internal("no signing secret".into()))?;
-        secret(tenant, row.text(0)?, row.bytes(1)?, row.integer(2)?)
+        secret(self.masters(), (tenant, row.text(0)?), row.bytes(1)?, row.integer(2)?)
     }
 
     async fn delete_signing_secrets(&self, tenant: &str, act: &Act) -> Result<u64> {
@@ -123,19 +126,22 @@ impl<T: Accessible> CredentialStorage for T {
     }
 }
 
-/// How a secret lies in its column.
-fn stored(secret: &SigningSecret) -> Vec<u8> {
-    secret.secret.to_vec()
+/// How a secret lies in its column, and what the one of its master key holds.
+fn stored(masters: Option<&MasterKeys>, secret: &SigningSecret) -> (Vec<u8>, Vec<u8>) {
+    let key = [secret.tenant.as_str().into(), secret.kid.as_str().into()];
+    wrap(masters, &SIGNING_SECRETS, &key, &secret.secret)
 }
 
-fn secret_of(column: &[u8]) -> Result<[u8; 32]> {
+fn secret(
+    masters: Option<&MasterKeys>,
+    (tenant, kid): (&str, &str),
+    column: &[u8],
+    created_at: i64,
+) -> Result<SigningSecret> {
     let damaged = |_| Error::Integrity("a signing secret has a wrong length".into());
-    column.try_into().map_err(damaged)
-}
-
-fn secret(tenant: &str, kid: &str, column: &[u8], created_at: i64) -> Result<SigningSecret> {
-    let (tenant, kid) = (tenant.to_owned(), kid.to_owned());
-    Ok(SigningSecret { tenant, kid, secret: secret_of(column)?, created_at })
+    let opened = unwrap(masters, &SIGNING_SECRETS, &[tenant.into(), kid.into()], column)?;
+    let secret = opened.try_into().map_err(damaged)?;
+    Ok(SigningSecret { tenant: tenant.to_owned(), kid: kid.to_owned(), secret, created_at })
 }
 
 fn key(row: &Record) -> Result<Key> {

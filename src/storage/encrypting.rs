@@ -8,6 +8,7 @@ use super::marks::Marks;
 use super::objects::packs::{PackStorage, Scope};
 use super::resealing::{Change, Resealer, seal_all_again};
 use super::tenant_keys::{Keys, opened, put};
+use super::wrapped::rotate;
 use crate::content::keys::TenantSecret;
 use crate::content::master_key::MasterKeys;
 use crate::content::parts::Name;
@@ -48,6 +49,7 @@ pub async fn encrypt(
     packs: &dyn PackStorage,
     masters: &MasterKeys,
 ) -> Result<u64> {
+    rotate(engine, masters).await?;
     let (mut done, mut after) = (0, String::new());
     loop {
         let mut access = engine.look().await?;

@@ -77,6 +77,7 @@ pub const TABLES: &[Table] = &[
     table("scope_packing", Erase::Content, PLAIN, OWN),
     table("signing_secrets", Erase::Never("of tenants, not of subjects"), PLAIN, SECRET),
     table("token_revocations", Erase::Never("random names of tokens, for a day"), PLAIN, SECRET),
+    table("tenant_keys", Erase::Never("of tenants, not of subjects"), Doctor::Never("opened for its tenant, or nothing of it is read"), SECRET),
     table("quotas", Erase::Never("of tenants, not of subjects"), PLAIN, OWN),
     table("audit_events", Erase::Never("what was done and by which key; it outlives whom it was done to"), PLAIN, SECRET),
     table("tenant_keys", Erase::Never("one key per tenant, not of subjects"), PLAIN, SECRET),

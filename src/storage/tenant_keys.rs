@@ -179,7 +179,7 @@ pub async fn check_start(engine: &dyn Accessible, encryption: &Encryption) -> Re
     let masters = encryption.masters();
     let masters = masters.as_deref();
     let refuse = |advice: String| Err(Error::invalid(SETTING, advice));
-    let Wrapping { any, foreign } = other_masters(engine, masters).await?;
+    let Wrapping { any, plain: plain_secrets, foreign } = other_masters(engine, masters).await?;
     let Some(masters) = masters else {
         if any {
             return refuse(
@@ -205,9 +205,9 @@ pub async fn check_start(engine: &dyn Accessible, encryption: &Encryption) -> Re
             select 1 from tenant_keys k where k.tenant = t.tenant and k.plain_rows = 0)";
     let plain = access.rows(text, &[]).await?[0].integer(0)?;
     access.end().await?;
-    if plain > 0 {
+    if plain > 0 || plain_secrets > 0 {
         return refuse(format!(
-            "this database holds {plain} tenants whose content is not encrypted: stop every server that uses it, run \
+            "this database holds {plain} tenants whose content is not encrypted, and {plain_secrets} such secrets: stop every server that uses it, run \
              `threadkeep encrypt` with the master key once, then start again; or start without a master key"
         ));
     }

@@ -5,26 +5,28 @@ use super::access::{Accessible, Cell, Record};
 use crate::content::master_key::{MasterKeys, WrapError, fingerprint_of};
 use crate::domain::{Error, Result};
 
-/// First byte of a secret that is kept as it is, where there is no master key.
-const PLAIN: u8 = 0;
-
-/// A table with columns `wrapped` (the secret; empty when it was destroyed) and `master` (the fingerprint of the master key).
+/// A table with secrets. Its column `master` has the fingerprint of the master key that wraps one; empty: it is not wrapped.
 #[derive(Debug)]
 pub struct SecretTable {
     pub name: &'static str,
     pub key: &'static [&'static str],
+    /// The column of the secret; empty when it was destroyed.
+    pub secret: &'static str,
 }
 
 pub const TENANT_KEYS: SecretTable =
-    SecretTable { name: "tenant_keys", key: &["tenant", "key_no"] };
+    SecretTable { name: "tenant_keys", key: &["tenant", "key_no"], secret: "wrapped" };
+pub const SIGNING_SECRETS: SecretTable =
+    SecretTable { name: "signing_secrets", key: &["tenant", "kid"], secret: "secret" };
 
 /// All of them.
-const TABLES: [&SecretTable; 1] = [&TENANT_KEYS];
+const TABLES: [&SecretTable; 2] = [&TENANT_KEYS, &SIGNING_SECRETS];
 
 /// Rows whose secrets are wrapped again in one transaction.
 const ROWS_TOGETHER: i64 = 200;
 
-/// What the columns `wrapped` and `master` of a row hold for a secret. `key`: the row's key, which is bound to it.
+/// What the columns of a secret and of its master key hold; without a master key the secret as it is. `key`: the row's key,
+/// which is bound to it.
 pub fn wrap(
     masters: Option<&MasterKeys>,
     table: &SecretTable,
@@ -32,7 +34,7 @@ pub fn wrap(
     secret: &[u8],
 ) -> (Vec<u8>, Vec<u8>) {
     match masters {
-        None => ([&[PLAIN], secret].concat(), Vec::new()),
+        None => (secret.to_vec(), Vec::new()),
         Some(masters) => {
             let wrapped = with_name(table, key, |name| masters.wrap(name, secret));
             (wrapped, masters.current.fingerprint().to_vec())
@@ -44,7 +46,8 @@ pub fn wrap(
 ///
 /// # Errors
 /// `Unavailable` when it was wrapped with a master key that is not here, `Integrity` when it is damaged, another row's, or
-/// not wrapped where everything has to be.
+/// not wrapped where everything has to be. Without a master key nothing is opened: what is wrapped has not the length of
+/// a secret.
 pub fn unwrap(
     masters: Option<&MasterKeys>,
     table: &SecretTable,
@@ -53,15 +56,11 @@ pub fn unwrap(
 ) -> Result<Vec<u8>> {
     let damaged =
         |detail: String| Error::Integrity(format!("a secret in {}: {detail}", table.name));
-    match (masters, wrapped) {
-        (None, [PLAIN, secret @ ..]) => Ok(secret.to_vec()),
-        (None, _) => Err(other_master("it is wrapped with a master key, and none was given")),
-        (Some(masters), wrapped) => with_name(table, key, |name| masters.unwrap(name, wrapped))
-            .map_err(|error| match error {
-                WrapError::OtherKey(_) => other_master(&error.to_string()),
-                WrapError::Damaged => damaged(error.to_string()),
-            }),
-    }
+    let Some(masters) = masters else { return Ok(wrapped.to_vec()) };
+    with_name(table, key, |name| masters.unwrap(name, wrapped)).map_err(|error| match error {
+        WrapError::OtherKey(_) => other_master(&error.to_string()),
+        WrapError::Damaged => damaged(error.to_string()),
+    })
 }
 
 fn other_master(detail: &str) -> Error {
@@ -87,8 +86,8 @@ fn with_name<R>(table: &SecretTable, key: &[Cell], act: impl FnOnce(&[&[u8]]) ->
     act(&name)
 }
 
-/// Wraps every secret of the database with the current master key. Answers how many were changed; doing it again changes
-/// nothing.
+/// Wraps every secret of the database with the current master key, also those that are not wrapped yet. Answers how many were
+/// changed; doing it again changes nothing.
 ///
 /// # Errors
 /// As [`unwrap`]: what was changed before stays so, and both master keys are needed until all is.
@@ -114,21 +113,24 @@ async fn rotate_some(
     let columns = table.key.join(", ");
     let current = masters.current.fingerprint();
     let select = format!(
-        "select {columns}, wrapped from {} where master <> $1 and length(wrapped) > 0
+        "select {columns}, {secret}, length(master) from {} where master <> $1 and length({secret}) > 0
          order by {columns} limit $2 {}",
         table.name,
         engine.dialect().lock,
+        secret = table.secret,
     );
     let count = table.key.len();
     let row_is = |(at, column): (usize, &&str)| format!("{column} = ${}", at + 3);
     let row_is: Vec<String> = table.key.iter().enumerate().map(row_is).collect();
     let row_is = row_is.join(" and ");
-    let update = format!("update {} set wrapped = $1, master = $2 where {row_is}", table.name);
+    let update =
+        format!("update {} set {} = $1, master = $2 where {row_is}", table.name, table.secret);
     let mut access = engine.hold().await?;
     let rows = access.rows(&select, &[current[..].into(), ROWS_TOGETHER.into()]).await?;
     for row in &rows {
         let key = &row.0[..count];
-        let secret = unwrap(Some(masters), table, key, row.bytes(count)?)?;
+        let from = (row.integer(count + 1)? > 0).then_some(masters);
+        let secret = unwrap(from, table, key, row.bytes(count)?)?;
         let (wrapped, master) = wrap(Some(masters), table, key, &secret);
         let binds = [&[Cell::Bytes(wrapped), Cell::Bytes(master)], key].concat();
         access.rows(&update, &binds).await?;
@@ -150,10 +152,12 @@ pub async fn other_masters(
     for table in TABLES {
         let any = format!("select count(*) from {} where length(master) > 0", table.name);
         wrapping.any |= access.rows(&any, &[]).await?[0].integer(0)? > 0;
+        let plain = format!("select count(*) from {} where length(master) = 0", table.name);
+        wrapping.plain += access.rows(&plain, &[]).await?[0].integer(0)?;
         // Of a secret that was destroyed the key does not matter.
         let text = format!(
-            "select distinct master from {} where length(master) > 0 and length(wrapped) > 0",
-            table.name
+            "select distinct master from {} where length(master) > 0 and length({}) > 0",
+            table.name, table.secret
         );
         let rows: Vec<Record> = access.rows(&text, &[]).await?;
         for row in &rows {
@@ -170,6 +174,8 @@ pub async fn other_masters(
 #[derive(Debug, Default)]
 pub struct Wrapping {
     pub any: bool,
+    /// How many are not.
+    pub plain: i64,
     /// Fingerprint of a master key that is needed and not there.
     pub foreign: Option<String>,
 }
@@ -194,10 +200,12 @@ mod tests {
             |masters, tenant, wrapped: &[u8]| unwrap(masters, &TENANT_KEYS, &row(tenant), wrapped);
         assert_eq!(opened(Some(&masters), "a", &wrapped).unwrap(), b"secret");
         assert!(matches!(opened(Some(&masters), "b", &wrapped), Err(Error::Integrity(_))));
-        assert!(matches!(opened(None, "a", &wrapped), Err(Error::Unavailable { .. })));
+        assert_eq!(opened(None, "a", &wrapped).unwrap(), wrapped, "nothing that has its length");
         let (plain, master) = wrap(None, &TENANT_KEYS, &row("a"), b"secret");
         assert!(master.is_empty());
         assert_eq!(opened(None, "a", &plain).unwrap(), b"secret");
         assert!(matches!(opened(Some(&masters), "a", &plain), Err(Error::Integrity(_))));
+        let elsewhere = unwrap(Some(&masters), &SIGNING_SECRETS, &row("a"), &wrapped);
+        assert!(matches!(elsewhere, Err(Error::Integrity(_))));
     }
 }

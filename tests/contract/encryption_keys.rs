@@ -8,6 +8,7 @@ use threadkeep::domain::Error;
 use threadkeep::domain::checkpoint::Commit;
 use threadkeep::domain::checkpoints::write;
 use threadkeep::domain::clock::Clock;
+use threadkeep::domain::credential::SigningSecret;
 use threadkeep::domain::doctor::{Examine, Noun, State};
 use threadkeep::domain::group_commit::{Ended, GroupCommit};
 use threadkeep::domain::names::LeaseHolder;
@@ -54,6 +55,8 @@ pub async fn a_database_with_plain_content_is_refused_until_it_is_encrypted(h: H
     let store = FaultyStore::in_memory();
     let h = h.with_objects(store.clone()).await;
     tell(&h, 5_000).await;
+    let signing = SigningSecret::random("tenant-a", 1);
+    h.storage.put_signing_secret(&signing, 0).await.unwrap();
     let before = told(&h, 5_000).await;
     let detail = refusal(&h, Some(master_keys(7))).await;
     assert!(detail.contains("threadkeep encrypt"), "{detail}");
@@ -77,6 +80,9 @@ pub async fn a_database_with_plain_content_is_refused_until_it_is_encrypted(h: H
     let h = h.encrypting(Some(store)).await;
     assert!(h.count(PLACED).await > 10);
     assert_eq!(told(&h, 5_000).await, before);
+    assert!(h.storage.load_credentials().await.unwrap().signing_secrets[0] == signing);
+    let shown = h.dump("signing_secrets").await.to_lowercase();
+    assert!(!shown.contains(&hex::encode(signing.secret)));
     let report = h.storage.examine(&Examine { tenant: None, fix: false, now: 0 }).await.unwrap();
     assert!(report.is_sound(), "{report:?}");
     for table in h.tables().await {
@@ -99,14 +105,23 @@ pub async fn a_changed_master_key_takes_the_place_of_the_old_one(h: Harness) {
         let key = |byte| MasterKey::new(&[byte; 32]);
         Some(Arc::new(MasterKeys { current: key(current), previous: Some(key(previous)) }))
     };
+    let signing = SigningSecret::random("tenant-a", 1);
+    h.storage.put_signing_secret(&signing, 0).await.unwrap();
+    let shown = h.dump("signing_secrets").await;
+    assert!(
+        shown.contains(&signing.kid)
+            && !shown.to_lowercase().contains(&hex::encode(signing.secret))
+    );
     let rotating = h.open_with(both(9, 7), None).await.unwrap();
-    assert_eq!(rotating.rotate_master_key().await.unwrap(), 2);
+    assert_eq!(rotating.rotate_master_key().await.unwrap(), 3);
     assert_eq!(rotating.rotate_master_key().await.unwrap(), 0);
     assert!(refusal(&h, Some(master_keys(7))).await.contains("--previous-master-key-file"));
     for masters in [Some(master_keys(9)), both(7, 9)] {
         let server = h.open_with(masters, None).await.unwrap();
         let found = server.get_checkpoint(&h.caller, &target("t", "", None), &[]).await.unwrap();
         assert_eq!(found.view.unwrap().values[0].1.data, marker(1));
+        let known = server.load_credentials().await.unwrap().signing_secrets;
+        assert!(known[0] == signing);
         server.close().await;
     }
     // The server that knows only the old one goes on with what it has.

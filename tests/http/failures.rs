@@ -79,6 +79,13 @@ async fn a_batch_that_fails_has_its_answer() {
 }
 
 #[tokio::test]
+async fn a_destroyed_key_has_a_code_of_its_own() {
+    let server = Server::keyless().await;
+    server.storage.fail(|| Error::KeyDestroyed);
+    copy(&server).await.assert_problem(410, "key_destroyed");
+}
+
+#[tokio::test]
 async fn causes_of_internal_errors_are_not_shown() {
     let server = Server::keyless().await;
     for make in [

@@ -9,6 +9,7 @@ use super::garbage::remove_garbage;
 use super::pool::Lease;
 use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
+use crate::content::master_key::MasterKeys;
 use crate::domain::{Error, Result};
 use crate::storage::access::{Access, Accessible, Cell, Dialect, Record};
 use crate::storage::objects::Objects;
@@ -41,6 +42,10 @@ impl Accessible for PostgresStorage {
             None => self.secret(tenant).await,
             Some(masters) => stored_secret(self, masters, tenant).await,
         }
+    }
+
+    fn masters(&self) -> Option<&MasterKeys> {
+        self.secrets.masters()
     }
 
     fn objects(&self) -> Option<&Objects> {

@@ -11,6 +11,7 @@ use super::connection::{Read, Write};
 use super::errors::storage_error;
 use super::garbage::Garbage;
 use crate::content::keys::TenantSecret;
+use crate::content::master_key::MasterKeys;
 use crate::domain::Result;
 use crate::storage::access::{Access, Accessible, Cell, Dialect, Record};
 use crate::storage::objects::Objects;
@@ -40,6 +41,10 @@ impl Accessible for SqliteStorage {
             None => self.secret(tenant).await,
             Some(masters) => stored_secret(self, masters, tenant).await,
         }
+    }
+
+    fn masters(&self) -> Option<&MasterKeys> {
+        self.secrets.masters()
     }
 
     fn objects(&self) -> Option<&Objects> {
