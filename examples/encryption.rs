@@ -146,7 +146,6 @@ fn commit(thread: &str, turn: usize, messages: Bytes) -> Result<Commit, Failure>
         thread_id: ThreadId::new(thread)?,
         generation: None,
         fence: None,
-        full: None,
         writer: Writer::new("cost")?,
         ops: vec![Op::Checkpoint(CheckpointPut {
             ns: CheckpointNs::new("")?,

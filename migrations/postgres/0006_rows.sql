@@ -43,7 +43,6 @@ alter table retention_policies enable row level security;
 alter table retention_reports enable row level security;
 alter table signing_secrets enable row level security;
 alter table token_revocations enable row level security;
-alter table tenant_keys enable row level security;
 alter table packs enable row level security;
 alter table uploads enable row level security;
 alter table object_deletions enable row level security;

@@ -7,6 +7,8 @@ use async_trait::async_trait;
 
 use super::access::{Accessible, Cell, Record};
 use super::audit_rows::record;
+use super::wrapped::{SIGNING_SECRETS, unwrap, wrap};
+use crate::content::master_key::MasterKeys;
 use crate::domain::audit::Act;
 use crate::domain::credential::{Credentials, Revocation, SigningSecret};
 use crate::domain::key::Key;

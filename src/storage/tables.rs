@@ -80,7 +80,6 @@ pub const TABLES: &[Table] = &[
     table("tenant_keys", Erase::Never("of tenants, not of subjects"), Doctor::Never("opened for its tenant, or nothing of it is read"), SECRET),
     table("quotas", Erase::Never("of tenants, not of subjects"), PLAIN, OWN),
     table("audit_events", Erase::Never("what was done and by which key; it outlives whom it was done to"), PLAIN, SECRET),
-    table("tenant_keys", Erase::Never("one key per tenant, not of subjects"), PLAIN, SECRET),
     table("items", Erase::Items, Doctor::Examined, CONTENT),
     table("namespace_roots", Erase::Items, PLAIN, OWN),
     table("sql_roles", Erase::Never("of tenants, for operators"), PLAIN, SECRET),

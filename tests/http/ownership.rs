@@ -13,7 +13,7 @@ use threadkeep::domain::clock::Clock;
 use threadkeep::domain::key::Key;
 use threadkeep::domain::storage::Storage;
 use threadkeep::http;
-use threadkeep::storage::{self, Encryption, StorageConfig};
+use threadkeep::storage::{self, StorageConfig};
 
 use crate::memory::Memory;
 use crate::server::{Answer, HOST, JSON, MSGPACK, SETTINGS, Server};
