@@ -274,6 +274,7 @@ contract! {
         a_token_sees_and_writes_what_it_was_granted;
     item_filters:
         filters_find_what_the_model_finds
+        every_operator_on_every_pair_of_values_is_as_in_the_model
         filters_over_many_items_find_what_the_model_finds;
     item_content:
         equal_parts_of_a_namespace_root_are_kept_once
