@@ -17,17 +17,6 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
         "select count(*) from tenants t where not exists",
         "whether a server may start",
     ),
-    (
-        "storage/wrapped.rs",
-        "wrapped from {} where master <> $1",
-        "a new master key is for all tenants",
-    ),
-    (
-        "storage/wrapped.rs",
-        "update {} set wrapped = $1, master = $2",
-        "the rows of the select before, by their whole key",
-    ),
-    ("storage/wrapped.rs", "from {} where length(master) > 0", "whether a server may start"),
     ("storage/resealing.rs", "where {name}.tenant = $1", "the name of the table is put in"),
     (
         "postgres/item_statement.rs",
@@ -36,6 +25,17 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
     ),
     ("postgres/items.rs", "from items where expires_at <= $1", "removal by age"),
     ("sqlite/items.rs", "from items where expires_at <= $1", "removal by age"),
+    (
+        "storage/wrapped.rs",
+        "{secret}, length(master) from {}",
+        "a new master key is for all tenants",
+    ),
+    (
+        "storage/wrapped.rs",
+        "update {} set {} = $1, master = $2",
+        "the rows of the select before, by their whole key",
+    ),
+    ("storage/wrapped.rs", "from {} where length(master)", "whether a server may start"),
     ("storage/quota_rows.rs", "from quotas where tenant is not null", "polling of quotas"),
     ("storage/audit_rows.rs", "from audit_events where at < $1", "removal by age"),
     ("postgres/garbage.rs", "delete from token_revocations where expires_at <", "removal by age"),
