@@ -101,7 +101,7 @@ pub async fn tell(h: &Harness, base: u64) {
         format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
     };
     store.put(ITEMS, "small", &document(base + 8..base + 12)).await;
-    store.put(ITEMS, "large", &document(base + 100..base + 460)).await;
+    store.put(ITEMS, "large", &document(base + 100..base + 900)).await;
 }
 
 /// What the story reads back to.
