@@ -77,6 +77,8 @@ pub struct Limits {
     pub store_ops_max: u64,
     /// Items that a listing may skip; beyond, use its cursor.
     pub offset_max: u64,
+    /// Items that one search or count with a filter opens where values are encrypted at rest.
+    pub encrypted_candidates_max: u64,
     /// Time to live of an item. A hundred years.
     pub ttl_minutes_max: u64,
 }
@@ -128,5 +130,6 @@ pub const LIMITS: Limits = Limits {
     filter_terms_max: 128,
     store_ops_max: 1_000,
     offset_max: 1_000_000,
+    encrypted_candidates_max: 10_000,
     ttl_minutes_max: 52_560_000,
 };

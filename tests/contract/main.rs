@@ -275,7 +275,8 @@ contract! {
     item_filters:
         filters_find_what_the_model_finds
         every_operator_on_every_pair_of_values_is_as_in_the_model
-        filters_over_many_items_find_what_the_model_finds;
+        filters_over_many_items_find_what_the_model_finds
+        a_filter_opens_so_many_encrypted_items;
     item_content:
         equal_parts_of_a_namespace_root_are_kept_once
         chunks_go_an_hour_after_the_last_item_that_needs_them

@@ -57,6 +57,11 @@ export class InvalidError extends ThreadkeepError {
   static override readonly code: string = "invalid";
 }
 
+/** Values are encrypted at rest, and the search would have to open more of them than `limit`. */
+export class SearchNeedsPlaintextError extends InvalidError {
+  static override readonly code = "search_needs_plaintext";
+}
+
 /** A value or a request is over the declared `limit`. */
 export class TooLargeError extends InvalidError {
   static override readonly code = "too_large";
@@ -172,6 +177,7 @@ const BY_CODE: Record<Schemas["Problem"]["code"], Kind> = {
   malformed_body: InvalidError,
   invalid: InvalidError,
   idempotency_mismatch: InvalidError,
+  search_needs_plaintext: SearchNeedsPlaintextError,
   too_large: TooLargeError,
   quota_exceeded: QuotaExceededError,
   unauthorized: UnauthorizedError,

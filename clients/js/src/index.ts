@@ -14,6 +14,7 @@ export {
   ProtocolError,
   QuotaExceededError,
   ResendWholeError,
+  SearchNeedsPlaintextError,
   ThreadExistsError,
   ThreadkeepError,
   ThreadRestoredError,

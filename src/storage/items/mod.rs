@@ -15,10 +15,11 @@ use super::sealing::Sealer;
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoint::Value;
 use crate::domain::clock::Micros;
-use crate::domain::item::{Address, ChangeItem, Item, ItemSort, NewValue, Select};
+use crate::domain::item::{Address, ChangeItem, Item, ItemSort, NewValue, Scope, Select};
 use crate::domain::item_batch::{
     Content, Idempotency, ItemBatch, PreparedChange, PreparedChanges, PreparedValue,
 };
+use crate::domain::limits::LIMITS;
 use crate::domain::names::Tag;
 use crate::domain::prepared::Sealed;
 use crate::domain::{Error, Result};
@@ -147,6 +148,34 @@ pub fn selected(text: Bytes, select: &Select) -> Result<Option<Bytes>> {
         Select::Fields(fields) => fields,
     };
     projection::pick(&text, fields).map(|it| Some(Bytes::from(it)))
+}
+
+/// What a filter may still look into. Where values are encrypted no index narrows that down.
+pub struct Candidates {
+    left: Option<u64>,
+}
+
+impl Candidates {
+    pub fn of(secret: &TenantSecret, scope: &Scope) -> Self {
+        let is_blind = secret.cipher().is_some() && scope.filter.is_some();
+        Self { left: is_blind.then_some(LIMITS.encrypted_candidates_max) }
+    }
+
+    pub fn are_limited(&self) -> bool {
+        self.left.is_some()
+    }
+
+    /// Before one is looked at.
+    ///
+    /// # Errors
+    /// `SearchNeedsPlaintext` when it is one too many.
+    pub fn take(&mut self) -> Result<()> {
+        if let Some(left) = &mut self.left {
+            let limit = LIMITS.encrypted_candidates_max;
+            *left = left.checked_sub(1).ok_or(Error::SearchNeedsPlaintext { limit })?;
+        }
+        Ok(())
+    }
 }
 
 /// Columns and directions of an order.

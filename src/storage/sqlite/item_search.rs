@@ -18,7 +18,7 @@ use crate::domain::item::{
 use crate::domain::limits::LIMITS;
 use crate::domain::namespace::Namespace;
 use crate::storage::items::listing::Listing;
-use crate::storage::items::{StoredItem, namespaces, order_by, selected};
+use crate::storage::items::{Candidates, StoredItem, namespaces, order_by, selected};
 use crate::storage::objects::shelf::Shelf;
 
 /// Rows that are opened at one time.
@@ -194,6 +194,7 @@ impl Scan<'_> {
              where i.tenant = $1 order by j.key"
         );
         let opens = self.wants_values || self.scope.filter.is_some();
+        let mut candidates = Candidates::of(self.tenant.secret, self.scope);
         for slice in numbers.chunks(SLICE) {
             let rows = sqlx::query(AssertSqlSafe(text.clone()))
                 .bind(self.tenant.name)
@@ -204,6 +205,7 @@ impl Scan<'_> {
             let stored = rows.iter().map(read_item).collect::<Result<Vec<_>>>()?;
             let chunks = content_of(read, self.tenant, if opens { &stored } else { &[] }).await?;
             for stored in stored {
+                candidates.take()?;
                 let value =
                     if opens { Some(stored.open(self.tenant.secret, &chunks)?) } else { None };
                 let matches = match (&self.scope.filter, &value) {

@@ -1211,6 +1211,11 @@ export interface components {
             difference_ops_max: number;
             /**
              * Format: int64
+             * @description Items that one search or count with a filter opens where values are encrypted at rest.
+             */
+            encrypted_candidates_max: number;
+            /**
+             * Format: int64
              * @description The text of a token of a configured issuer (JWT).
              */
             external_token_bytes_max: number;
@@ -1482,7 +1487,7 @@ export interface components {
              * @description For programs; stable.
              * @enum {string}
              */
-            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "version_conflict" | "thread_taken" | "resend_whole" | "key_destroyed" | "too_large" | "quota_exceeded" | "unsupported_media_type" | "invalid" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
+            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "version_conflict" | "thread_taken" | "resend_whole" | "key_destroyed" | "too_large" | "quota_exceeded" | "unsupported_media_type" | "invalid" | "search_needs_plaintext" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
             /**
              * Format: int64
              * @description Of `version_conflict`: the version that the item has; 0 when there is none.
@@ -2376,6 +2381,54 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"] & {
                     /** @enum {string} */
                     code?: "invalid" | "idempotency_mismatch";
+                };
+            };
+        };
+        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Too much is encrypted to be searched; `idempotency_mismatch`: The Idempotency-Key was used before */
+        "422.invalid.idempotency_mismatch.search_needs_plaintext": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "invalid",
+                 *       "detail": "The request is not valid",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "The request is not valid",
+                 *       "type": "urn:threadkeep:problem:invalid"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "invalid" | "idempotency_mismatch" | "search_needs_plaintext";
+                };
+            };
+        };
+        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Too much is encrypted to be searched */
+        "422.invalid.search_needs_plaintext": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "invalid",
+                 *       "detail": "The request is not valid",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "The request is not valid",
+                 *       "type": "urn:threadkeep:problem:invalid"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "invalid" | "search_needs_plaintext";
                 };
             };
         };
@@ -3490,7 +3543,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
-            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            422: components["responses"]["422.invalid.idempotency_mismatch.search_needs_plaintext"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
@@ -3541,7 +3594,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
-            422: components["responses"]["422.invalid"];
+            422: components["responses"]["422.invalid.search_needs_plaintext"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
@@ -3828,7 +3881,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
-            422: components["responses"]["422.invalid"];
+            422: components["responses"]["422.invalid.search_needs_plaintext"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
