@@ -26,7 +26,16 @@ const number = fc.oneof(
   fc.integer(),
   fc.double({ noNaN: true, noDefaultInfinity: true }),
 );
-const text = fc.constantFrom("", "2", "x", "é", "\0", "\ud800", "$threadkeep:bytes", "1".repeat(40));
+const text = fc.constantFrom(
+  "",
+  "2",
+  "x",
+  "é",
+  "\0",
+  "\ud800",
+  "$threadkeep:bytes",
+  "1".repeat(40),
+);
 const bytes = fc.uint8Array({ maxLength: 9 });
 const leaf = fc.oneof(number, text, fc.boolean(), fc.constant(null), bytes);
 const field = fc.constantFrom("x", "y", "\0", "$threadkeep:bytes", "$$threadkeep:bytes", "$x");

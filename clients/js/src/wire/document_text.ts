@@ -21,6 +21,7 @@ export function documentText(value: unknown, field: string): Uint8Array {
   const writer = new Writer(field);
   const object = formOf(value);
   if (!isPlain(object)) throw writer.refused("is no object");
+  if (isSimple(object)) return encoder.encode(JSON.stringify(object));
   return encoder.encode(writer.fields(object, (entry) => writer.value(entry)));
 }
 
@@ -156,6 +157,23 @@ class Writer {
 
 function escaped(name: string, isOnly: boolean): string {
   return isOnly && LIKE_A_TAG.test(name) ? `$${name}` : name;
+}
+
+/** Whether `JSON.stringify`, which is many times faster, writes the same: there is nothing in it to tag, escape or refuse. */
+function isSimple(value: unknown, depth = 0): boolean {
+  if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0);
+  if (typeof value !== "object") return typeof value === "string" || typeof value === "boolean";
+  if (value === null) return true;
+  if (depth === DEPTH_MAX || "toJSON" in value) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  const isList = prototype === Array.prototype && Array.isArray(value);
+  if (!isList && prototype !== Object.prototype && prototype !== null) return false;
+  const entries = Object.values(value);
+  if (isList && entries.length !== value.length) return false;
+  if (!isList && entries.length === 1 && LIKE_A_TAG.test(Object.keys(value)[0] as string)) {
+    return false;
+  }
+  return entries.every((entry) => isSimple(entry, depth + 1));
 }
 
 /** What an object says that its JSON is made from. */

@@ -9,7 +9,7 @@ import { textOf } from "./packing.js";
 export type Integers = "bigint" | "number";
 
 /** A text without these holds neither bytes nor what was escaped: nothing has to be looked at. */
-const HAS_TAG = /threadkeep:|\\u00/;
+const HAS_TAG = /threadkeep:|\\u00[2-7]/;
 /** Fewer digits always fit. */
 const HAS_LONG_NUMBER = /\d{16}/;
 const QUOTE_OR_NUMBER = /"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
