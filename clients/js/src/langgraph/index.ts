@@ -1,5 +1,6 @@
 /** For LangGraph.js: the checkpointer and the store. */
 
+export type { PrunedThread, PruneOptions, PruneReport, Removed } from "../client/prune.js";
 export type {
   FilterCondition,
   FilterOperators,
@@ -14,7 +15,6 @@ export type {
   StoreSearchItem,
   StoreSearchOperation,
 } from "./operations.js";
-export type { PrunedThread, PruneOptions, PruneReport, Removed } from "./prune.js";
 export { ThreadkeepSaver, type ThreadkeepSaverOptions } from "./saver.js";
 export {
   type PutOptions,
