@@ -11,6 +11,7 @@ export interface ErrorDetails {
   status?: number | undefined;
   field?: string | undefined;
   limit?: number | undefined;
+  currentVersion?: number | undefined;
   requestId?: string | undefined;
   cause?: unknown;
 }
@@ -107,9 +108,15 @@ export class ThreadExistsError extends ConflictError {
   static override readonly code = "thread_exists";
 }
 
-/** The item is at another version than the condition says. */
+/** The item is at another version than the condition says: `currentVersion`, 0 where there is none. */
 export class VersionConflictError extends ConflictError {
   static override readonly code = "version_conflict";
+  readonly currentVersion: number | undefined;
+
+  constructor(detail: string, details: ErrorDetails = {}) {
+    super(detail, details);
+    this.currentVersion = details.currentVersion;
+  }
 }
 
 /** What is asked for was encrypted with a key that has been destroyed: nobody can read it again. */
@@ -229,12 +236,13 @@ export function errorOfProblem(status: number, problem: Record<string, unknown>)
   const known: Partial<Record<string, Kind>> = BY_CODE;
   const byCode = code !== undefined && Object.hasOwn(known, code) ? known[code] : undefined;
   const kind = byCode ?? BY_STATUS.get(status) ?? ProtocolError;
-  const { limit } = problem;
+  const { limit, current_version: currentVersion } = problem;
   return new kind(text(problem["detail"]) ?? text(problem["title"]) ?? `HTTP ${status}`, {
     code,
     status,
     field: text(problem["field"]),
     limit: typeof limit === "number" ? limit : undefined,
+    currentVersion: typeof currentVersion === "number" ? currentVersion : undefined,
     requestId: text(problem["request_id"]),
   });
 }

@@ -72,7 +72,6 @@ def test_values_that_are_no_json_are_refused_before_anything_is_sent(
         {"x": math.nan},
         {"x": math.inf},
         {"x": {1, 2}},
-        {"x": b"bytes"},
         {"x": object()},
         {(1, 2): 3},
         cycle,

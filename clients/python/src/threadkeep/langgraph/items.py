@@ -1,6 +1,6 @@
 """Operations of the store as they travel, and their results as LangGraph's items.
 
-Values are JSON and nothing else: what is not is refused here, before anything is sent.
+Values are JSON and bytes: what is neither is refused here, before anything is sent.
 """
 
 from __future__ import annotations
@@ -29,11 +29,9 @@ from threadkeep.errors import (
     UnserializableError,
     error_of_problem,
 )
+from threadkeep.langgraph.documents import document_of, document_text, filter_text
 
 Wire = dict[str, Any]
-
-_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
-
 
 class StoreItem(Item):
     """An item with its version, for `if_version`, and with what the server knows of its life."""
@@ -141,19 +139,6 @@ def error_of_result(problem: object) -> ThreadkeepError:
     return error_of_problem(problem["status"], problem)
 
 
-def filter_text(conditions: Mapping[str, Any] | None) -> bytes | None:
-    """A filter as exact JSON; None for none."""
-    return json_text(dict(conditions), "filter") if conditions else None
-
-
-def json_text(value: Any, field: str) -> bytes:
-    """Exact JSON text. Raises UnserializableError."""
-    try:
-        return _encode(value).encode("ascii")
-    except (TypeError, ValueError, RecursionError) as error:
-        raise UnserializableError(f"{field} is not JSON: {error}", field=field) from error
-
-
 def key_on_wire(key: str) -> str | bytes:
     """A key; with lone surrogates as the JSON text of the string."""
     try:
@@ -187,7 +172,7 @@ def _change(op: PutOp) -> Wire:
         return {"delete": body}
     if not isinstance(op.value, Mapping):
         raise UnserializableError("value must be a mapping", field="value")
-    body["value"] = json_text(dict(op.value), "value")
+    body["value"] = document_text(op.value, "value")
     if op.ttl is not None:
         body["ttl_minutes"] = float(op.ttl)
     return {"put": body}
@@ -236,7 +221,7 @@ def _fields(item: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "namespace": tuple(item["namespace"]),
         "key": json.loads(key) if isinstance(key, bytes) else key,
-        "value": {} if text is None else json.loads(text),
+        "value": {} if text is None else document_of(text),
         "created_at": _time(item["created_at"]),
         "updated_at": _time(item["updated_at"]),
         "version": item["version"],

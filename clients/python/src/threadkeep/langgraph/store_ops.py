@@ -23,12 +23,12 @@ from langgraph.store.base import _validate_namespace_labels as check_labels
 from threadkeep.calls import post
 from threadkeep.errors import InvalidError, ProtocolError
 from threadkeep.http.transport import Request
+from threadkeep.langgraph.documents import filter_text
 from threadkeep.langgraph.items import (
     ConditionalPutOp,
     FinderOp,
     Page,
     StoreItem,
-    filter_text,
     labels,
     whole_number,
 )
