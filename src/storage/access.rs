@@ -110,6 +110,8 @@ pub struct Dialect {
     pub packed: &'static str,
     /// `{after_item}`: what comes after the item whose namespace is $2, as a cell has it, and whose key is $3.
     pub after_item: &'static str,
+    /// `{after_version}`: the same for the version $4 of an item.
+    pub after_version: &'static str,
     /// What no namespace comes before.
     pub first_namespace: &'static str,
     /// `{lock}`: ends a statement that locks the rows it reads.
@@ -125,6 +127,7 @@ impl Dialect {
             ("{map_bytes}", self.map_bytes),
             ("{packed}", self.packed),
             ("{after_item}", self.after_item),
+            ("{after_version}", self.after_version),
             ("{lock}", self.lock),
         ];
         fields.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))

@@ -16,6 +16,7 @@ mod freed;
 mod garbage;
 mod item_erasure;
 mod item_filter;
+mod item_history;
 mod item_namespaces;
 mod item_search;
 mod item_statement;
