@@ -11,7 +11,7 @@ use crate::harness::{Harness, NEVER, caller_of};
 use crate::store::{SECOND, START, Store, address, change, current, granted, namespace, text};
 use crate::subjects::check_sound;
 
-const VERSIONS: &str = "select count(*) from item_versions";
+pub const VERSIONS: &str = "select count(*) from item_versions";
 
 /// A file as deepagents keeps it.
 pub fn file(content: &str) -> String {

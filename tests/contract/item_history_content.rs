@@ -4,7 +4,7 @@ use threadkeep::domain::doctor::{Examine, Noun, State};
 use threadkeep::domain::item::ChangeItem;
 
 use crate::harness::{Harness, caller_of};
-use crate::item_history::{all, declare, page, restore, restoring, texts};
+use crate::item_history::{VERSIONS, all, declare, page, restore, restoring, texts};
 use crate::store::{SECOND, START, Store, address, change, search, text};
 use crate::subjects::{ANN, check_sound, erase};
 
