@@ -112,6 +112,10 @@ pub struct Dialect {
     pub after_item: &'static str,
     /// `{after_version}`: the same for the version $4 of an item.
     pub after_version: &'static str,
+    /// `{this_item}`: whether it is the item whose namespace is $2, as a cell has it, and whose key is $3.
+    pub this_item: &'static str,
+    /// `{hide_item}`: assignments, each behind a comma, after which no index shows anything of the item; $1 is the tenant.
+    pub hide_item: &'static str,
     /// What no namespace comes before.
     pub first_namespace: &'static str,
     /// `{lock}`: ends a statement that locks the rows it reads.
@@ -128,6 +132,8 @@ impl Dialect {
             ("{packed}", self.packed),
             ("{after_item}", self.after_item),
             ("{after_version}", self.after_version),
+            ("{this_item}", self.this_item),
+            ("{hide_item}", self.hide_item),
             ("{lock}", self.lock),
         ];
         fields.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
