@@ -24,6 +24,7 @@ use crate::domain::group_commit::GroupCommit;
 use crate::domain::item_commit::ItemCommit;
 use crate::domain::items::Items;
 use crate::domain::limits::LIMITS;
+use crate::domain::namespace_settings::NamespaceSettings;
 use crate::domain::quotas::Quotas;
 use crate::domain::rates::Rates;
 use crate::domain::refusals::Refusals;
@@ -45,6 +46,7 @@ pub struct App {
     pub threads: Threads,
     pub policies: Policies,
     pub items: Items,
+    pub namespace_settings: Arc<NamespaceSettings>,
     pub tokens: Tokens,
     pub erasures: Erasures,
     pub storage: Arc<dyn Storage>,
@@ -103,6 +105,8 @@ impl App {
         let item_commits = Arc::new(ItemCommit::start(Arc::clone(&storage), Arc::clone(&clock)));
         let quotas = Quotas::load(Arc::clone(&storage), Arc::clone(&clock), rates).await?;
         let quotas = Arc::new(quotas);
+        let settings_of = NamespaceSettings::load(Arc::clone(&storage), Arc::clone(&clock));
+        let namespace_settings = Arc::new(settings_of.await?);
         let refusals = Refusals::new(Arc::clone(&storage), Arc::clone(&clock), audit_keep_days);
         let refusals = Arc::new(refusals);
         let wake = Arc::new(Notify::new());
@@ -115,6 +119,7 @@ impl App {
         let mut background = vec![
             tokio::spawn(sweeper.run()),
             tokio::spawn(Arc::clone(&quotas).run()),
+            tokio::spawn(Arc::clone(&namespace_settings).run()),
             tokio::spawn(Arc::clone(&refusals).run()),
             tokio::spawn(Arc::clone(&gate).poll()),
             tokio::spawn(sweep(Arc::clone(&storage), Arc::clone(&clock))),
@@ -140,7 +145,9 @@ impl App {
                 Arc::clone(&item_commits),
                 Arc::clone(&clock),
                 Arc::clone(&quotas),
+                Arc::clone(&namespace_settings),
             ),
+            namespace_settings,
             quotas,
             refusals,
             policies: Policies::new(Arc::clone(&storage), Arc::clone(&clock), wake),

@@ -16,8 +16,10 @@ use super::item::{
 };
 use super::item_batch::{Idempotency, PreparedChanges};
 use super::item_commit::{Changed, ItemCommit};
+use super::item_history::kept_versions;
 use super::limits::LIMITS;
 use super::namespace::Namespace;
+use super::namespace_settings::NamespaceSettings;
 use super::quotas::Quotas;
 use super::storage::Storage;
 
@@ -26,10 +28,11 @@ const PLANS_MAX: u32 = 4;
 
 /// Items of a tenant.
 pub struct Items {
-    storage: Arc<dyn Storage>,
-    commits: Arc<ItemCommit>,
-    clock: Arc<Clock>,
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) commits: Arc<ItemCommit>,
+    pub(super) clock: Arc<Clock>,
     quotas: Arc<Quotas>,
+    settings: Arc<NamespaceSettings>,
 }
 
 /// Operations that arrived together. What was wrong with one of them already is its result.
@@ -48,8 +51,9 @@ impl Items {
         commits: Arc<ItemCommit>,
         clock: Arc<Clock>,
         quotas: Arc<Quotas>,
+        settings: Arc<NamespaceSettings>,
     ) -> Self {
-        Self { storage, commits, clock, quotas }
+        Self { storage, commits, clock, quotas, settings }
     }
 
     /// One operation.
@@ -262,7 +266,7 @@ impl Items {
     }
 
     /// Changes that happen together. `at` tells one of a batch from the others.
-    async fn write(
+    pub(super) async fn write(
         &self,
         changing: &Changing<'_>,
         changes: Vec<ChangeItem>,
@@ -282,8 +286,9 @@ impl Items {
                 idempotency.clone(),
                 *deadline,
             );
-            let prepared =
+            let mut prepared =
                 PreparedChanges { full: self.quotas.items_full(caller), ..prepared.await? };
+            self.declare(&mut prepared);
             match self.commits.commit(prepared).await? {
                 Changed::Versions(versions) => return Ok(versions),
                 Changed::EpochStale => {}
@@ -296,17 +301,37 @@ impl Items {
     }
 }
 
+impl Items {
+    pub(super) fn changing<'a>(
+        &self,
+        caller: &'a Caller,
+        idempotency: Option<(String, [u8; 32])>,
+        deadline: Micros,
+    ) -> Changing<'a> {
+        Changing { caller, atomic: true, idempotency, deadline }
+    }
+
+    /// What the namespaces say about items that are put into them.
+    fn declare(&self, prepared: &mut PreparedChanges) {
+        for change in &mut prepared.changes {
+            let Some(put) = &mut change.put else { continue };
+            let declared = self.settings.effective(&prepared.tenant, &change.address.namespace);
+            put.history = kept_versions(&declared, put.is_file);
+        }
+    }
+}
+
 /// What the changes of one request share.
-struct Changing<'a> {
-    caller: &'a Caller,
+pub(super) struct Changing<'a> {
+    pub(super) caller: &'a Caller,
     atomic: bool,
     idempotency: Option<(String, [u8; 32])>,
-    deadline: Micros,
+    pub(super) deadline: Micros,
 }
 
 impl Changing<'_> {
     /// Without a key from the caller it is a random one: for a connection that is lost during the commit.
-    fn idempotency(&self, at: Option<usize>) -> Idempotency {
+    pub(super) fn idempotency(&self, at: Option<usize>) -> Idempotency {
         let (key, digest) = self.idempotency.clone().unwrap_or_else(|| (random_hex(), [0; 32]));
         let key = at.map_or_else(|| key.clone(), |at| format!("{key}#{at}"));
         let Caller { credential, subject, .. } = self.caller;

@@ -81,6 +81,13 @@ pub struct Limits {
     pub encrypted_candidates_max: u64,
     /// Time to live of an item. A hundred years.
     pub ttl_minutes_max: u64,
+    /// Namespaces of a tenant that declare something.
+    pub namespace_settings_max: u64,
+    /// Earlier versions that an item keeps.
+    pub item_versions_max: u64,
+    /// Paths in `text_fields` of a namespace's setting, and bytes of one.
+    pub text_fields_max: u64,
+    pub text_field_bytes_max: u64,
 }
 
 /// Key columns of one index sum to at most 2,000 bytes (PostgreSQL refuses entries over about 2,700):
@@ -132,4 +139,8 @@ pub const LIMITS: Limits = Limits {
     offset_max: 1_000_000,
     encrypted_candidates_max: 10_000,
     ttl_minutes_max: 52_560_000,
+    namespace_settings_max: 1_000,
+    item_versions_max: 1_000,
+    text_fields_max: 32,
+    text_field_bytes_max: 256,
 };

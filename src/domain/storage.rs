@@ -27,7 +27,9 @@ use super::sql_role::{self, Dropped, NewSqlRole, SqlRole};
 use super::storage_use::StorageUse;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 
+pub use super::item_history::ItemHistoryStorage;
 pub use super::item_storage::ItemStorage;
+pub use super::namespace_settings::SettingsStorage;
 pub use super::retention_storage::RetentionStorage;
 
 /// All of a storage engine.
@@ -36,6 +38,8 @@ pub trait Storage:
     + ThreadStorage
     + RetentionStorage
     + ItemStorage
+    + ItemHistoryStorage
+    + SettingsStorage
     + ErasureStorage
     + QuotaStorage
     + AuditStorage
@@ -49,6 +53,8 @@ impl<T> Storage for T where
         + ThreadStorage
         + RetentionStorage
         + ItemStorage
+        + ItemHistoryStorage
+        + SettingsStorage
         + ErasureStorage
         + QuotaStorage
         + AuditStorage

@@ -16,10 +16,12 @@ mod exact;
 mod expand;
 pub mod grants;
 mod health;
+mod item_history;
 mod item_key;
 mod leases;
 pub mod listener;
 mod media;
+mod namespace_settings;
 pub mod problem;
 mod pruning;
 mod refusals;
@@ -86,6 +88,13 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Namespaces(Read), routes!(store::search)))
         .routes(needs(Namespaces(Read), routes!(store::list_namespaces)))
         .routes(needs(Namespaces(Read), routes!(store::count)))
+        .routes(needs(Namespaces(Read), routes!(item_history::list)))
+        .routes(needs(Namespaces(Read), routes!(item_history::get)))
+        .routes(needs(Namespaces(Write), routes!(item_history::restore)))
+        .routes(needs(Namespaces(Write), routes!(namespace_settings::put)))
+        .routes(needs(Namespaces(Read), routes!(namespace_settings::get)))
+        .routes(needs(Namespaces(Write), routes!(namespace_settings::delete)))
+        .routes(needs(Namespaces(Read), routes!(namespace_settings::list)))
         .routes(needs(Tenant, routes!(usage::get)))
         .routes(needs(Tenant, routes!(audit::list)))
         .routes(needs(Tenant, routes!(subjects::delete)))

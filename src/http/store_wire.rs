@@ -330,7 +330,7 @@ fn scope(
     Ok(Scope { prefix, exact: exact.unwrap_or_default(), filter })
 }
 
-fn address(namespace: Vec<Text>, key: KeyIn<'_>) -> Result<Address> {
+pub fn address(namespace: Vec<Text>, key: KeyIn<'_>) -> Result<Address> {
     let namespace = Namespace::new(texts(namespace))?;
     if namespace.labels().is_empty() {
         return Err(Error::invalid("namespace", "Namespace cannot be empty."));
@@ -342,7 +342,7 @@ fn texts(texts: Vec<Text>) -> Vec<String> {
     texts.into_iter().map(|it| it.0).collect()
 }
 
-fn version(version: i64) -> Result<i64> {
+pub fn version(version: i64) -> Result<i64> {
     if version >= 0 {
         return Ok(version);
     }

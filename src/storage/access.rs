@@ -110,6 +110,8 @@ pub struct Dialect {
     pub packed: &'static str,
     /// `{after_item}`: what comes after the item whose namespace is $2, as a cell has it, and whose key is $3.
     pub after_item: &'static str,
+    /// `{after_version}`: the same for the version $4 of an item.
+    pub after_version: &'static str,
     /// `{this_item}`: whether it is the item whose namespace is $2, as a cell has it, and whose key is $3.
     pub this_item: &'static str,
     /// `{hide_item}`: assignments, each behind a comma, after which no index shows anything of the item; $1 is the tenant.
@@ -129,6 +131,7 @@ impl Dialect {
             ("{map_bytes}", self.map_bytes),
             ("{packed}", self.packed),
             ("{after_item}", self.after_item),
+            ("{after_version}", self.after_version),
             ("{this_item}", self.this_item),
             ("{hide_item}", self.hide_item),
             ("{lock}", self.lock),

@@ -33,6 +33,8 @@ mod erasure;
 mod exactness;
 mod item_content;
 mod item_filters;
+mod item_history;
+mod item_history_content;
 mod item_lives;
 mod item_search;
 mod items;
@@ -258,6 +260,21 @@ contract! {
         all_edits_of_one_item_survive
         puts_that_meet_have_versions_of_their_own
         two_servers_may_write_the_same_items;
+    item_history:
+        files_keep_ten_versions_and_others_none
+        the_longest_prefix_says_how_many
+        a_version_comes_back_as_a_new_one
+        a_repeated_restoration_is_answered_once
+        pages_of_versions_are_whole_and_end_at_their_bytes
+        versions_go_with_their_item
+        every_acknowledged_version_is_kept
+        only_who_may_read_and_write_sees_and_restores
+        servers_follow_each_others_settings;
+    item_history_content:
+        an_erasure_takes_versions_and_settings
+        chunks_of_versions_are_kept_and_go_with_them
+        collections_beside_versions_lose_nothing
+        the_doctor_finds_damaged_versions;
     item_lives:
         what_has_expired_is_absent_everywhere
         a_read_extends_a_life_of_which_a_tenth_has_passed

@@ -14,6 +14,7 @@ use threadkeep::domain::item::{
 use threadkeep::domain::item_commit::ItemCommit;
 use threadkeep::domain::items::{ItemBatchRequest, Items};
 use threadkeep::domain::namespace::Namespace;
+use threadkeep::domain::namespace_settings::NamespaceSettings;
 use threadkeep::domain::quotas::Quotas;
 use threadkeep::domain::rates::Rates;
 use threadkeep::domain::storage::Storage;
@@ -27,6 +28,7 @@ pub const START: Micros = 1_700_000_000_000_000;
 /// A server of the store with a clock of its own.
 pub struct Store {
     pub items: Items,
+    pub settings: Arc<NamespaceSettings>,
     pub quotas: Arc<Quotas>,
     pub clock: Arc<Clock>,
     pub caller: Caller,
@@ -44,8 +46,18 @@ impl Store {
         let quotas = Quotas::load(Arc::clone(storage), Arc::clone(&clock), Rates::default());
         let quotas = Arc::new(quotas.await.unwrap());
         let own = Arc::clone(&quotas);
-        let items = Items::new(Arc::clone(storage), commits, Arc::clone(&clock), own);
-        Self { items, quotas, clock, caller: caller.clone(), storage: Arc::clone(storage) }
+        let settings = NamespaceSettings::load(Arc::clone(storage), Arc::clone(&clock));
+        let settings = Arc::new(settings.await.unwrap());
+        let declared = Arc::clone(&settings);
+        let items = Items::new(Arc::clone(storage), commits, Arc::clone(&clock), own, declared);
+        Self {
+            items,
+            settings,
+            quotas,
+            clock,
+            caller: caller.clone(),
+            storage: Arc::clone(storage),
+        }
     }
 
     /// The same server asked by somebody else.

@@ -74,9 +74,17 @@ impl ItemStorage for Memory {
             let place = (row.tenant.clone(), row.address.clone());
             let Some(put) = &row.put else {
                 items.remove(&place);
+                self.item_versions.lock().unwrap().remove(&place);
                 continue;
             };
             let old = items.get(&place);
+            if let (Some(old), Some(kept)) = (old, put.history.filter(|it| *it > 0)) {
+                let mut versions = self.item_versions.lock().unwrap();
+                let versions = versions.entry(place.clone()).or_default();
+                versions.push(old.clone());
+                let much = versions.len().saturating_sub(kept as usize);
+                versions.drain(..much);
+            }
             let version = old.map_or(1, |it| it.version + 1);
             versions[row.change] = version;
             let item = Item {

@@ -36,6 +36,11 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
         "the rows of the select before, by their whole key",
     ),
     ("storage/wrapped.rs", "from {} where length(master)", "whether a server may start"),
+    (
+        "storage/setting_rows.rs",
+        "from namespace_settings where tenant is not null",
+        "polling of settings",
+    ),
     ("storage/quota_rows.rs", "from quotas where tenant is not null", "polling of quotas"),
     ("storage/audit_rows.rs", "from audit_events where at < $1", "removal by age"),
     ("postgres/garbage.rs", "delete from token_revocations where expires_at <", "removal by age"),

@@ -4,6 +4,7 @@ pub mod encrypting;
 pub mod listing;
 pub mod namespaces;
 pub mod projection;
+pub mod versions;
 
 use bytes::Bytes;
 use std::sync::{Arc, Mutex};
@@ -19,6 +20,7 @@ use crate::domain::item::{Address, ChangeItem, Item, ItemSort, NewValue, Scope, 
 use crate::domain::item_batch::{
     Content, Idempotency, ItemBatch, PreparedChange, PreparedChanges, PreparedValue,
 };
+use crate::domain::item_history::is_file;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::Tag;
 use crate::domain::prepared::Sealed;
@@ -238,7 +240,8 @@ fn prepare_value(
             (sealed, Some(Content { scope_id: target.scope_id, epoch, chunks }))
         }
     };
-    Ok(PreparedValue { sealed, ttl_micros: value.ttl_micros, projection, has_marks, content })
+    let (is_file, ttl_micros) = (is_file(&document), value.ttl_micros);
+    Ok(PreparedValue { sealed, ttl_micros, projection, has_marks, content, is_file, history: None })
 }
 
 /// One envelope.

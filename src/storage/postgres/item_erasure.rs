@@ -8,7 +8,7 @@ use crate::domain::Result;
 use crate::domain::erasure::{More, Receipt, Slice};
 use crate::domain::label::label;
 use crate::domain::namespace::Namespace;
-use crate::storage::items::memory_key;
+use crate::storage::items::{memory_key, namespaces};
 
 const SLICE_ROWS: i64 = 5_000;
 
@@ -21,9 +21,11 @@ with gone as (
 )
 select count(*) as items, coalesce(sum(size_bytes), 0)::bigint as size_bytes from gone";
 
-/// The epoch rises, so that a batch that has planned for the scope is refused; the scope goes with the garbage.
+/// What its namespaces declare goes too. The epoch rises, so that a batch that has planned for the scope is refused; the scope goes with the garbage.
 const ROOT: &str = "
-with root as (
+with settings as (
+    delete from namespace_settings where tenant = $1 and namespace >= $4 and namespace < $5
+), root as (
     delete from namespace_roots where tenant = $1 and root = $2 returning scope_id
 ), gate as (
     update scopes s set epoch = s.epoch + 1 from root
@@ -42,7 +44,8 @@ impl PostgresStorage {
     pub(super) async fn erase_items(&self, tenant: &str, subject: &str) -> Result<Slice> {
         let fail = |error: sqlx::Error| failure::of_call(&error);
         let root = label(subject);
-        let (from, to) = bounds(&Namespace::stored(vec![root.clone()]));
+        let namespace = Namespace::stored(vec![root.clone()]);
+        let (from, to) = bounds(&namespace);
         let mut connection = self.pool.get().await?;
         let row = sqlx::query(ITEMS)
             .bind(tenant)
@@ -60,6 +63,8 @@ impl PostgresStorage {
                 .bind(tenant)
                 .bind(&root)
                 .bind(subject)
+                .bind(namespaces::encode(&namespace))
+                .bind(namespaces::end(&namespace))
                 .execute(&mut *connection)
                 .await
                 .map_err(fail)?;

@@ -19,9 +19,9 @@ const ROWS: &str = r"
 with r as materialized (
     select * from unnest($1::bigint[], $2::integer[], $3::text[], $4::text[], $5::bytea[], $6::bigint[],
         $7::bigint[], $8::boolean[], $9::bigint[], $10::integer[], $11::bytea[], $12::bytea[],
-        $13::bytea[], $14::bigint[], $15::bigint[], $16::text[], $17::boolean[], $27::boolean[])
+        $13::bytea[], $14::bigint[], $15::bigint[], $16::text[], $17::boolean[], $27::boolean[], $29::integer[])
     with ordinality as r (grp, change, tenant, namespace, key, want, puts, deletes, ttl_micros, size_bytes,
-        digest, body, parts, scope_id, want_epoch, projection, has_marks, may_create, ord)
+        digest, body, parts, scope_id, want_epoch, projection, has_marks, may_create, history, ord)
 )
 ";
 
@@ -94,15 +94,16 @@ const CHANGES: &str = r"
         updated_at = greatest(v.new_created_at, $18), ttl_micros = v.ttl_micros,
         expires_at = $18 + v.ttl_micros, size_bytes = v.size_bytes, digest = v.digest, body = v.body,
         parts = v.parts, scope_id = v.scope_id, projection = v.projection::jsonb,
-        has_marks = v.has_marks
+        has_marks = v.has_marks, history = coalesce(v.history, case when v.is_live then i.history else 0 end)
     from v
     where v.is_ok and v.is_stored and not v.deletes
         and i.tenant = v.tenant and i.namespace = v.namespace::text[] and i.key = v.key
 ), created as (
     insert into items (tenant, namespace, key, version, created_at, updated_at, ttl_micros, expires_at,
-        size_bytes, digest, body, parts, scope_id, projection, has_marks)
+        size_bytes, digest, body, parts, scope_id, projection, has_marks, history)
     select tenant, namespace::text[], key, new_version, new_created_at, new_created_at, ttl_micros,
-        $18 + ttl_micros, size_bytes, digest, body, parts, scope_id, projection::jsonb, has_marks
+        $18 + ttl_micros, size_bytes, digest, body, parts, scope_id, projection::jsonb, has_marks,
+        coalesce(history, 0)
     from v where is_ok and not is_stored and not deletes
 ), deleted as (
     delete from items i using v
@@ -270,6 +271,12 @@ fn bind_chunks<'q>(query: Query<'q>, batch: &ItemBatch) -> Query<'q> {
         .bind(batch.first_version)
         .bind(batch.rows.iter().map(|it| it.may_create).collect::<Vec<_>>())
         .bind(batch.groups.iter().map(subject).collect::<Vec<_>>())
+        .bind(rows_history(batch))
+}
+
+fn rows_history(batch: &ItemBatch) -> Vec<Option<i32>> {
+    let kept = batch.rows.iter().map(|it| it.put.as_ref().and_then(|it| it.history));
+    kept.map(|it| it.map(|it| i32::try_from(it).unwrap_or(i32::MAX))).collect()
 }
 
 fn subject(group: &ItemGroup) -> Option<String> {

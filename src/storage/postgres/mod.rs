@@ -17,6 +17,7 @@ mod garbage;
 mod item_chunks;
 mod item_erasure;
 mod item_filter;
+mod item_history;
 mod item_namespaces;
 mod item_search;
 mod item_statement;

@@ -24,6 +24,7 @@ const DIALECT: Dialect = Dialect {
     map_bytes: "length(map)",
     packed: "(length(body) = 25 and substr(body, 1, 1) = x'02')",
     after_item: "(namespace, key) > ($2, $3)",
+    after_version: "(namespace, key, version) > ($2, $3, $4)",
     this_item: "namespace = $2 and key = $3",
     hide_item: "",
     // A text: every blob comes after it.

@@ -27,6 +27,7 @@ delete from scope_holders where tenant = $1 and kind = 'namespace'
     and scope_id = (select scope_id from namespace_roots where tenant = $1 and root = $2);
 update scopes set epoch = epoch + 1 where tenant = $1
     and scope_id = (select scope_id from namespace_roots where tenant = $1 and root = $2);
+delete from namespace_settings where tenant = $1 and namespace >= $4 and namespace < $5;
 delete from namespace_roots where tenant = $1 and root = $2";
 
 impl SqliteStorage {
@@ -54,6 +55,8 @@ impl SqliteStorage {
                 .bind(tenant)
                 .bind(&root)
                 .bind(subject)
+                .bind(namespaces::encode(&namespace))
+                .bind(namespaces::end(&namespace))
                 .execute(&mut *write)
                 .await
                 .map_err(storage_error)?;

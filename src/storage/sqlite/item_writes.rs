@@ -16,7 +16,7 @@ use crate::storage::items::{learn, memory_key, namespaces};
 /// Rows in their order; those that are not stored have nulls.
 const READ_ROWS: &str = "
 begin immediate;
-select i.version, i.created_at, i.scope_id, coalesce(i.expires_at > $3, 1) as is_live, s.epoch
+select i.version, i.created_at, i.scope_id, i.history, coalesce(i.expires_at > $3, 1) as is_live, s.epoch
 from json_each($1) j
 left join items i on i.tenant = j.value ->> 0 and i.namespace = substr($2, j.value ->> 1, j.value ->> 2)
     and i.key = substr($2, j.value ->> 3, j.value ->> 4)
@@ -30,16 +30,17 @@ join idempotency x on x.tenant = j.value ->> 0 and x.caller = j.value ->> 1 and 
 
 const WRITE_ALL: &str = "
 insert into items (tenant, namespace, key, version, created_at, updated_at, ttl_micros, expires_at, size_bytes,
-                   digest, body, parts, scope_id)
+                   digest, body, parts, scope_id, history)
 select j.value ->> 0, substr($2, j.value ->> 1, j.value ->> 2), substr($2, j.value ->> 3, j.value ->> 4),
        j.value ->> 5, j.value ->> 6, max(j.value ->> 6, $9), j.value ->> 7, $9 + (j.value ->> 7), j.value ->> 8,
        substr($2, j.value ->> 9, j.value ->> 10), substr($2, j.value ->> 11, j.value ->> 12),
-       substr($2, j.value ->> 13, j.value ->> 14), j.value ->> 15
+       substr($2, j.value ->> 13, j.value ->> 14), j.value ->> 15, j.value ->> 16
 from json_each($1) j where true
 on conflict (tenant, namespace, key) do update set
     version = excluded.version, created_at = excluded.created_at, updated_at = excluded.updated_at,
     ttl_micros = excluded.ttl_micros, expires_at = excluded.expires_at, size_bytes = excluded.size_bytes,
-    digest = excluded.digest, body = excluded.body, parts = excluded.parts, scope_id = excluded.scope_id;
+    digest = excluded.digest, body = excluded.body, parts = excluded.parts, scope_id = excluded.scope_id,
+    history = excluded.history;
 delete from items where (tenant, namespace, key) in
     (select j.value ->> 0, substr($4, j.value ->> 1, j.value ->> 2), substr($4, j.value ->> 3, j.value ->> 4)
      from json_each($3) j);
@@ -63,6 +64,7 @@ struct Judged {
     new_version: i64,
     new_created_at: i64,
     old_scope_id: Option<i64>,
+    old_history: i64,
     epoch: Option<i64>,
 }
 
@@ -165,6 +167,10 @@ async fn judge(
             new_version: live_version.map_or(first, |it| it + row.puts),
             new_created_at: created_at.filter(|_| is_live).unwrap_or(batch.now),
             old_scope_id: found.try_get("scope_id")?,
+            old_history: found
+                .try_get::<Option<i64>, _>("history")?
+                .filter(|_| is_live)
+                .unwrap_or(0),
             epoch,
         })
     });
@@ -274,7 +280,8 @@ fn put(puts: &mut RowSet, chunks: &mut RowSet, row: &ItemRow, judged: &Judged) {
         body.1,
         parts.0,
         parts.1,
-        scope_id
+        scope_id,
+        value.history.map_or(judged.old_history, i64::from)
     ]));
     for chunk in value.content.iter().flat_map(|it| &it.chunks) {
         let (name, body) = (chunks.bytes(&chunk.name), chunks.bytes(&chunk.body));

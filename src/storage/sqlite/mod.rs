@@ -21,6 +21,7 @@ mod freed;
 mod garbage;
 mod history;
 mod item_erasure;
+mod item_history;
 mod item_search;
 mod item_writes;
 mod items;
