@@ -20,6 +20,7 @@ use crate::domain::audit::{Audit, AuditStorage};
 use crate::domain::checkpoints::Checkpoints;
 use crate::domain::clock::Clock;
 use crate::domain::erasure::Erasures;
+use crate::domain::feeds::Feeds;
 use crate::domain::group_commit::GroupCommit;
 use crate::domain::item_commit::ItemCommit;
 use crate::domain::items::Items;
@@ -45,6 +46,7 @@ pub struct App {
     pub threads: Threads,
     pub policies: Policies,
     pub items: Items,
+    pub feeds: Arc<Feeds>,
     pub tokens: Tokens,
     pub erasures: Erasures,
     pub storage: Arc<dyn Storage>,
@@ -101,6 +103,8 @@ impl App {
         let gate = Arc::new(gate.await?);
         let commits = Arc::new(GroupCommit::start(Arc::clone(&storage), Arc::clone(&clock)));
         let item_commits = Arc::new(ItemCommit::start(Arc::clone(&storage), Arc::clone(&clock)));
+        let feeds = Feeds::new(Arc::clone(&storage), Arc::clone(&clock), item_commits.written());
+        let feeds = Arc::new(feeds);
         let quotas = Quotas::load(Arc::clone(&storage), Arc::clone(&clock), rates).await?;
         let quotas = Arc::new(quotas);
         let refusals = Refusals::new(Arc::clone(&storage), Arc::clone(&clock), audit_keep_days);
@@ -115,6 +119,7 @@ impl App {
         let mut background = vec![
             tokio::spawn(sweeper.run()),
             tokio::spawn(Arc::clone(&quotas).run()),
+            tokio::spawn(Arc::clone(&feeds).run()),
             tokio::spawn(Arc::clone(&refusals).run()),
             tokio::spawn(Arc::clone(&gate).poll()),
             tokio::spawn(sweep(Arc::clone(&storage), Arc::clone(&clock))),
@@ -141,6 +146,7 @@ impl App {
                 Arc::clone(&clock),
                 Arc::clone(&quotas),
             ),
+            feeds,
             quotas,
             refusals,
             policies: Policies::new(Arc::clone(&storage), Arc::clone(&clock), wake),

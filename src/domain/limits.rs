@@ -79,6 +79,11 @@ pub struct Limits {
     pub offset_max: u64,
     /// Time to live of an item. A hundred years.
     pub ttl_minutes_max: u64,
+    /// Followers of the change feed of one tenant, and of all, on one server.
+    pub feed_followers_per_tenant_max: u64,
+    pub feed_followers_max: u64,
+    /// How long a position of the change feed leads on.
+    pub feed_seconds_kept: u64,
 }
 
 /// Key columns of one index sum to at most 2,000 bytes (PostgreSQL refuses entries over about 2,700):
@@ -129,4 +134,7 @@ pub const LIMITS: Limits = Limits {
     store_ops_max: 1_000,
     offset_max: 1_000_000,
     ttl_minutes_max: 52_560_000,
+    feed_followers_per_tenant_max: 100,
+    feed_followers_max: 1_000,
+    feed_seconds_kept: 86_400,
 };

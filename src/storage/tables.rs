@@ -82,6 +82,8 @@ pub const TABLES: &[Table] = &[
     table("audit_events", Erase::Never("what was done and by which key; it outlives whom it was done to"), PLAIN, SECRET),
     table("items", Erase::Items, Doctor::Examined, CONTENT),
     table("namespace_roots", Erase::Items, PLAIN, OWN),
+    table("item_feeds", Erase::Never("of tenants, not of subjects"), PLAIN, OWN),
+    table("item_changes", Erase::Items, PLAIN, OWN),
     table("sql_roles", Erase::Never("of tenants, for operators"), PLAIN, SECRET),
 ];
 

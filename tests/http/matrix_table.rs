@@ -59,7 +59,7 @@ const ANYBODY: Answers = answers([OK, OK, OK, OK, OK]);
 /// A put replaces: to append is not enough.
 const WRITE_ITEM: Answers = answers([OK, DENIED, DENIED, DENIED, DENIED]);
 
-pub const ROWS: [Row; 34] = [
+pub const ROWS: [Row; 35] = [
     row(
         "commit_checkpoints",
         |thread, _| body(commit(thread, &[put("2", &base64(b"x"))])),
@@ -133,6 +133,7 @@ pub const ROWS: [Row; 34] = [
     row("search_items", |thread, _| below(thread), READ),
     row("list_namespaces", |_, _| body(json!({})), READ),
     row("count_items", |thread, _| below(thread), READ),
+    row("follow_changes", |thread, _| query(&format!("?ns=ann&ns={thread}")), READ),
     // Each operation is asked for by itself, and refused in its place.
     row(
         "run_store_batch",
