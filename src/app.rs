@@ -20,6 +20,7 @@ use crate::domain::audit::{Audit, AuditStorage};
 use crate::domain::checkpoints::Checkpoints;
 use crate::domain::clock::Clock;
 use crate::domain::erasure::Erasures;
+use crate::domain::feeds::Feeds;
 use crate::domain::group_commit::GroupCommit;
 use crate::domain::item_commit::ItemCommit;
 use crate::domain::items::Items;
@@ -47,6 +48,7 @@ pub struct App {
     pub policies: Policies,
     pub items: Items,
     pub namespace_settings: Arc<NamespaceSettings>,
+    pub feeds: Arc<Feeds>,
     pub tokens: Tokens,
     pub erasures: Erasures,
     pub storage: Arc<dyn Storage>,
@@ -103,6 +105,8 @@ impl App {
         let gate = Arc::new(gate.await?);
         let commits = Arc::new(GroupCommit::start(Arc::clone(&storage), Arc::clone(&clock)));
         let item_commits = Arc::new(ItemCommit::start(Arc::clone(&storage), Arc::clone(&clock)));
+        let feeds = Feeds::new(Arc::clone(&storage), Arc::clone(&clock), item_commits.written());
+        let feeds = Arc::new(feeds);
         let quotas = Quotas::load(Arc::clone(&storage), Arc::clone(&clock), rates).await?;
         let quotas = Arc::new(quotas);
         let settings_of = NamespaceSettings::load(Arc::clone(&storage), Arc::clone(&clock));
@@ -120,6 +124,7 @@ impl App {
             tokio::spawn(sweeper.run()),
             tokio::spawn(Arc::clone(&quotas).run()),
             tokio::spawn(Arc::clone(&namespace_settings).run()),
+            tokio::spawn(Arc::clone(&feeds).run()),
             tokio::spawn(Arc::clone(&refusals).run()),
             tokio::spawn(Arc::clone(&gate).poll()),
             tokio::spawn(sweep(Arc::clone(&storage), Arc::clone(&clock))),
@@ -148,6 +153,7 @@ impl App {
                 Arc::clone(&namespace_settings),
             ),
             namespace_settings,
+            feeds,
             quotas,
             refusals,
             policies: Policies::new(Arc::clone(&storage), Arc::clone(&clock), wake),

@@ -87,7 +87,12 @@ async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHan
     }
     let app = Arc::new(app);
     let router = http::router(&app);
-    let stop = stop_signal()?;
+    let (stop, feeds) = (stop_signal()?, Arc::clone(&app.feeds));
+    // Who follows the change feed would else keep the server until its patience ends.
+    let stop = async move {
+        stop.await;
+        feeds.close();
+    };
     if app.gate.is_keyless() {
         tracing::info!("no key exists: only local programs are answered, as tenant `default`");
     }

@@ -18,6 +18,9 @@ pub enum Error {
     QuotaExceeded(Full),
     #[error("{whose} may make {limit} requests per second")]
     TooManyRequests { whose: &'static str, limit: u64, retry_after: Duration },
+    /// `whose` is the tenant or the server.
+    #[error("{whose} may have {limit} followers of the change feed at one time")]
+    TooManyFollowers { whose: &'static str, limit: u64 },
     #[error("{0}")]
     Conflict(Conflict),
     /// The caller's grants do not cover this, decided from the token alone.
@@ -25,6 +28,11 @@ pub enum Error {
     NotGranted(&'static str),
     #[error("{0} not found")]
     NotFound(&'static str),
+    /// A position of the change feed that does not lead on any more: list the items anew and follow from now on.
+    #[error(
+        "the log of changes does not reach back to this position; list the items and follow without one"
+    )]
+    PositionGone,
     /// The same idempotency key was used for another request.
     #[error("this Idempotency-Key was used for another request")]
     IdempotencyMismatch,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::clock::{Clock, Micros};
@@ -24,6 +24,7 @@ const ATTEMPTS_MAX: u32 = 8;
 pub struct ItemCommit {
     lanes: Vec<mpsc::UnboundedSender<Job>>,
     tasks: Vec<JoinHandle<()>>,
+    written: Arc<Notify>,
 }
 
 /// How changes ended that were not refused.
@@ -44,6 +45,7 @@ impl ItemCommit {
     /// Starts one task per lane of the engine. They end when this is dropped and their queues are empty.
     pub fn start(storage: Arc<dyn Storage>, clock: Arc<Clock>) -> Self {
         let last = Arc::new(AtomicI64::new(0));
+        let written = Arc::new(Notify::new());
         let (lanes, tasks) = (0..storage.lanes().max(1))
             .map(|_| {
                 let (sender, receiver) = mpsc::unbounded_channel();
@@ -51,11 +53,17 @@ impl ItemCommit {
                     storage: Arc::clone(&storage),
                     clock: Arc::clone(&clock),
                     last: Arc::clone(&last),
+                    written: Arc::clone(&written),
                 };
                 (sender, tokio::spawn(lane.run(receiver)))
             })
             .unzip();
-        Self { lanes, tasks }
+        Self { lanes, tasks, written }
+    }
+
+    /// Is told of every batch that was written.
+    pub fn written(&self) -> Arc<Notify> {
+        Arc::clone(&self.written)
     }
 
     /// Takes no more, and returns when everything taken is written and answered.
@@ -93,6 +101,7 @@ struct Lane {
     clock: Arc<Clock>,
     /// Where the versions of the last batch of any lane began.
     last: Arc<AtomicI64>,
+    written: Arc<Notify>,
 }
 
 impl Lane {
@@ -208,7 +217,10 @@ impl Lane {
                 Err(BatchError::Unavailable(_)) if lost.is_some() => {
                     return Err(BatchError::ConnectionLost(lost.unwrap_or_default()));
                 }
-                result => return result,
+                result => {
+                    self.written.notify_one();
+                    return result;
+                }
             }
             tokio::time::sleep(Duration::from_millis(5 << attempt.min(7))).await;
         }

@@ -88,6 +88,11 @@ pub struct Limits {
     /// Paths in `text_fields` of a namespace's setting, and bytes of one.
     pub text_fields_max: u64,
     pub text_field_bytes_max: u64,
+    /// Followers of the change feed of one tenant, and of all, on one server.
+    pub feed_followers_per_tenant_max: u64,
+    pub feed_followers_max: u64,
+    /// How long a position of the change feed leads on.
+    pub feed_seconds_kept: u64,
 }
 
 /// Key columns of one index sum to at most 2,000 bytes (PostgreSQL refuses entries over about 2,700):
@@ -143,4 +148,7 @@ pub const LIMITS: Limits = Limits {
     item_versions_max: 1_000,
     text_fields_max: 32,
     text_field_bytes_max: 256,
+    feed_followers_per_tenant_max: 100,
+    feed_followers_max: 1_000,
+    feed_seconds_kept: 86_400,
 };

@@ -27,6 +27,7 @@ use super::sql_role::{self, Dropped, NewSqlRole, SqlRole};
 use super::storage_use::StorageUse;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 
+pub use super::item_feed::FeedStorage;
 pub use super::item_history::ItemHistoryStorage;
 pub use super::item_storage::ItemStorage;
 pub use super::namespace_settings::SettingsStorage;
@@ -40,6 +41,7 @@ pub trait Storage:
     + ItemStorage
     + ItemHistoryStorage
     + SettingsStorage
+    + FeedStorage
     + ErasureStorage
     + QuotaStorage
     + AuditStorage
@@ -55,6 +57,7 @@ impl<T> Storage for T where
         + ItemStorage
         + ItemHistoryStorage
         + SettingsStorage
+        + FeedStorage
         + ErasureStorage
         + QuotaStorage
         + AuditStorage

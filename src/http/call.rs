@@ -152,7 +152,7 @@ async fn identify(parts: &Parts, app: &App) -> Result<Identity, Problem> {
 }
 
 /// From `Authorization: Bearer` or `x-api-key`; never from the query, which ends up in logs and histories.
-fn presented_key(headers: &HeaderMap) -> Option<&str> {
+pub(super) fn presented_key(headers: &HeaderMap) -> Option<&str> {
     let text = |name: &str| headers.get(name).map(|it| it.to_str().unwrap_or_default());
     let bearer = text("authorization").map(|it| match it.split_once(' ') {
         Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => token.trim(),

@@ -32,6 +32,7 @@ mod shorten;
 mod storage_use;
 mod store;
 mod store_batch;
+mod store_changes;
 mod store_wire;
 mod subjects;
 mod threads;
@@ -43,7 +44,7 @@ use std::sync::Arc;
 
 use axum::{Extension, Router, middleware};
 use serde::Serialize;
-use tower_http::compression::predicate::SizeAbove;
+use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
 use tower_http::compression::{CompressionLayer, CompressionLevel};
 use utoipa::ToSchema;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
@@ -95,6 +96,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Namespaces(Read), routes!(namespace_settings::get)))
         .routes(needs(Namespaces(Write), routes!(namespace_settings::delete)))
         .routes(needs(Namespaces(Read), routes!(namespace_settings::list)))
+        .routes(needs(Namespaces(Read), routes!(store_changes::follow)))
         .routes(needs(Tenant, routes!(usage::get)))
         .routes(needs(Tenant, routes!(audit::list)))
         .routes(needs(Tenant, routes!(subjects::delete)))
@@ -115,7 +117,10 @@ pub fn router(app: &Arc<App>) -> Router {
     // Small answers gain nothing; callers that do not ask for compression never get it.
     let compression = CompressionLayer::new()
         .quality(CompressionLevel::Fastest)
-        .compress_when(SizeAbove::new(1_024));
+        // Events are for now, and a compressor would wait for more.
+        .compress_when(
+            SizeAbove::new(1_024).and(NotForContentType::const_new("text/event-stream")),
+        );
     let (router, _) = routes().split_for_parts();
     router
         .fallback(async || Problem::new(Code::NotFound, "there is no such route"))

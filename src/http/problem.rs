@@ -12,6 +12,9 @@ use utoipa::ToSchema;
 use crate::auth::Refusal;
 use crate::domain::{Conflict, Error};
 
+/// A place among the followers of the change feed comes free when one of them leaves.
+const FOLLOW_AGAIN_AFTER: Duration = Duration::from_secs(5);
+
 /// A refusal or failure on its way to the caller.
 #[derive(Debug, Clone)]
 pub struct Problem {
@@ -62,6 +65,7 @@ codes! {
     VersionConflict = 409 "version_conflict" "The item has another version";
     ThreadTaken = 409 "thread_taken" "The thread belongs to somebody else";
     ResendWhole = 409 "resend_whole" "Send the value whole";
+    PositionGone = 410 "position_gone" "The log of changes does not reach back so far";
     KeyDestroyed = 410 "key_destroyed" "The tenant's key was destroyed";
     TooLarge = 413 "too_large" "Larger than a limit";
     QuotaExceeded = 413 "quota_exceeded" "A quota of the tenant is used up";
@@ -196,6 +200,11 @@ impl From<Error> for Problem {
                 retry_after: Some(retry_after),
                 ..Self::new(Code::TooManyRequests, text).limited(limit)
             },
+            Error::TooManyFollowers { limit, .. } => Self {
+                retry_after: Some(FOLLOW_AGAIN_AFTER),
+                ..Self::new(Code::TooManyRequests, text).limited(limit)
+            },
+            Error::PositionGone => Self::new(Code::PositionGone, text),
             Error::NotGranted(_) => Self::new(Code::NotGranted, text),
             Error::NotFound(_) => Self::new(Code::NotFound, text),
             Error::IdempotencyMismatch => {

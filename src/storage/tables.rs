@@ -84,6 +84,8 @@ pub const TABLES: &[Table] = &[
     table("namespace_roots", Erase::Items, PLAIN, OWN),
     table("namespace_settings", Erase::Items, PLAIN, OWN),
     table("item_versions", Erase::Items, Doctor::Examined, CONTENT),
+    table("item_feeds", Erase::Never("of tenants, not of subjects"), PLAIN, OWN),
+    table("item_changes", Erase::Items, PLAIN, OWN),
     table("sql_roles", Erase::Never("of tenants, for operators"), PLAIN, SECRET),
 ];
 

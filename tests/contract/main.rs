@@ -10,6 +10,7 @@ mod support;
 mod askers;
 mod commands;
 mod faulty_store;
+mod feeds;
 mod harness;
 mod sql_reader;
 mod store;
@@ -281,6 +282,14 @@ contract! {
         a_put_without_a_life_takes_the_earlier_one_away
         an_expired_item_is_created_anew
         the_sweep_removes_what_has_expired_and_nothing_else;
+    feeds:
+        what_happens_to_items_is_logged_in_its_order
+        only_tenants_with_followers_have_a_log
+        the_end_of_a_life_is_logged
+        what_is_old_goes_and_the_log_begins_anew
+        a_log_that_has_ended_is_another_one
+        erasing_a_subject_erases_what_was_logged_of_it
+        a_follower_reads_the_log_and_then_what_comes;
     item_search:
         a_prefix_ends_at_a_label
         pages_of_a_batch_miss_nothing_and_repeat_nothing

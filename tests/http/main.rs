@@ -4,6 +4,7 @@
 mod accounts;
 mod arguments;
 mod bodies;
+mod changes;
 mod checkpoints;
 mod connections;
 mod differences;
@@ -20,6 +21,7 @@ mod memory;
 mod memory_accounts;
 mod memory_credentials;
 mod memory_erasure;
+mod memory_feeds;
 mod memory_items;
 mod memory_retention;
 mod memory_settings;

@@ -60,7 +60,7 @@ const ANYBODY: Answers = answers([OK, OK, OK, OK, OK]);
 /// A put replaces: to append is not enough.
 const WRITE_ITEM: Answers = answers([OK, DENIED, DENIED, DENIED, DENIED]);
 
-pub const ROWS: [Row; 41] = [
+pub const ROWS: [Row; 42] = [
     row(
         "commit_checkpoints",
         |thread, _| body(commit(thread, &[put("2", &base64(b"x"))])),
@@ -154,6 +154,7 @@ pub const ROWS: [Row; 41] = [
         WRITE_ITEM,
     ),
     row("list_namespace_settings", |_, _| body(json!({})), READ),
+    row("follow_changes", |thread, _| query(&format!("?ns=ann&ns={thread}")), READ),
     // Each operation is asked for by itself, and refused in its place.
     row(
         "run_store_batch",

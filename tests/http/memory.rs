@@ -36,6 +36,7 @@ use threadkeep::storage::chunk_memory::ChunkMemory;
 use threadkeep::storage::prepare;
 
 use crate::memory_accounts::Accounts;
+use crate::memory_feeds::Logs;
 
 pub const GENERATION: &str = "generation-1";
 
@@ -76,6 +77,7 @@ pub struct Memory {
     /// Values on their way to a batch.
     pub texts: Mutex<HashMap<Address, Bytes>>,
     pub accounts: Accounts,
+    pub logs: Logs,
     pub copies: Mutex<HashMap<String, [u8; 32]>>,
     /// Commits wait for a permit when there is a gate.
     pub gate: Mutex<Option<std::sync::Arc<tokio::sync::Semaphore>>>,

@@ -10,6 +10,7 @@ use threadkeep::domain::item::{
     Address, ChangeItem, Item, ItemPage, ListNamespaces, Scope, SearchItems,
 };
 use threadkeep::domain::item_batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
+use threadkeep::domain::item_feed::ChangeKind;
 use threadkeep::domain::item_storage::ItemStorage;
 use threadkeep::domain::namespace::Namespace;
 use threadkeep::domain::storage::BatchError;
@@ -73,8 +74,11 @@ impl ItemStorage for Memory {
             versions.resize(versions.len().max(row.change + 1), 0);
             let place = (row.tenant.clone(), row.address.clone());
             let Some(put) = &row.put else {
-                items.remove(&place);
                 self.item_versions.lock().unwrap().remove(&place);
+                if let Some(gone) = items.remove(&place) {
+                    let kind = ChangeKind::Delete;
+                    self.log(&row.tenant, &row.address, gone.version, kind, batch.now);
+                }
                 continue;
             };
             let old = items.get(&place);
@@ -98,6 +102,7 @@ impl ItemStorage for Memory {
                 value: self.texts.lock().unwrap().get(&row.address).cloned(),
             };
             items.insert(place, item);
+            self.log(&row.tenant, &row.address, version, ChangeKind::Put, batch.now);
         }
         Ok(outcomes)
     }

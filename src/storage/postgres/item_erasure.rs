@@ -21,7 +21,13 @@ with gone as (
 )
 select count(*) as items, coalesce(sum(size_bytes), 0)::bigint as size_bytes from gone";
 
-/// What its namespaces declare goes too. The epoch rises, so that a batch that has planned for the scope is refused; the scope goes with the garbage.
+const CHANGES: &str = "
+delete from item_changes where tenant = $1 and ctid = any (array(
+    select ctid from item_changes where tenant = $1 and namespace >= cast($2 as text)::text[]
+        and namespace < cast($3 as text)::text[] limit $4))";
+
+/// What its namespaces declare goes too. The epoch rises, so that a batch that has planned for the scope is refused; the scope
+/// goes with the garbage.
 const ROOT: &str = "
 with settings as (
     delete from namespace_settings where tenant = $1 and namespace >= $4 and namespace < $5
@@ -40,7 +46,7 @@ from root
 on conflict (tenant, thread_key) do update set owner = excluded.owner, erased = true";
 
 impl PostgresStorage {
-    /// A slice of items; where there is none, the root.
+    /// A slice of items; where there is none, of what was logged of them; where there is none, the root.
     pub(super) async fn erase_items(&self, tenant: &str, subject: &str) -> Result<Slice> {
         let fail = |error: sqlx::Error| failure::of_call(&error);
         let root = label(subject);
@@ -49,8 +55,8 @@ impl PostgresStorage {
         let mut connection = self.pool.get().await?;
         let row = sqlx::query(ITEMS)
             .bind(tenant)
-            .bind(from)
-            .bind(to)
+            .bind(&from)
+            .bind(&to)
             .bind(SLICE_ROWS)
             .fetch_one(&mut *connection)
             .await
@@ -58,7 +64,19 @@ impl PostgresStorage {
         let count = |name: &str| row.get::<i64, _>(name).unsigned_abs();
         let (items, size_bytes) = (count("items"), count("size_bytes"));
         let mut more = More::Certainly;
+        let mut logged = 0;
         if items == 0 {
+            let done = sqlx::query(CHANGES)
+                .bind(tenant)
+                .bind(from)
+                .bind(to)
+                .bind(SLICE_ROWS)
+                .execute(&mut *connection)
+                .await
+                .map_err(fail)?;
+            logged = done.rows_affected();
+        }
+        if items == 0 && logged == 0 {
             let done = sqlx::query(ROOT)
                 .bind(tenant)
                 .bind(&root)

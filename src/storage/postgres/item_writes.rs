@@ -117,6 +117,19 @@ const CHANGES: &str = r"
 )
 ";
 
+/// What happened, for tenants that somebody follows. An item whose life had ended was gone before it was deleted.
+const LOGGED: &str = r"
+, logged as (
+    insert into item_changes (tenant, xid, n, namespace, key, version, kind, written_at)
+    select v.tenant, pg_current_xact_id(), v.ord::integer, v.namespace::text[], v.key,
+        case when v.deletes then v.old_version else v.new_version end,
+        case when not v.deletes then 'put' when v.is_live then 'delete' else 'expire' end, $18
+    from v
+    where v.is_ok and (v.is_stored or not v.deletes)
+        and exists (select from item_feeds f where f.tenant = v.tenant and f.wanted_until > $18)
+)
+";
+
 const CHUNKS: &str = r"
 , new_chunks as (
     insert into chunks (tenant, scope_id, name, body)
@@ -209,6 +222,7 @@ fn text(batch: &ItemBatch) -> String {
         if has_content { GATE } else { NO_GATE },
         JUDGED,
         CHANGES,
+        LOGGED,
         if has_content { CHUNKS } else { "" },
         if asks { REMEMBERED } else { "" },
         ANSWER,

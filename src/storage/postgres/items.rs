@@ -275,7 +275,14 @@ impl PostgresStorage {
                     delete from items where ctid = any (array(
                         select ctid from items where expires_at <= $1 and tenant is not null
                         limit $2 for update skip locked))
-                    returning tenant, scope_id
+                    returning tenant, namespace, key, version, scope_id
+                 ), logged as (
+                    insert into item_changes
+                        (tenant, xid, n, namespace, key, version, kind, written_at)
+                    select g.tenant, pg_current_xact_id(), row_number() over (), g.namespace,
+                        g.key, g.version, 'expire', $1
+                    from gone g where exists (select from item_feeds f
+                        where f.tenant = g.tenant and f.wanted_until > $1)
                  ), trash as (
                     insert into garbage (tenant, thread_key, scope_id, created_at)
                     select distinct tenant, scope_id, scope_id, $1 from gone

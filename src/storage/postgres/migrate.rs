@@ -21,6 +21,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (8, "owned_threads", include_str!("../../../migrations/postgres/0008_owned_threads.sql")),
     (9, "items", include_str!("../../../migrations/postgres/0009_items.sql")),
     (11, "item_history", include_str!("../../../migrations/postgres/0011_item_history.sql")),
+    (13, "item_changes", include_str!("../../../migrations/postgres/0013_item_changes.sql")),
 ];
 
 /// The oldest binary version that can work with the newest schema.

@@ -12,6 +12,7 @@ mod copy_packed;
 mod doctor;
 mod erasure;
 mod failure;
+mod feeds;
 mod freed;
 mod garbage;
 mod item_chunks;
@@ -317,6 +318,7 @@ impl Engine for PostgresStorage {
 
     async fn sweep(&self, now: Micros) -> Result<()> {
         self.sweep_items(now).await?;
+        self.sweep_changes(now).await?;
         self.sweep_expired(now).await
     }
 

@@ -17,6 +17,11 @@ delete from items where rowid in (
     select rowid from items where tenant = $1 and namespace >= $2 and namespace < $3 limit $4)
 returning size_bytes";
 
+const CHANGES: &str = "
+delete from item_changes where tenant = $1 and n in (
+    select n from item_changes
+    where tenant = $1 and namespace >= $2 and namespace < $3 limit $4)";
+
 /// The scope goes with the garbage.
 const ROOT: &str = "
 insert into garbage (tenant, thread_key, scope_id, created_at, owner, erased)
@@ -31,7 +36,7 @@ delete from namespace_settings where tenant = $1 and namespace >= $4 and namespa
 delete from namespace_roots where tenant = $1 and root = $2";
 
 impl SqliteStorage {
-    /// A slice of items; where there is none, the root.
+    /// A slice of items; where there is none, of what was logged of them; where there is none, the root.
     pub(super) async fn erase_items(&self, tenant: &str, subject: &str) -> Result<Slice> {
         let root = label(subject);
         let namespace = Namespace::stored(vec![root.clone()]);
@@ -50,7 +55,19 @@ impl SqliteStorage {
             removed.size_bytes += row.try_get::<i64, _>(0).map_err(storage_error)?.unsigned_abs();
         }
         let mut more = More::Certainly;
+        let mut logged = 0;
         if rows.is_empty() {
+            let done = sqlx::query(CHANGES)
+                .bind(tenant)
+                .bind(namespaces::encode(&namespace))
+                .bind(namespaces::end(&namespace))
+                .bind(SLICE_ROWS)
+                .execute(&mut *write)
+                .await
+                .map_err(storage_error)?;
+            logged = done.rows_affected();
+        }
+        if rows.is_empty() && logged == 0 {
             let done = sqlx::query(ROOT)
                 .bind(tenant)
                 .bind(&root)

@@ -10,6 +10,7 @@ use super::SqliteStorage;
 use super::errors::batch_error;
 use super::rows::RowSet;
 use crate::domain::item_batch::{ItemBatch, ItemOutcome, ItemRow};
+use crate::domain::item_feed::ChangeKind;
 use crate::domain::storage::BatchError;
 use crate::storage::items::{learn, memory_key, namespaces};
 
@@ -56,6 +57,12 @@ insert into idempotency (tenant, caller, key, digest, answer, created_at, subjec
 select j.value ->> 0, j.value ->> 1, j.value ->> 2, substr($10, j.value ->> 3, j.value ->> 4),
        substr($10, j.value ->> 5, j.value ->> 6), $9, j.value ->> 7
 from json_each($8) j;
+insert into item_changes (tenant, n, namespace, key, version, kind, written_at)
+select f.tenant, f.changes + j.key + 1, substr($12, j.value ->> 1, j.value ->> 2),
+       substr($12, j.value ->> 3, j.value ->> 4), j.value ->> 5, j.value ->> 6, $9
+from json_each($11) j join item_feeds f on f.tenant = j.value ->> 0 and f.wanted_until > $9;
+update item_feeds set changes = changes + json_array_length($11)
+where tenant in (select j.value ->> 0 from json_each($11) j);
 commit";
 
 /// A row as it was found, and what becomes of it.
@@ -66,6 +73,8 @@ struct Judged {
     old_scope_id: Option<i64>,
     old_history: i64,
     epoch: Option<i64>,
+    /// What the log says of it, with which version.
+    logged: Option<(ChangeKind, i64)>,
 }
 
 impl SqliteStorage {
@@ -161,10 +170,17 @@ async fn judge(
             None
         };
         let first = batch.first_version.max(version.unwrap_or(0) + 1) + row.puts - 1;
+        let new_version = live_version.map_or(first, |it| it + row.puts);
         let created_at: Option<i64> = found.try_get("created_at")?;
+        // An item whose life had ended was gone before it was deleted.
+        let gone = if is_live { ChangeKind::Delete } else { ChangeKind::Expire };
         Ok(Judged {
             refused,
-            new_version: live_version.map_or(first, |it| it + row.puts),
+            logged: match row.put {
+                Some(_) => Some((ChangeKind::Put, new_version)),
+                None => version.map(|it| (gone, it)),
+            },
+            new_version,
             new_created_at: created_at.filter(|_| is_live).unwrap_or(batch.now),
             old_scope_id: found.try_get("scope_id")?,
             old_history: found
@@ -215,8 +231,13 @@ async fn write_all(
     let (mut puts, mut deletes, mut chunks) =
         (RowSet::default(), RowSet::default(), RowSet::default());
     let (mut trash, mut answers) = (HashSet::new(), HashMap::<usize, Vec<(usize, i64)>>::new());
+    let mut logged = RowSet::default();
     let rows = batch.rows.iter().zip(judged).filter(|(row, _)| open.contains(&row.group));
     for (row, judged) in rows {
+        if let Some((kind, version)) = judged.logged {
+            let it = address(&mut logged, row);
+            logged.push(json!([row.tenant, it[0], it[1], it[2], it[3], version, kind.name()]));
+        }
         trash.extend(judged.old_scope_id.map(|it| (row.tenant.as_str(), it)));
         let version = if row.put.is_some() { judged.new_version } else { 0 };
         answers.entry(row.group).or_default().push((row.change, version));
@@ -252,6 +273,8 @@ async fn write_all(
         .bind(remembered.json())
         .bind(batch.now)
         .bind(remembered.blob)
+        .bind(logged.json())
+        .bind(logged.blob)
         .execute(write)
         .await?;
     Ok(())

@@ -169,8 +169,17 @@ impl SqliteStorage {
                  select distinct tenant, scope_id, scope_id, $1 from items
                  where expires_at <= $1 and scope_id is not null
                  on conflict (tenant, thread_key) do nothing;
-                 delete from items where rowid in
-                     (select rowid from items where expires_at <= $1 and tenant is not null limit $2)",
+                 insert into item_changes (tenant, n, namespace, key, version, kind, written_at)
+                 select i.tenant, f.changes + row_number() over (), i.namespace, i.key, i.version,
+                     'expire', $1
+                 from items i join item_feeds f on f.tenant = i.tenant and f.wanted_until > $1
+                 where i.rowid in (select rowid from items where expires_at <= $1
+                     and tenant is not null order by expires_at, rowid limit $2);
+                 update item_feeds set changes = max(changes, coalesce(
+                     (select max(c.n) from item_changes c where c.tenant = item_feeds.tenant), 0))
+                 where tenant is not null and wanted_until > $1;
+                 delete from items where rowid in (select rowid from items where expires_at <= $1
+                     and tenant is not null order by expires_at, rowid limit $2)",
             )
             .bind(now)
             .bind(SWEPT_ROWS)

@@ -17,6 +17,7 @@ mod delete;
 mod doctor;
 mod erasure;
 mod errors;
+mod feeds;
 mod freed;
 mod garbage;
 mod history;
@@ -252,6 +253,7 @@ impl Engine for SqliteStorage {
 
     async fn sweep(&self, now: Micros) -> Result<()> {
         self.sweep_items(now).await?;
+        self.sweep_changes(now).await?;
         self.sweep_expired(now).await
     }
 
