@@ -11,6 +11,7 @@ export {
   LeaseHeldError,
   NotFoundError,
   NotGrantedError,
+  PositionGoneError,
   ProtocolError,
   QuotaExceededError,
   ResendWholeError,
