@@ -15,6 +15,7 @@ mod failure;
 mod feeds;
 mod freed;
 mod garbage;
+mod item_chunks;
 mod item_erasure;
 mod item_filter;
 mod item_namespaces;

@@ -6,6 +6,7 @@ and waits far longer than it works.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import socket
 from collections import deque
@@ -66,10 +67,8 @@ class EventStream:
         """Close the connection; a reader that waits is woken. Repeatable."""
         sock = self._connection.sock
         if sock is not None:
-            try:
+            with contextlib.suppress(OSError):  # The other side was faster.
                 sock.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass  # The other side was faster.
         self._connection.close()
         self._transport.close()
 
