@@ -29,6 +29,8 @@ pub(super) const PAGE_CHANGES: usize = 500;
 /// What waits for one follower.
 const QUEUE_CHANGES_MAX: usize = 1_024;
 const QUEUE_BYTES_MAX: usize = 256 << 10;
+/// What a follower takes from there at one time.
+const STEP_BYTES: usize = 16 << 10;
 
 /// The change feed.
 pub struct Feeds {
@@ -249,10 +251,10 @@ impl Feeds {
     }
 
     /// What a follower has not got yet.
-    pub(super) fn take(&self, tenant: &str, queue: &Queue, changes_max: usize) -> Taken {
+    pub(super) fn take(&self, tenant: &str, queue: &Queue) -> Taken {
         let hub = self.hub();
         let next = hub.tenants.get(tenant).and_then(|it| it.next.clone());
-        queue.take(next, changes_max)
+        queue.take(next)
     }
 
     pub(super) fn leave(&self, tenant: &str, queue: &Arc<Queue>) {
@@ -290,21 +292,26 @@ impl Queue {
         self.arrived.notify_one();
     }
 
-    fn take(&self, next: Option<Position>, changes_max: usize) -> Taken {
+    fn take(&self, next: Option<Position>) -> Taken {
         let mut waiting = self.waiting();
         if waiting.changes.is_empty() {
             // Before the log was read for the first time since he came, he is ahead of it.
             let from = waiting.from.clone();
             let at = next.filter(|it| from.as_ref().is_none_or(|from| !from.is_behind(it)));
             if std::mem::take(&mut waiting.is_over) {
-                waiting.from = at.clone();
+                waiting.from.clone_from(&at);
                 return Taken::Lost(at);
             }
             return Taken::Nothing(at);
         }
-        let count = waiting.changes.len().min(changes_max);
-        let taken: Vec<Arc<Change>> = waiting.changes.drain(..count).collect();
-        waiting.size_bytes -= taken.iter().map(|it| weight(it)).sum::<usize>();
+        let (mut taken, mut size) = (Vec::new(), 0);
+        while size < STEP_BYTES
+            && let Some(change) = waiting.changes.pop_front()
+        {
+            size += weight(&change);
+            taken.push(change);
+        }
+        waiting.size_bytes -= size;
         Taken::Changes(taken)
     }
 

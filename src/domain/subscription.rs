@@ -7,9 +7,6 @@ use super::error::Result;
 use super::feeds::{PAGE_CHANGES, Queue, Seat, Taken};
 use super::item_feed::{Change, Position, kept_since};
 
-/// Changes that a follower takes at one time.
-const STEP_CHANGES: usize = 64;
-
 /// A follower. Leaves when it is dropped.
 pub struct Subscription {
     seat: Seat,
@@ -58,7 +55,7 @@ impl Subscription {
 
     fn take(&mut self) -> Step {
         let Seat { feeds, tenant } = &self.seat;
-        match feeds.take(tenant, &self.queue, STEP_CHANGES) {
+        match feeds.take(tenant, &self.queue) {
             Taken::Changes(changes) => {
                 if let Some(last) = changes.last() {
                     self.position = last.position.clone();

@@ -143,7 +143,7 @@ fn complete_operation(operation: &mut Value) {
 
 /// The same body as MessagePack; fields that differ say so in their own schema.
 fn second_media_type(content: &mut Value) {
-    let mut twin = content["application/json"].clone();
+    let Some(mut twin) = content.get("application/json").cloned() else { return };
     if let Some(twin) = twin.as_object_mut() {
         // An example in JSON would show the wrong form.
         twin.remove("example");

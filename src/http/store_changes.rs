@@ -34,7 +34,7 @@ const CHECK_EVERY: Duration = Duration::from_secs(1);
 /// A stream without changes shows that it lives, and moves its position on.
 const BEAT_EVERY: Duration = Duration::from_secs(15);
 /// Who takes nothing for this long has left.
-const STALL_MAX: Duration = Duration::from_secs(60);
+const STALL_MAX: Duration = Duration::from_mins(1);
 /// Chunks on their way to the socket.
 const CHUNKS_MAX: usize = 2;
 
@@ -170,7 +170,7 @@ impl Follower {
                 () = self.events.closed() => return None,
             };
             let text = match step {
-                Ok(Step::Changes(changes)) => changes.iter().map(|it| change(it)).collect(),
+                Ok(Step::Changes(changes)) => changes.iter().map(change).collect(),
                 Ok(Step::Resync) => self.event("resync", "{}"),
                 Ok(Step::Nothing) if told_at.elapsed() < BEAT_EVERY => continue,
                 Ok(Step::Nothing) => {

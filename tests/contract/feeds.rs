@@ -211,7 +211,7 @@ pub async fn a_follower_reads_the_log_and_then_what_comes(h: Harness) {
             store.put(&["n"], &at.to_string(), "{}").await;
         }
     };
-    let (_, taken, seen) = tokio::join!(writer, take(&mut follower, 1_300), take(&mut live, 200));
+    let ((), taken, seen) = tokio::join!(writer, take(&mut follower, 1_300), take(&mut live, 200));
     assert_eq!(taken, expected);
     assert_eq!(seen, expected[1_100..]);
 }

@@ -62,7 +62,8 @@ impl Stream {
                         _ => assert!(line.starts_with(':'), "{line}"),
                     }
                 }
-                self.unread = rest.to_owned();
+                let rest = rest.to_owned();
+                self.unread = rest;
                 return Some(read);
             }
             let more = self.body.next().await?.unwrap();

@@ -119,6 +119,11 @@ export class VersionConflictError extends ConflictError {
   }
 }
 
+/** A position of the change feed is too old: list the items, and follow without one. */
+export class PositionGoneError extends ThreadkeepError {
+  static override readonly code = "position_gone";
+}
+
 /** What is asked for was encrypted with a key that has been destroyed: nobody can read it again. */
 export class KeyDestroyedError extends ThreadkeepError {
   static override readonly code = "key_destroyed";
@@ -200,6 +205,7 @@ const BY_CODE: Record<Schemas["Problem"]["code"], Kind> = {
   thread_taken: ThreadTakenError,
   version_conflict: VersionConflictError,
   key_destroyed: KeyDestroyedError,
+  position_gone: PositionGoneError,
   resend_whole: ResendWholeError,
   lease_held: LeaseHeldError,
   fence_stale: FenceStaleError,

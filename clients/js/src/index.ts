@@ -38,6 +38,7 @@ export {
   LeaseHeldError,
   NotFoundError,
   NotGrantedError,
+  PositionGoneError,
   ProtocolError,
   QuotaExceededError,
   ResendWholeError,

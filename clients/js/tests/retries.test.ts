@@ -146,6 +146,7 @@ describe("a refusal", () => {
     [409, "thread_taken", errors.ThreadTakenError],
     [409, "version_conflict", errors.VersionConflictError],
     [410, "key_destroyed", errors.KeyDestroyedError],
+    [410, "position_gone", errors.PositionGoneError],
     [413, "quota_exceeded", errors.QuotaExceededError],
     [409, "of_a_later_server", errors.ConflictError],
     [413, "too_large", errors.TooLargeError],

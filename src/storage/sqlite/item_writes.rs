@@ -62,7 +62,7 @@ select f.tenant, f.changes + j.key + 1, substr($12, j.value ->> 1, j.value ->> 2
        substr($12, j.value ->> 3, j.value ->> 4), j.value ->> 5, j.value ->> 6, $9
 from json_each($11) j join item_feeds f on f.tenant = j.value ->> 0 and f.wanted_until > $9;
 update item_feeds set changes = changes + json_array_length($11)
-where tenant in (select j.value ->> 0 from json_each($11) j);
+from (select distinct j.value ->> 0 as tenant from json_each($11) j) j where item_feeds.tenant = j.tenant;
 commit";
 
 /// A row as it was found, and what becomes of it.

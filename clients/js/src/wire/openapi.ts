@@ -386,6 +386,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/store/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow changes
+         * @description Server-sent events of what happens to items below a prefix, in the order in which it becomes visible: `change` with namespace,
+         *     key, version and kind (`put`, `delete`, `expire`), never values. First comes `ready`: what changes from then on is told, so list
+         *     the items after it. Every event has an `id`: send the last one as `Last-Event-ID` or `after`, and nothing between is missed; some
+         *     may come twice. Of several puts in quick succession only the last may be told. `resync` says that changes were left out, because
+         *     they were not taken in time: list the items anew, or come back with an earlier `id`. `end` with a `code` says why the server
+         *     closes the stream. Lines with a colon, and ids without data, show that the stream lives. Changes are logged for tenants that have
+         *     followers, and kept for 24 hours; an older position is `position_gone`: list the items, and follow without one. A
+         *     transaction that stays open in the same PostgreSQL cluster delays the feed.
+         */
+        get: operations["follow_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/store/count": {
         parameters: {
             query?: never;
@@ -1407,6 +1434,18 @@ export interface components {
              * @description The text of a token of a configured issuer (JWT).
              */
             external_token_bytes_max: number;
+            /** Format: int64 */
+            feed_followers_max: number;
+            /**
+             * Format: int64
+             * @description Followers of the change feed of one tenant, and of all, on one server.
+             */
+            feed_followers_per_tenant_max: number;
+            /**
+             * Format: int64
+             * @description How long a position of the change feed leads on.
+             */
+            feed_seconds_kept: number;
             /**
              * Format: int64
              * @description Conditions of one filter, and entries of one list of `$in`.
@@ -1726,7 +1765,7 @@ export interface components {
              * @description For programs; stable.
              * @enum {string}
              */
-            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "version_conflict" | "thread_taken" | "resend_whole" | "key_destroyed" | "too_large" | "quota_exceeded" | "unsupported_media_type" | "invalid" | "search_needs_plaintext" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
+            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "version_conflict" | "thread_taken" | "resend_whole" | "position_gone" | "key_destroyed" | "too_large" | "quota_exceeded" | "unsupported_media_type" | "invalid" | "search_needs_plaintext" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
             /**
              * Format: int64
              * @description Of `version_conflict`: the version that the item has; 0 when there is none.
@@ -2528,6 +2567,30 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"] & {
                     /** @enum {string} */
                     code?: "key_destroyed";
+                };
+            };
+        };
+        /** @description `position_gone`: The log of changes does not reach back so far; `key_destroyed`: The tenant's key was destroyed */
+        "410.position_gone.key_destroyed": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "position_gone",
+                 *       "detail": "The log of changes does not reach back so far",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 410,
+                 *       "title": "The log of changes does not reach back so far",
+                 *       "type": "urn:threadkeep:problem:position_gone"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "position_gone" | "key_destroyed";
                 };
             };
         };
@@ -3838,6 +3901,48 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    follow_changes: {
+        parameters: {
+            query?: {
+                /** @description The `id` of an event: what follows it. `Last-Event-ID` is the same, and stronger. Absent: from now on. */
+                after?: string;
+                /** @description Only the namespace itself, nothing below it. Default false. */
+                exact?: boolean;
+                /** @description A label of the prefix; the next label is another `ns`. Absent: all that the caller may read. */
+                ns?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events until either side ends them */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example id: WyJj
+                     *     event: change
+                     *     data: {"namespace":["ann","memories"],"key":"likes","version":2,"kind":"put"}
+                     */
+                    "text/event-stream": string;
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.position_gone.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
         };
     };
     count_items: {

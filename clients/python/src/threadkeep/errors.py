@@ -150,6 +150,12 @@ class VersionConflictError(ConflictError):
     current_version: int | None = None
 
 
+class PositionGoneError(ThreadkeepError):
+    """A position of the change feed is too old: list the items, and follow without one."""
+
+    code = "position_gone"
+
+
 class UnserializableError(InvalidError, TypeError):
     """A value for the store is not JSON: a datetime, a set, NaN, a cycle. Nothing was stored."""
 
@@ -210,6 +216,7 @@ _BY_CODE: dict[str, type[ThreadkeepError]] = {
     "forbidden_origin": NotGrantedError,
     "forbidden_forwarding": NotGrantedError,
     "not_found": NotFoundError,
+    "position_gone": PositionGoneError,
     "key_destroyed": KeyDestroyedError,
     "thread_restored": ThreadRestoredError,
     "thread_exists": ThreadExistsError,

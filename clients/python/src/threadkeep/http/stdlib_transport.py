@@ -69,6 +69,22 @@ class StdlibTransport:
             body,
         )
 
+    def open(
+        self, path: str, headers: dict[str, str]
+    ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+        """An answer that is read as it comes, on a connection of its own."""
+        connection = self._new()
+        try:
+            self._connect(connection)
+            connection.request("GET", self._target(path), None, {**self._headers, **headers})
+            return connection, connection.getresponse()
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            raise SendFailedError(f"{type(error).__name__}: {error}") from error
+        except BaseException:
+            connection.close()
+            raise
+
     async def asend(self, request: Request) -> Answer:
         with self._lock:
             if self._threads is None:

@@ -1,6 +1,6 @@
-"""What a ThreadkeepStore can do beyond LangGraph's store: edit, scan, count.
+"""What a ThreadkeepStore can do beyond LangGraph's store: edit, scan, count, follow changes.
 
-All but `count` goes through `batch` and `abatch`, so that a subclass sees it.
+All but `count` and `changes` goes through `batch` and `abatch`, so that a subclass sees it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from langgraph.store.base import NOT_PROVIDED, BaseStore, NotProvided, SearchIte
 
 from threadkeep.errors import InvalidError, VersionConflictError
 from threadkeep.http.connection import Connection
+from threadkeep.langgraph.changes import PATIENCE_SECONDS, AsyncChanges, Changes
 from threadkeep.langgraph.store_ops import (
     Change,
     count_of,
@@ -171,6 +172,43 @@ class StoreExtras(BaseStore):
         """See `count`."""
         request = count_request(namespace_prefix, filter, exact)
         return count_of(await self._connection.acall(request, is_write=False))
+
+    def changes(
+        self,
+        namespace: tuple[str, ...] = (),
+        /,
+        *,
+        exact: bool = False,
+        after: str | None = None,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> Changes:
+        """Follow what happens to items below a prefix, or in exactly this namespace.
+
+        Yields ItemChange and Resync, for ever, and comes back by itself when the stream ends. With
+        `after`, the `position` of a change or of an earlier follower, from there on. Inside `with`
+        the stream is open: what is listed there misses no change.
+        """
+        return Changes(
+            self._connection.settings,
+            namespace,
+            exact=exact,
+            after=after,
+            patience_seconds=patience_seconds,
+        )
+
+    def achanges(
+        self,
+        namespace: tuple[str, ...] = (),
+        /,
+        *,
+        exact: bool = False,
+        after: str | None = None,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> AsyncChanges:
+        """See `changes`."""
+        return AsyncChanges(
+            self.changes(namespace, exact=exact, after=after, patience_seconds=patience_seconds)
+        )
 
 
 def pause(attempt: int) -> float:
