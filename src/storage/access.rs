@@ -110,6 +110,10 @@ pub struct Dialect {
     pub packed: &'static str,
     /// `{after_item}`: what comes after the item whose namespace is $2, as a cell has it, and whose key is $3.
     pub after_item: &'static str,
+    /// `{this_item}`: whether it is the item whose namespace is $2, as a cell has it, and whose key is $3.
+    pub this_item: &'static str,
+    /// `{hide_item}`: assignments, each behind a comma, after which no index shows anything of the item; $1 is the tenant.
+    pub hide_item: &'static str,
     /// What no namespace comes before.
     pub first_namespace: &'static str,
     /// `{lock}`: ends a statement that locks the rows it reads.
@@ -125,6 +129,8 @@ impl Dialect {
             ("{map_bytes}", self.map_bytes),
             ("{packed}", self.packed),
             ("{after_item}", self.after_item),
+            ("{this_item}", self.this_item),
+            ("{hide_item}", self.hide_item),
             ("{lock}", self.lock),
         ];
         fields.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
