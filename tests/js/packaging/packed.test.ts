@@ -152,7 +152,7 @@ it("runs where there is no process, with names by WebCrypto", async () => {
     delete process.getBuiltinModule;
     const { ThreadkeepSaver, ThreadkeepStore } = await import("threadkeep/langgraph");
     const url = process.env.THREADKEEP_URL, apiKey = process.env.THREADKEEP_API_KEY;
-    for (const name of ["process", "require", "setImmediate", "Buffer"]) delete globalThis[name];
+    for (const name of ["process", "require", "setImmediate"]) delete globalThis[name];
     const saver = new ThreadkeepSaver({ url, apiKey });
     const config = { configurable: { thread_id: "elsewhere" } };
     const list = Array.from({ length: 50 }, (_, at) => "message " + at * 7919);
