@@ -85,6 +85,13 @@ export const results: Promise<[Item | null, void]> = mine.batch<[GetOperation, P
   { namespace: ["n"], key: "k", value: { a: 1 } },
 ]);
 mine.search(["n"], { filter: { a: { $gt: 1, $exists: true }, "b.c": [1, new Date()], $or: [{ d: null }] }, exact: true });
+const given: Record<string, any> = { a: 1 };
+mine.search(["n"], { filter: { a: { b: { c: { $in: [1, { d: 2 }] } } }, $not: { e: { $not: { $lt: 5n } } } } });
+mine.search(["n"], { filter: given });
+// @ts-expect-error: not an operator
+mine.search(["n"], { filter: { a: { $bogus: 1 } } });
+// @ts-expect-error: nor deeper
+mine.search(["n"], { filter: { a: { b: { $like: "x" } } } });
 // @ts-expect-error: not an order
 mine.search(["n"], { sortBy: "size" });
 // @ts-expect-error: minutes
