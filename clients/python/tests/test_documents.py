@@ -1,4 +1,4 @@
-"""Values of items as text: the shared examples of all languages, and whatever hypothesis makes up."""
+"""Values of items as text: the shared examples of all languages, and what hypothesis makes up."""
 
 from __future__ import annotations
 

@@ -318,7 +318,12 @@ describe.each(ENGINES)("on %s", (engine) => {
       await expect(attempt(), `attempt ${at}`).rejects.toBeInstanceOf(kind);
     }
     expect(await store.count([])).toBe(0);
-    for (const settings of [{ ttl: { defaultTtl: -1 } }, { ttl: { days: 1 } }, { integers: 1 }]) {
+    for (const settings of [
+      { ttl: { defaultTtl: -1 } },
+      { ttl: { days: 1 } },
+      { index: { dims: 2 } },
+      { integers: 1 },
+    ]) {
       expect(() => new ThreadkeepStore(settings as never)).toThrow(InvalidError);
     }
   });

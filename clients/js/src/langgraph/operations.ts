@@ -28,15 +28,11 @@ export interface StorePage {
   nextCursor?: string;
 }
 
-/** A value of JSON, bytes, or a time, which is compared as its ISO text. */
+/** What has no fields: a value of JSON, bytes, or a time, which is compared as its ISO text. */
+type FilterScalar = string | number | bigint | boolean | null | Date | Uint8Array;
+
 export type FilterValue =
-  | string
-  | number
-  | bigint
-  | boolean
-  | null
-  | Date
-  | Uint8Array
+  | FilterScalar
   | readonly FilterValue[]
   | { readonly [name: string]: FilterValue };
 
@@ -55,18 +51,28 @@ export interface FilterOperators {
   $not?: FilterCondition;
 }
 
+/** Conditions by field. No field begins with a `$`: that is an operator. */
+type FieldConditions = { readonly [field: string]: FilterCondition } & {
+  readonly [operator: `$${string}`]: never;
+};
+
 /** A value; operators; or an object that must have these fields. */
 export type FilterCondition =
-  | FilterValue
+  | FilterScalar
+  | readonly FilterValue[]
   | FilterOperators
-  | { readonly [field: string]: FilterCondition };
+  | FieldConditions;
+
+type AllOrAny =
+  | { readonly $or: readonly StoreFilter[] }
+  | { readonly $and: readonly StoreFilter[] };
 
 /** All must hold. A field with dots is that field, or else the path through objects. */
 export type StoreFilter = {
-  $and?: readonly StoreFilter[];
-  $or?: readonly StoreFilter[];
-  $not?: StoreFilter;
-} & { readonly [field: string]: FilterCondition | StoreFilter | readonly StoreFilter[] };
+  readonly $and?: readonly StoreFilter[];
+  readonly $or?: readonly StoreFilter[];
+  readonly $not?: FieldConditions | AllOrAny;
+} & { readonly [field: string]: FilterCondition | readonly StoreFilter[] | AllOrAny };
 
 export interface StoreGetOperation extends GetOperation {
   /** Whether this read extends the item's life. */

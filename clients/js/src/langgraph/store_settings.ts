@@ -37,6 +37,12 @@ export function storeSettingsOf(options: ThreadkeepStoreOptions): StoreSettings 
   if (integers !== "bigint" && integers !== "number") {
     throw new InvalidError('integers must be "bigint" or "number"', { field: "integers" });
   }
+  if ("index" in options && options.index) {
+    // PostgresStore takes one. Without a word there would be listings where matches are expected.
+    throw new InvalidError("index is not an option: there is no semantic search yet", {
+      field: "index",
+    });
+  }
   const unknown = Object.keys(ttl).find((name) => !TTL_NAMES.has(name));
   if (unknown !== undefined) {
     throw new InvalidError(`ttl has no setting '${unknown}'`, { field: "ttl" });

@@ -33,6 +33,7 @@ from threadkeep.langgraph.documents import document_of, document_text, filter_te
 
 Wire = dict[str, Any]
 
+
 class StoreItem(Item):
     """An item with its version, for `if_version`, and with what the server knows of its life."""
 
