@@ -3,11 +3,13 @@
 //! **Invariant:** a batch has at most one row per item.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use super::clock::Micros;
 use super::item::Address;
 use super::prepared::{Chunk, Sealed};
 use super::quotas::Full;
+use super::vector::NewVectors;
 
 /// Commands in one batch, and bytes after which it takes no further one.
 const COMMANDS_MAX: usize = 256;
@@ -44,6 +46,7 @@ pub struct PreparedValue {
     /// Something is left out of the projection.
     pub has_marks: bool,
     pub content: Option<Content>,
+    pub vectors: Option<Arc<NewVectors>>,
 }
 
 /// Where the chunks of a large value go.
@@ -282,6 +285,7 @@ mod tests {
             projection: String::new(),
             has_marks: false,
             content: None,
+            vectors: None,
         };
         let address = Address { namespace, key: Key::of_text(key).unwrap() };
         PreparedChange { address, if_version, put: put.then_some(value) }

@@ -79,6 +79,15 @@ pub struct Limits {
     pub offset_max: u64,
     /// Time to live of an item. A hundred years.
     pub ttl_minutes_max: u64,
+    /// Numbers in a vector.
+    pub vector_dims_max: u64,
+    pub vectors_per_item_max: u64,
+    pub vector_field_bytes_max: u64,
+    /// Name of an embedding model, and how many a tenant may use.
+    pub model_bytes_max: u64,
+    pub models_max: u64,
+    /// `offset` and `limit` together of a search by score.
+    pub scored_rows_max: u64,
 }
 
 /// Key columns of one index sum to at most 2,000 bytes (PostgreSQL refuses entries over about 2,700):
@@ -129,4 +138,10 @@ pub const LIMITS: Limits = Limits {
     store_ops_max: 1_000,
     offset_max: 1_000_000,
     ttl_minutes_max: 52_560_000,
+    vector_dims_max: 4_096,
+    vectors_per_item_max: 128,
+    vector_field_bytes_max: 512,
+    model_bytes_max: 128,
+    models_max: 64,
+    scored_rows_max: 10_000,
 };

@@ -1,7 +1,9 @@
 //! Items as both engines keep them: sealing and opening of values, and the listing of namespaces.
 
 pub mod listing;
+pub mod models;
 pub mod namespaces;
+pub mod nearest;
 pub mod projection;
 
 use bytes::Bytes;
@@ -151,7 +153,8 @@ pub fn selected(text: Bytes, select: &Select) -> Result<Option<Bytes>> {
 /// Columns and directions of an order.
 pub fn order_by(sort: ItemSort) -> &'static str {
     match sort {
-        ItemSort::Created => "created_at desc, namespace, key",
+        // Scores are not in the database: what has none, or the same, comes in this order.
+        ItemSort::Created | ItemSort::Score => "created_at desc, namespace, key",
         ItemSort::Updated => "updated_at desc, namespace, key",
         ItemSort::Key => "namespace, key",
     }
@@ -179,8 +182,18 @@ impl From<Columns> for Item {
             expires_at,
             size_bytes,
         } = columns;
-        let value = None;
-        Self { address, version, created_at, updated_at, ttl_micros, expires_at, size_bytes, value }
+        let (value, score) = (None, None);
+        Self {
+            address,
+            version,
+            created_at,
+            updated_at,
+            ttl_micros,
+            expires_at,
+            size_bytes,
+            value,
+            score,
+        }
     }
 }
 
@@ -204,7 +217,9 @@ fn prepare_value(
             (sealed, Some(Content { scope_id: target.scope_id, epoch, chunks }))
         }
     };
-    Ok(PreparedValue { sealed, ttl_micros: value.ttl_micros, projection, has_marks, content })
+    let vectors = value.vectors.clone().map(Arc::new);
+    let ttl_micros = value.ttl_micros;
+    Ok(PreparedValue { sealed, ttl_micros, projection, has_marks, content, vectors })
 }
 
 /// One envelope.
@@ -233,7 +248,8 @@ fn tag() -> Result<Tag> {
 fn size(change: &PreparedChange) -> usize {
     let value = change.put.as_ref().map_or(0, |it| {
         let chunks = it.content.iter().flat_map(|it| &it.chunks).map(|it| it.body.len() + 64);
-        it.sealed.body.len() + it.projection.len() + chunks.sum::<usize>()
+        let vectors = it.vectors.as_ref().map_or(0, |it| it.size_bytes());
+        it.sealed.body.len() + it.projection.len() + chunks.sum::<usize>() + vectors
     });
     ROW_BYTES + value
 }
