@@ -86,6 +86,15 @@ pub struct Limits {
     /// Paths in `text_fields` of a namespace's setting, and bytes of one.
     pub text_fields_max: u64,
     pub text_field_bytes_max: u64,
+    /// Numbers in a vector.
+    pub vector_dims_max: u64,
+    pub vectors_per_item_max: u64,
+    pub vector_field_bytes_max: u64,
+    /// Name of an embedding model, and how many a tenant may use.
+    pub model_bytes_max: u64,
+    pub models_max: u64,
+    /// `offset` and `limit` together of a search by score.
+    pub scored_rows_max: u64,
 }
 
 /// Key columns of one index sum to at most 2,000 bytes (PostgreSQL refuses entries over about 2,700):
@@ -140,4 +149,10 @@ pub const LIMITS: Limits = Limits {
     item_versions_max: 1_000,
     text_fields_max: 32,
     text_field_bytes_max: 256,
+    vector_dims_max: 4_096,
+    vectors_per_item_max: 128,
+    vector_field_bytes_max: 512,
+    model_bytes_max: 128,
+    models_max: 64,
+    scored_rows_max: 10_000,
 };

@@ -94,9 +94,11 @@ fn encrypted(
     };
     let place = ValueRow::Item(item_place(secret, &namespace, row.bytes(1)?));
     let body = row.bytes(at + 2)?;
-    place.home(scope_id, (TAG, row.bytes(at + 1)?), |home| match encrypt_plain(cipher, home, body) {
-        Some(encrypted) => Ok(Some(encrypted)),
-        None if move_encrypted(cipher, (home, home), body).is_ok() => Ok(None),
-        None => Err(damaged()),
+    place.home(scope_id, (TAG, row.bytes(at + 1)?), |home| {
+        match encrypt_plain(cipher, home, body) {
+            Some(encrypted) => Ok(Some(encrypted)),
+            None if move_encrypted(cipher, (home, home), body).is_ok() => Ok(None),
+            None => Err(damaged()),
+        }
     })
 }

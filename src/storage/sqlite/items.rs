@@ -14,7 +14,7 @@ use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Micros, random_id};
 use crate::domain::item::{
-    Address, ChangeItem, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems,
+    Address, ChangeItem, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems, SearchMode,
 };
 use crate::domain::item_batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
 use crate::domain::item_storage::ItemStorage;
@@ -59,6 +59,7 @@ impl ItemStorage for SqliteStorage {
         deadline: Micros,
     ) -> Result<PreparedChanges> {
         let secret = self.secret(&caller.tenant).await?;
+        self.models.check_changes(self, (&caller.tenant, &secret), &changes).await?;
         let mut targets = Vec::new();
         for change in changes.iter().filter(|it| needs_content(it)) {
             targets.push(self.target(&caller.tenant, change.address.namespace.root()).await?);
@@ -101,7 +102,10 @@ impl ItemStorage for SqliteStorage {
         query: &SearchItems,
         now: Micros,
     ) -> Result<ItemPage> {
-        self.read_item_page(caller, within, query, now).await
+        match &query.mode {
+            SearchMode::List => self.read_item_page(caller, within, query, now).await,
+            SearchMode::Vector(near) => self.read_nearest(caller, within, (query, near), now).await,
+        }
     }
 
     async fn list_namespaces(
@@ -169,6 +173,10 @@ impl SqliteStorage {
                  select distinct tenant, scope_id, scope_id, $1 from items
                  where expires_at <= $1 and scope_id is not null
                  on conflict (tenant, thread_key) do nothing;
+                 delete from item_vectors where (tenant, namespace, key) in
+                     (select tenant, namespace, key from items where expires_at <= $1 and tenant is not null limit $2);
+                 delete from item_indexing where (tenant, namespace, key) in
+                     (select tenant, namespace, key from items where expires_at <= $1 and tenant is not null limit $2);
                  delete from items where rowid in
                      (select rowid from items where expires_at <= $1 and tenant is not null limit $2)",
             )

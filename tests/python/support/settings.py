@@ -44,6 +44,9 @@ RSS_GROWTH_PERCENT_MAX = _number("THREADKEEP_TEST_RSS_GROWTH_PERCENT_MAX", 50)
 # What it may grow by on top, so that a small process is not judged by its caches.
 RSS_GROWTH_BYTES_FREE = _number("THREADKEEP_TEST_RSS_GROWTH_MIB_FREE", 48) << 20
 
+# Recall: vectors of 384 dimensions. Over 5,000, so that PostgreSQL asks its index.
+VECTORS = _number("THREADKEEP_TEST_VECTORS", 6000)
+
 # How long to wait for something that must happen before giving up. Never a measure of speed.
 PATIENCE_SECONDS = _number("THREADKEEP_TEST_PATIENCE_SECONDS", 60)
 
