@@ -8,6 +8,7 @@ use super::exact_json;
 use super::filter::Filter;
 use super::limits::LIMITS;
 use super::namespace::Namespace;
+use super::vector::{Near, NewVectors};
 
 pub use super::item_key::Key;
 
@@ -19,7 +20,7 @@ pub struct Address {
 }
 
 /// An item as it is stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Item {
     pub address: Address,
     pub version: i64,
@@ -30,6 +31,9 @@ pub struct Item {
     pub size_bytes: i64,
     /// The exact JSON text; None where it was not asked for.
     pub value: Option<Bytes>,
+    /// How well it fits what a search looks for, higher is better; None: it was not looked at for that, or has nothing to be
+    /// looked at.
+    pub score: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +44,7 @@ pub struct GetItem {
 }
 
 /// Puts or deletes an item.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ChangeItem {
     pub address: Address,
     /// None deletes.
@@ -49,12 +53,24 @@ pub struct ChangeItem {
     pub if_version: Option<i64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct NewValue {
     /// The exact JSON text of an object.
     pub text: Bytes,
     /// None: it stays for ever.
     pub ttl_micros: Option<Micros>,
+    /// None: the item has none from now on.
+    pub vectors: Option<NewVectors>,
+}
+
+/// What a search goes by.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum SearchMode {
+    /// All that matches, in the order of [`ItemSort`].
+    #[default]
+    List,
+    /// The nearest first, then what has no vectors of the model.
+    Vector(Near),
 }
 
 /// Order of a search.
@@ -67,6 +83,9 @@ pub enum ItemSort {
     Updated,
     /// By namespace and key.
     Key,
+    /// By how well they fit what is looked for; of equal ones as `Created`. A view: puts move items. Not for
+    /// [`SearchMode::List`].
+    Score,
 }
 
 /// How much of the values an answer has.
@@ -91,6 +110,7 @@ pub struct Scope {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchItems {
     pub scope: Scope,
+    pub mode: SearchMode,
     pub limit: usize,
     pub offset: usize,
     pub sort: ItemSort,
@@ -102,7 +122,8 @@ pub struct SearchItems {
 /// Position in a search: of the last item that was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemCursor {
-    /// Of `created_at` or `updated_at`, as the order has it; 0 for the order by key.
+    /// Of `created_at` or `updated_at`, as the order has it; 0 for the order by key; for the order by score how many matches
+    /// have been seen.
     pub time: Micros,
     pub address: Address,
 }
@@ -177,7 +198,7 @@ impl Item {
         let time = match sort {
             ItemSort::Created => self.created_at,
             ItemSort::Updated => self.updated_at,
-            ItemSort::Key => 0,
+            ItemSort::Key | ItemSort::Score => 0,
         };
         ItemCursor { time, address: self.address.clone() }
     }
@@ -256,6 +277,7 @@ mod tests {
             expires_at: Some(1_000),
             size_bytes: 2,
             value: None,
+            score: None,
         };
         assert_eq!(
             [0, 100, 101, 999].map(|now| item.wants_refresh(now)),

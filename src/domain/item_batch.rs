@@ -3,11 +3,13 @@
 //! **Invariant:** a batch has at most one row per item.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use super::clock::Micros;
 use super::item::Address;
 use super::prepared::{Chunk, Sealed};
 use super::quotas::Full;
+use super::vector::NewVectors;
 
 /// Commands in one batch, and bytes after which it takes no further one.
 const COMMANDS_MAX: usize = 256;
@@ -56,6 +58,7 @@ pub struct PreparedValue {
     pub is_file: bool,
     /// Earlier versions that the item keeps from now on; None: as many as before, or none.
     pub history: Option<u32>,
+    pub vectors: Option<Arc<NewVectors>>,
 }
 
 /// Where the chunks of a large value go.
@@ -302,6 +305,7 @@ mod tests {
             content: None,
             is_file: false,
             history: None,
+            vectors: None,
         };
         let address = Address { namespace, key: Key::of_text(key).unwrap() };
         PreparedChange { address, if_version, put: put.then_some(value) }

@@ -139,7 +139,8 @@ impl Items {
                 wanted.value.ok_or_else(|| Error::Internal("a version has no value".into()))?;
             let change = ChangeItem {
                 address: request.address.clone(),
-                value: Some(NewValue { text, ttl_micros: wanted.ttl_micros }),
+                // Vectors are not kept with versions.
+                value: Some(NewValue { text, ttl_micros: wanted.ttl_micros, vectors: None }),
                 if_version: Some(request.if_version.unwrap_or(current)),
             };
             match self.write(&changing, vec![change], None).await {

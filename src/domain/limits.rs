@@ -93,6 +93,15 @@ pub struct Limits {
     pub feed_followers_max: u64,
     /// How long a position of the change feed leads on.
     pub feed_seconds_kept: u64,
+    /// Numbers in a vector.
+    pub vector_dims_max: u64,
+    pub vectors_per_item_max: u64,
+    pub vector_field_bytes_max: u64,
+    /// Name of an embedding model, and how many a tenant may use.
+    pub model_bytes_max: u64,
+    pub models_max: u64,
+    /// `offset` and `limit` together of a search by score.
+    pub scored_rows_max: u64,
 }
 
 /// Key columns of one index sum to at most 2,000 bytes (PostgreSQL refuses entries over about 2,700):
@@ -151,4 +160,10 @@ pub const LIMITS: Limits = Limits {
     feed_followers_per_tenant_max: 100,
     feed_followers_max: 1_000,
     feed_seconds_kept: 86_400,
+    vector_dims_max: 4_096,
+    vectors_per_item_max: 128,
+    vector_field_bytes_max: 512,
+    model_bytes_max: 128,
+    models_max: 64,
+    scored_rows_max: 10_000,
 };

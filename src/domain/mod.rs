@@ -48,5 +48,6 @@ pub mod thread;
 pub mod threads;
 pub mod time;
 pub mod token;
+pub mod vector;
 
 pub use error::{Conflict, Error, Result};

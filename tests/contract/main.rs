@@ -38,6 +38,7 @@ mod item_history;
 mod item_history_content;
 mod item_lives;
 mod item_search;
+mod item_vectors;
 mod items;
 mod keys;
 mod leases;
@@ -298,6 +299,15 @@ contract! {
         namespaces_are_tuples_for_any_labels
         many_namespaces_are_listed_completely
         a_token_sees_and_writes_what_it_was_granted;
+    item_vectors:
+        the_nearest_come_first_and_the_rest_follows
+        every_search_equals_a_plain_loop
+        nothing_stale_is_found_or_left
+        an_erased_subject_leaves_no_vector
+        only_vectors_of_one_model_and_length_are_compared
+        vectors_of_others_are_not_found
+        the_longest_names_and_vectors_are_kept
+        a_race_leaves_vectors_of_one_version;
     item_filters:
         filters_find_what_the_model_finds
         every_operator_on_every_pair_of_values_is_as_in_the_model

@@ -9,7 +9,7 @@ use threadkeep::domain::filter::Filter;
 use threadkeep::domain::grants::{Actions, NamespaceGrant, Scoped};
 use threadkeep::domain::item::{
     Address, ChangeItem, GetItem, Item, ItemOp, ItemPage, ItemSort, Key, ListNamespaces, NewValue,
-    OpResult, Scope, SearchItems, Select,
+    OpResult, Scope, SearchItems, SearchMode, Select,
 };
 use threadkeep::domain::item_commit::ItemCommit;
 use threadkeep::domain::items::{ItemBatchRequest, Items};
@@ -152,7 +152,8 @@ pub fn address(labels: &[&str], key: &str) -> Address {
 }
 
 pub fn change(labels: &[&str], key: &str, value: Option<&str>) -> ChangeItem {
-    let new = |it: &str| NewValue { text: Bytes::from(it.to_owned()), ttl_micros: None };
+    let new =
+        |it: &str| NewValue { text: Bytes::from(it.to_owned()), ttl_micros: None, vectors: None };
     ChangeItem { address: address(labels, key), value: value.map(new), if_version: None }
 }
 
@@ -172,6 +173,7 @@ pub fn scope(prefix: &[&str], filter: &str) -> Scope {
 pub fn search(prefix: &[&str], filter: &str) -> SearchItems {
     SearchItems {
         scope: scope(prefix, filter),
+        mode: SearchMode::List,
         limit: 1_000,
         offset: 0,
         sort: ItemSort::Created,

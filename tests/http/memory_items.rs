@@ -100,6 +100,7 @@ impl ItemStorage for Memory {
                 expires_at: put.ttl_micros.map(|it| 2_000_000 + it),
                 size_bytes: i64::from(put.sealed.size_bytes),
                 value: self.texts.lock().unwrap().get(&row.address).cloned(),
+                score: None,
             };
             items.insert(place, item);
             self.log(&row.tenant, &row.address, version, ChangeKind::Put, batch.now);

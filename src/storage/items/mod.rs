@@ -2,7 +2,9 @@
 
 pub mod encrypting;
 pub mod listing;
+pub mod models;
 pub mod namespaces;
+pub mod nearest;
 pub mod projection;
 pub mod versions;
 
@@ -183,7 +185,8 @@ impl Candidates {
 /// Columns and directions of an order.
 pub fn order_by(sort: ItemSort) -> &'static str {
     match sort {
-        ItemSort::Created => "created_at desc, namespace, key",
+        // Scores are not in the database: what has none, or the same, comes in this order.
+        ItemSort::Created | ItemSort::Score => "created_at desc, namespace, key",
         ItemSort::Updated => "updated_at desc, namespace, key",
         ItemSort::Key => "namespace, key",
     }
@@ -211,8 +214,18 @@ impl From<Columns> for Item {
             expires_at,
             size_bytes,
         } = columns;
-        let value = None;
-        Self { address, version, created_at, updated_at, ttl_micros, expires_at, size_bytes, value }
+        let (value, score) = (None, None);
+        Self {
+            address,
+            version,
+            created_at,
+            updated_at,
+            ttl_micros,
+            expires_at,
+            size_bytes,
+            value,
+            score,
+        }
     }
 }
 
@@ -240,8 +253,17 @@ fn prepare_value(
             (sealed, Some(Content { scope_id: target.scope_id, epoch, chunks }))
         }
     };
-    let (is_file, ttl_micros) = (is_file(&document), value.ttl_micros);
-    Ok(PreparedValue { sealed, ttl_micros, projection, has_marks, content, is_file, history: None })
+    let vectors = value.vectors.clone().map(Arc::new);
+    Ok(PreparedValue {
+        sealed,
+        ttl_micros: value.ttl_micros,
+        projection,
+        has_marks,
+        content,
+        vectors,
+        is_file: is_file(&document),
+        history: None,
+    })
 }
 
 /// One envelope.
@@ -270,7 +292,8 @@ fn tag() -> Result<Tag> {
 fn size(change: &PreparedChange) -> usize {
     let value = change.put.as_ref().map_or(0, |it| {
         let chunks = it.content.iter().flat_map(|it| &it.chunks).map(|it| it.body.len() + 64);
-        it.sealed.body.len() + it.projection.len() + chunks.sum::<usize>()
+        let vectors = it.vectors.as_ref().map_or(0, |it| it.size_bytes());
+        it.sealed.body.len() + it.projection.len() + chunks.sum::<usize>() + vectors
     });
     ROW_BYTES + value
 }

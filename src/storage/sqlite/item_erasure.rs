@@ -12,6 +12,14 @@ use crate::storage::items::{memory_key, namespaces};
 
 const SLICE_ROWS: i64 = 500;
 
+/// Before their items, so that nothing is left of one that is gone.
+const VECTORS: [&str; 2] = [
+    "delete from item_vectors where rowid in (
+        select rowid from item_vectors where tenant = $1 and namespace >= $2 and namespace < $3 limit $4)",
+    "delete from item_indexing where rowid in (
+        select rowid from item_indexing where tenant = $1 and namespace >= $2 and namespace < $3 limit $4)",
+];
+
 const ITEMS: &str = "
 delete from items where rowid in (
     select rowid from items where tenant = $1 and namespace >= $2 and namespace < $3 limit $4)
@@ -42,10 +50,20 @@ impl SqliteStorage {
         let namespace = Namespace::stored(vec![root.clone()]);
         let _turn = self.connections.background().await;
         let mut write = self.connections.begin_write().await?;
+        let (from, to) = (namespaces::encode(&namespace), namespaces::end(&namespace));
+        for text in VECTORS {
+            let gone = sqlx::query(text).bind(tenant).bind(&from).bind(&to).bind(SLICE_ROWS);
+            let gone = gone.execute(&mut *write).await.map_err(storage_error)?;
+            if gone.rows_affected() >= SLICE_ROWS.unsigned_abs() {
+                write.commit().await?;
+                let more = More::Certainly;
+                return Ok(Slice { removed: Receipt::default(), thread_ids: Vec::new(), more });
+            }
+        }
         let rows = sqlx::query(ITEMS)
             .bind(tenant)
-            .bind(namespaces::encode(&namespace))
-            .bind(namespaces::end(&namespace))
+            .bind(from)
+            .bind(to)
             .bind(SLICE_ROWS)
             .fetch_all(&mut *write)
             .await

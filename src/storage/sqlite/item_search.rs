@@ -25,12 +25,12 @@ use crate::storage::objects::shelf::Shelf;
 const SLICE: usize = 64;
 
 /// A statement that is put together: its conditions and what they bind.
-struct Wanted {
-    text: String,
+pub(super) struct Wanted {
+    pub(super) text: String,
     binds: Vec<Bound>,
 }
 
-enum Bound {
+pub(super) enum Bound {
     Text(String),
     Bytes(Vec<u8>),
     Number(i64),
@@ -224,7 +224,7 @@ impl Scan<'_> {
 }
 
 impl Wanted {
-    fn new(tenant: &str, within: &[Namespace], scope: &Scope, now: Micros) -> Self {
+    pub(super) fn new(tenant: &str, within: &[Namespace], scope: &Scope, now: Micros) -> Self {
         let binds = vec![Bound::Text(tenant.to_owned()), Bound::Number(now)];
         let text = "(i.expires_at is null or i.expires_at > $2)".to_owned();
         let mut wanted = Self { text, binds };
@@ -258,19 +258,19 @@ impl Wanted {
                 self.text.push_str(&format!(" and {place}"));
                 return;
             }
-            ItemSort::Created => "i.created_at",
+            ItemSort::Created | ItemSort::Score => "i.created_at",
             ItemSort::Updated => "i.updated_at",
         };
         let time = self.bind(Bound::Number(after.time));
         self.text.push_str(&format!(" and ({column} < {time} or {column} = {time} and {place})"));
     }
 
-    fn bind(&mut self, bound: Bound) -> String {
+    pub(super) fn bind(&mut self, bound: Bound) -> String {
         self.binds.push(bound);
         format!("${}", self.binds.len())
     }
 
-    fn query(&self, text: String) -> Query<'static, Sqlite, SqliteArguments> {
+    pub(super) fn query(&self, text: String) -> Query<'static, Sqlite, SqliteArguments> {
         self.binds.iter().fold(sqlx::query(AssertSqlSafe(text)), |query, bound| match bound {
             Bound::Text(text) => query.bind(text.clone()),
             Bound::Bytes(bytes) => query.bind(bytes.clone()),

@@ -8,6 +8,7 @@ use sqlx::{Executor, Row};
 
 use super::SqliteStorage;
 use super::errors::batch_error;
+use super::item_vectors::replace_vectors;
 use super::rows::RowSet;
 use crate::domain::item_batch::{ItemBatch, ItemOutcome, ItemRow};
 use crate::domain::item_feed::ChangeKind;
@@ -17,7 +18,8 @@ use crate::storage::items::{learn, memory_key, namespaces};
 /// Rows in their order; those that are not stored have nulls.
 const READ_ROWS: &str = "
 begin immediate;
-select i.version, i.created_at, i.scope_id, i.history, coalesce(i.expires_at > $3, 1) as is_live, s.epoch
+select i.version, i.created_at, i.scope_id, i.history, coalesce(i.expires_at > $3, 1) as is_live, s.epoch,
+    i.vector_bytes > 0 or i.is_indexed as has_vectors
 from json_each($1) j
 left join items i on i.tenant = j.value ->> 0 and i.namespace = substr($2, j.value ->> 1, j.value ->> 2)
     and i.key = substr($2, j.value ->> 3, j.value ->> 4)
@@ -31,17 +33,17 @@ join idempotency x on x.tenant = j.value ->> 0 and x.caller = j.value ->> 1 and 
 
 const WRITE_ALL: &str = "
 insert into items (tenant, namespace, key, version, created_at, updated_at, ttl_micros, expires_at, size_bytes,
-                   digest, body, parts, scope_id, history)
+                   digest, body, parts, scope_id, vector_bytes, history)
 select j.value ->> 0, substr($2, j.value ->> 1, j.value ->> 2), substr($2, j.value ->> 3, j.value ->> 4),
        j.value ->> 5, j.value ->> 6, max(j.value ->> 6, $9), j.value ->> 7, $9 + (j.value ->> 7), j.value ->> 8,
        substr($2, j.value ->> 9, j.value ->> 10), substr($2, j.value ->> 11, j.value ->> 12),
-       substr($2, j.value ->> 13, j.value ->> 14), j.value ->> 15, j.value ->> 16
+       substr($2, j.value ->> 13, j.value ->> 14), j.value ->> 15, j.value ->> 16, j.value ->> 17
 from json_each($1) j where true
 on conflict (tenant, namespace, key) do update set
     version = excluded.version, created_at = excluded.created_at, updated_at = excluded.updated_at,
     ttl_micros = excluded.ttl_micros, expires_at = excluded.expires_at, size_bytes = excluded.size_bytes,
     digest = excluded.digest, body = excluded.body, parts = excluded.parts, scope_id = excluded.scope_id,
-    history = excluded.history;
+    vector_bytes = excluded.vector_bytes, is_indexed = false, history = excluded.history;
 delete from items where (tenant, namespace, key) in
     (select j.value ->> 0, substr($4, j.value ->> 1, j.value ->> 2), substr($4, j.value ->> 3, j.value ->> 4)
      from json_each($3) j);
@@ -75,6 +77,7 @@ struct Judged {
     epoch: Option<i64>,
     /// What the log says of it, with which version.
     logged: Option<(ChangeKind, i64)>,
+    had_vectors: bool,
 }
 
 impl SqliteStorage {
@@ -120,6 +123,8 @@ async fn apply(write: &mut SqliteConnection, batch: &ItemBatch) -> Result<Applie
     }
     let open: HashSet<usize> =
         (0..outcomes.len()).filter(|group| outcomes[*group].is_none()).collect();
+    let versions = |at: usize| (judged[at].new_version, judged[at].had_vectors);
+    replace_vectors(write, batch, &open, &versions).await?;
     write_all(write, batch, &judged, &open).await?;
     let mut versions: HashMap<usize, Vec<i64>> = HashMap::new();
     for (row, judged) in batch.rows.iter().zip(&judged) {
@@ -188,6 +193,7 @@ async fn judge(
                 .filter(|_| is_live)
                 .unwrap_or(0),
             epoch,
+            had_vectors: found.try_get::<Option<bool>, _>("has_vectors")?.unwrap_or_default(),
         })
     });
     judged.collect()
@@ -304,6 +310,7 @@ fn put(puts: &mut RowSet, chunks: &mut RowSet, row: &ItemRow, judged: &Judged) {
         parts.0,
         parts.1,
         scope_id,
+        value.vectors.as_ref().map_or(0, |it| it.size_bytes()),
         value.history.map_or(judged.old_history, i64::from)
     ]));
     for chunk in value.content.iter().flat_map(|it| &it.chunks) {
@@ -313,7 +320,7 @@ fn put(puts: &mut RowSet, chunks: &mut RowSet, row: &ItemRow, judged: &Judged) {
 }
 
 /// Where namespace and key are in the blob.
-fn address(set: &mut RowSet, row: &ItemRow) -> [usize; 4] {
+pub(super) fn address(set: &mut RowSet, row: &ItemRow) -> [usize; 4] {
     let namespace = set.bytes(&namespaces::encode(&row.address.namespace));
     let key = set.bytes(row.address.key.as_bytes());
     [namespace.0, namespace.1, key.0, key.1]

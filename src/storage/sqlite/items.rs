@@ -14,7 +14,7 @@ use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Micros, random_id};
 use crate::domain::item::{
-    Address, ChangeItem, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems,
+    Address, ChangeItem, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems, SearchMode,
 };
 use crate::domain::item_batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
 use crate::domain::item_storage::ItemStorage;
@@ -59,6 +59,7 @@ impl ItemStorage for SqliteStorage {
         deadline: Micros,
     ) -> Result<PreparedChanges> {
         let secret = self.secret(&caller.tenant).await?;
+        self.models.check_changes(self, (&caller.tenant, &secret), &changes).await?;
         let mut targets = Vec::new();
         for change in changes.iter().filter(|it| needs_content(it)) {
             targets.push(self.target(&caller.tenant, change.address.namespace.root()).await?);
@@ -101,7 +102,10 @@ impl ItemStorage for SqliteStorage {
         query: &SearchItems,
         now: Micros,
     ) -> Result<ItemPage> {
-        self.read_item_page(caller, within, query, now).await
+        match &query.mode {
+            SearchMode::List => self.read_item_page(caller, within, query, now).await,
+            SearchMode::Vector(near) => self.read_nearest(caller, within, (query, near), now).await,
+        }
     }
 
     async fn list_namespaces(
@@ -178,6 +182,12 @@ impl SqliteStorage {
                  update item_feeds set changes = max(changes, coalesce(
                      (select max(c.n) from item_changes c where c.tenant = item_feeds.tenant), 0))
                  where tenant is not null and wanted_until > $1;
+                 delete from item_vectors where (tenant, namespace, key) in
+                     (select tenant, namespace, key from items where expires_at <= $1
+                     and tenant is not null order by expires_at, rowid limit $2);
+                 delete from item_indexing where (tenant, namespace, key) in
+                     (select tenant, namespace, key from items where expires_at <= $1
+                     and tenant is not null order by expires_at, rowid limit $2);
                  delete from items where rowid in (select rowid from items where expires_at <= $1
                      and tenant is not null order by expires_at, rowid limit $2)",
             )

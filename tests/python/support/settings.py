@@ -47,6 +47,8 @@ RSS_GROWTH_BYTES_FREE = _number("THREADKEEP_TEST_RSS_GROWTH_MIB_FREE", 48) << 20
 # The change feed: changes beside followers that take none, and what the server may grow by then.
 STALL_CHANGES = _number("THREADKEEP_TEST_STALL_CHANGES", 20_000)
 STALL_GROWTH_BYTES_MAX = _number("THREADKEEP_TEST_STALL_GROWTH_MIB_MAX", 12) << 20
+# Recall: vectors of 384 dimensions. Over 5,000, so that PostgreSQL asks its index.
+VECTORS = _number("THREADKEEP_TEST_VECTORS", 6000)
 
 # How long to wait for something that must happen before giving up. Never a measure of speed.
 PATIENCE_SECONDS = _number("THREADKEEP_TEST_PATIENCE_SECONDS", 60)

@@ -214,7 +214,7 @@ def _item(item: Mapping[str, Any]) -> StoreItem:
 
 
 def _search_item(item: Mapping[str, Any]) -> StoreSearchItem:
-    return StoreSearchItem(**_fields(item))
+    return StoreSearchItem(score=item.get("score"), **_fields(item))
 
 
 def _fields(item: Mapping[str, Any]) -> dict[str, Any]:

@@ -36,6 +36,7 @@ from threadkeep.langgraph.items import (
 Change = Callable[[dict[str, Any] | None], dict[str, Any] | None]
 Index = Literal[False] | list[str] | None
 Sort = Literal["created", "updated", "key"]
+Mode = Literal["vector"]
 ROWS_MAX = 1_000
 
 
@@ -67,6 +68,17 @@ def search_op(plain: SearchOp, more: Mapping[str, Any], *, wants_page: bool = Fa
     if not wants_page and all(value is None for value in more.values()):
         return plain
     return FinderOp.of(plain, more, wants_page=wants_page)
+
+
+def checked_mode(index: object, mode: Mode | None, query: str | None) -> Mode | None:
+    """The mode of a search, if it can be."""
+    if mode not in (None, "vector"):
+        raise InvalidError("mode must be \"vector\"", field="mode")
+    if mode == "vector" and (index is None or not query):
+        raise InvalidError(
+            "mode \"vector\" needs a query, and a store with an index setting", field="mode"
+        )
+    return mode
 
 
 def page_op(
