@@ -1025,6 +1025,11 @@ export interface components {
         FailedStoreOp: {
             error: components["schemas"]["StoreOpError"];
         };
+        FieldVector: {
+            /** @description Which part of the value it stands for, for whoever reads it: a path, `$` for all of it. */
+            field?: string | null;
+            vector: components["schemas"]["Numbers"];
+        };
         GetCheckpoint: {
             /** @description Absent: the greatest by byte order. */
             checkpoint_id?: string | null;
@@ -1125,6 +1130,11 @@ export interface components {
             expires_at?: string | null;
             key: components["schemas"]["ItemKey"];
             namespace: string[];
+            /**
+             * Format: double
+             * @description How near it is to what was searched for, higher is nearer. Absent where it has nothing to compare.
+             */
+            score?: number | null;
             /**
              * Format: int64
              * @description Of the whole value's JSON text.
@@ -1259,6 +1269,13 @@ export interface components {
             list_bytes_max: number;
             /** Format: int64 */
             list_rows_max: number;
+            /**
+             * Format: int64
+             * @description Name of an embedding model, and how many a tenant may use.
+             */
+            model_bytes_max: number;
+            /** Format: int64 */
+            models_max: number;
             /** Format: int64 */
             namespace_bytes_max: number;
             /**
@@ -1283,6 +1300,11 @@ export interface components {
              * @description Ages in retention: `older_than`, `expire_after_seconds`. A hundred years.
              */
             retention_seconds_max: number;
+            /**
+             * Format: int64
+             * @description `offset` and `limit` together of a search by score.
+             */
+            scored_rows_max: number;
             /**
              * Format: int64
              * @description Checkpoints, writes, values and chunks of a thread whose storage is reported.
@@ -1344,6 +1366,15 @@ export interface components {
              * @description One value, write, skeleton or metadata document.
              */
             value_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Numbers in a vector.
+             */
+            vector_dims_max: number;
+            /** Format: int64 */
+            vector_field_bytes_max: number;
+            /** Format: int64 */
+            vectors_per_item_max: number;
             /** Format: int64 */
             writer_bytes_max: number;
             /** Format: int64 */
@@ -1471,6 +1502,8 @@ export interface components {
             seeds: components["schemas"]["ChannelValue"][];
             writes: components["schemas"]["TaskWrite"][];
         };
+        /** @description Finite numbers, kept as 32-bit floats. In application/msgpack also a `bin` with their bytes, little-endian. */
+        Numbers: number[];
         Op: {
             checkpoint: components["schemas"]["Checkpoint"];
         } | {
@@ -1543,6 +1576,8 @@ export interface components {
              */
             if_version?: number | null;
             key: components["schemas"]["ItemKey"];
+            /** @description Name of what made the vectors; only vectors of one model are compared. Default `default`. */
+            model?: string | null;
             namespace: string[];
             /**
              * Format: double
@@ -1551,6 +1586,11 @@ export interface components {
             ttl_minutes?: number | null;
             /** @description An object. Replaces all of the item's value. */
             value: components["schemas"]["Exact"];
+            /**
+             * @description What the value means, as numbers: searches by vector find the item by the nearest of them. They replace those that the
+             *     item had; absent: it has none.
+             */
+            vectors?: components["schemas"]["FieldVector"][] | null;
         };
         PutRetentionPolicy: {
             /** @description Only report what would go. Default false. */
@@ -1723,6 +1763,10 @@ export interface components {
              * @description Default 10; at most 1,000 and about 4 MiB of values come at one time.
              */
             limit?: number | null;
+            metric?: components["schemas"]["VectorMetric"] | null;
+            mode?: components["schemas"]["SearchMode"] | null;
+            /** @description Whose vectors are compared. Default `default`. */
+            model?: string | null;
             /**
              * Format: int64
              * @description Matches to skip. Default 0.
@@ -1730,6 +1774,7 @@ export interface components {
             offset?: number | null;
             /** @description Labels that the namespaces begin with. Absent or empty: all that the caller may read. */
             prefix?: string[] | null;
+            query_vector?: components["schemas"]["Numbers"] | null;
             /** @description Whether this read extends the lives of the items that it returns. Default true. */
             refresh_ttl?: boolean | null;
             /** @description Only these top-level fields of the values. */
@@ -1738,6 +1783,8 @@ export interface components {
             /** @description False: no values. Default true. */
             values?: boolean | null;
         };
+        /** @enum {string} */
+        SearchMode: "vector";
         StoreBatch: {
             /** @description Default true. */
             atomic?: boolean | null;
@@ -1868,6 +1915,8 @@ export interface components {
             data: components["schemas"]["DataAnswered"];
             tag: string;
         };
+        /** @enum {string} */
+        VectorMetric: "cosine" | "l2" | "inner_product";
         View: {
             bases: components["schemas"]["Base"][];
             checkpoint_id: string;
