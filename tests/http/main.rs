@@ -27,6 +27,7 @@ mod retention;
 mod server;
 mod shortened;
 mod store;
+mod store_vectors;
 mod subjects;
 mod threads;
 mod tokens;
