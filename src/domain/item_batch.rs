@@ -47,6 +47,8 @@ pub struct PreparedValue {
     pub has_marks: bool,
     pub content: Option<Content>,
     pub vectors: Option<Arc<NewVectors>>,
+    /// Paths of texts whose vectors the server makes, as JSON.
+    pub index: Option<String>,
 }
 
 /// Where the chunks of a large value go.
@@ -286,6 +288,7 @@ mod tests {
             has_marks: false,
             content: None,
             vectors: None,
+            index: None,
         };
         let address = Address { namespace, key: Key::of_text(key).unwrap() };
         PreparedChange { address, if_version, put: put.then_some(value) }

@@ -5,14 +5,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures::future::join_all;
+use tokio::sync::Notify;
 
 use super::caller::{Caller, Permission};
 use super::clock::{Clock, Micros, random_hex};
+use super::embedding::Embedder;
 use super::error::{Error, Result};
 use super::grants::Action;
 use super::item::{
     Address, ChangeItem, GetItem, Item, ItemOp, ItemPage, ListNamespaces, OpResult, Scope,
-    SearchItems,
+    SearchItems, SearchMode,
 };
 use super::item_batch::{Idempotency, PreparedChanges};
 use super::item_commit::{Changed, ItemCommit};
@@ -30,6 +32,9 @@ pub struct Items {
     commits: Arc<ItemCommit>,
     clock: Arc<Clock>,
     quotas: Arc<Quotas>,
+    embedder: Embedder,
+    /// Told when vectors are to be made.
+    indexer: Arc<Notify>,
 }
 
 /// Operations that arrived together. What was wrong with one of them already is its result.
@@ -49,7 +54,14 @@ impl Items {
         clock: Arc<Clock>,
         quotas: Arc<Quotas>,
     ) -> Self {
-        Self { storage, commits, clock, quotas }
+        let (embedder, indexer) = (Embedder::default(), Arc::default());
+        Self { storage, commits, clock, quotas, embedder, indexer }
+    }
+
+    /// With an endpoint for embeddings, and who makes vectors with it.
+    #[must_use]
+    pub fn with_embeddings(self, embedder: Embedder, indexer: Arc<Notify>) -> Self {
+        Self { embedder, indexer, ..self }
     }
 
     /// One operation.
@@ -82,7 +94,7 @@ impl Items {
         let mut results: Vec<Option<Result<OpResult>>> = ops.iter().map(|_| None).collect();
         let (mut reads, mut changes) = (Vec::new(), Vec::new());
         for (at, op) in ops.into_iter().enumerate() {
-            match op.and_then(|op| permitted(caller, op)) {
+            match op.and_then(|op| permitted(caller, op)).and_then(|op| self.possible(op)) {
                 Ok(ItemOp::Change(change)) => changes.push((at, change)),
                 Ok(op) => reads.push((at, op)),
                 Err(error) => results[at] = Some(Err(error)),
@@ -168,12 +180,27 @@ impl Items {
         }
     }
 
+    /// Whether this server can do it.
+    fn possible(&self, op: ItemOp) -> Result<ItemOp> {
+        match &op {
+            ItemOp::Change(ChangeItem { value: Some(value), .. }) if !value.index.is_empty() => {
+                self.embedder.require("index")?;
+            }
+            ItemOp::Search(SearchItems { mode: SearchMode::Question { .. }, .. }) => {
+                self.embedder.require("query")?;
+            }
+            _ => {}
+        }
+        Ok(op)
+    }
+
     async fn search(&self, caller: &Caller, query: &SearchItems) -> Result<ItemPage> {
         let within = within(caller, &query.scope);
         if within.is_empty() || query.limit == 0 {
             return Ok(ItemPage::default());
         }
         let now = self.clock.now();
+        let query = &self.embedder.resolve(query.clone()).await?;
         let mut page = self.storage.search_items(caller, &within, query, now).await?;
         if query.refresh_ttl {
             let mut due: Vec<&mut Item> = page.items.iter_mut().collect();
@@ -273,6 +300,8 @@ impl Items {
         if puts {
             self.quotas.require_bytes(caller)?;
         }
+        let indexes =
+            changes.iter().any(|it| it.value.as_ref().is_some_and(|it| !it.index.is_empty()));
         let conditional = changes.iter().any(|it| it.if_version.is_some());
         let idempotency = conditional.then(|| changing.idempotency(at));
         for _ in 0..PLANS_MAX {
@@ -285,7 +314,12 @@ impl Items {
             let prepared =
                 PreparedChanges { full: self.quotas.items_full(caller), ..prepared.await? };
             match self.commits.commit(prepared).await? {
-                Changed::Versions(versions) => return Ok(versions),
+                Changed::Versions(versions) => {
+                    if indexes {
+                        self.indexer.notify_one();
+                    }
+                    return Ok(versions);
+                }
                 Changed::EpochStale => {}
             }
         }

@@ -27,6 +27,7 @@ use super::sql_role::{self, Dropped, NewSqlRole, SqlRole};
 use super::storage_use::StorageUse;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 
+pub use super::indexing::IndexingStorage;
 pub use super::item_storage::ItemStorage;
 pub use super::retention_storage::RetentionStorage;
 
@@ -36,6 +37,7 @@ pub trait Storage:
     + ThreadStorage
     + RetentionStorage
     + ItemStorage
+    + IndexingStorage
     + ErasureStorage
     + QuotaStorage
     + AuditStorage
@@ -49,6 +51,8 @@ impl<T> Storage for T where
         + ThreadStorage
         + RetentionStorage
         + ItemStorage
+        + IndexingStorage
+        + IndexingStorage
         + ErasureStorage
         + QuotaStorage
         + AuditStorage

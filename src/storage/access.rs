@@ -112,6 +112,12 @@ pub struct Dialect {
     pub after_item: &'static str,
     /// What no namespace comes before.
     pub first_namespace: &'static str,
+    /// `{namespace}`: the namespace that is $2, as a cell has it.
+    pub namespace: &'static str,
+    /// `{numbers}`: the vector that is $9: as a text of an array, or as bytes.
+    pub numbers: &'static str,
+    /// `{skip_locked}`: ends a statement that locks those of its rows that nobody else has locked.
+    pub skip_locked: &'static str,
     /// `{lock}`: ends a statement that locks the rows it reads.
     pub lock: &'static str,
 }
@@ -125,6 +131,9 @@ impl Dialect {
             ("{map_bytes}", self.map_bytes),
             ("{packed}", self.packed),
             ("{after_item}", self.after_item),
+            ("{namespace}", self.namespace),
+            ("{numbers}", self.numbers),
+            ("{skip_locked}", self.skip_locked),
             ("{lock}", self.lock),
         ];
         fields.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))

@@ -19,6 +19,7 @@ mod memory;
 mod memory_accounts;
 mod memory_credentials;
 mod memory_erasure;
+mod memory_indexing;
 mod memory_items;
 mod memory_retention;
 mod metrics;

@@ -107,8 +107,7 @@ async fn numbers_and_their_bytes_are_the_same_vector() {
     let json = put_of(&json!([{"vector": [0.5, -2, 1e-3], "field": "text"}]), Some("m"));
     server.post(PUT, &json).await.ok();
     let calls = server.storage.calls();
-    let vectors: Vec<&str> =
-        calls.iter().filter_map(|it| it.strip_prefix("vectors ")).collect();
+    let vectors: Vec<&str> = calls.iter().filter_map(|it| it.strip_prefix("vectors ")).collect();
     let same = "default text [0.5, -2.0, 0.001]";
     let of_m = "m text [0.5, -2.0, 0.001]";
     assert_eq!(vectors, [same, same, same, "default text [1.0, -2.0]", of_m]);
@@ -136,7 +135,10 @@ async fn scores_are_answered_and_cursors_stay_in_their_order() {
     }
     let first = json!({"query_vector": [1, 0], "limit": 2, "metric": "inner_product"});
     let page = server.post(SEARCH, &first).await.ok().json();
-    assert_eq!((page["items"].as_array().unwrap().len(), &page["items"][0]["score"]), (2, &json!(1.0)));
+    assert_eq!(
+        (page["items"].as_array().unwrap().len(), &page["items"][0]["score"]),
+        (2, &json!(1.0))
+    );
     let cursor = page["next_cursor"].clone();
     let mut second = first.clone();
     second["cursor"] = cursor.clone();
@@ -148,5 +150,8 @@ async fn scores_are_answered_and_cursors_stay_in_their_order() {
     let plain = server.post(SEARCH, &json!({})).await.ok().json();
     assert_eq!(plain["items"][0].get("score"), None);
     let limits = server.get("/v1/limits").await.ok().json();
-    assert_eq!((&limits["vector_dims_max"], &limits["vectors_per_item_max"]), (&json!(4_096), &json!(128)));
+    assert_eq!(
+        (&limits["vector_dims_max"], &limits["vectors_per_item_max"]),
+        (&json!(4_096), &json!(128))
+    );
 }

@@ -24,6 +24,9 @@ pub(super) const DIALECT: Dialect = Dialect {
     packed: "(length(body) = 25 and substr(body, 1, 1) = '\\x02'::bytea)",
     after_item: "(namespace, key) > (array(select jsonb_array_elements_text(cast($2 as jsonb))), $3)",
     first_namespace: "[]",
+    namespace: "array(select jsonb_array_elements_text(cast($2 as jsonb)))",
+    numbers: "cast($9 as text)::real[]",
+    skip_locked: "for update skip locked",
     lock: "for update",
 };
 

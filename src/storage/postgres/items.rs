@@ -20,6 +20,8 @@ use crate::domain::item_batch::{Idempotency, ItemBatch, ItemOutcome, PreparedCha
 use crate::domain::item_storage::ItemStorage;
 use crate::domain::namespace::Namespace;
 use crate::domain::storage::BatchError;
+use crate::storage::indexing_rows::Indexable;
+use crate::storage::items::models::ModelMemory;
 use crate::storage::items::projection::array_literal;
 use crate::storage::items::{
     Columns, StoredItem, Target, memory_key, needs_content, prepare, with_request,
@@ -121,6 +123,7 @@ impl ItemStorage for PostgresStorage {
         let page = match &query.mode {
             SearchMode::List => self.read_item_page(caller, within, query, now).await,
             SearchMode::Vector(near) => self.read_nearest(caller, within, (query, near), now).await,
+            SearchMode::Question { .. } => Err(crate::storage::items::unresolved()),
         };
         self.noting_loss(page)
     }
@@ -163,6 +166,12 @@ impl ItemStorage for PostgresStorage {
             .map_err(|error| failure::of_call(&error))?;
         connection.release();
         Ok(())
+    }
+}
+
+impl Indexable for PostgresStorage {
+    fn models(&self) -> &ModelMemory {
+        &self.models
     }
 }
 

@@ -26,6 +26,9 @@ const DIALECT: Dialect = Dialect {
     after_item: "(namespace, key) > ($2, $3)",
     // A text: every blob comes after it.
     first_namespace: "",
+    namespace: "$2",
+    numbers: "$9",
+    skip_locked: "",
     // There is one writer, so whoever writes holds every gate.
     lock: "",
 };
