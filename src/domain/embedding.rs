@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::error::{Error, Result};
-use super::item::{SearchItems, SearchMode};
+use super::item::{ChangeItem, ItemOp, SearchItems, SearchMode};
 use super::vector::{Model, Near, Vector};
 
 /// What makes vectors of texts.
@@ -51,6 +51,23 @@ impl Embedder {
                 send vectors instead";
             Error::invalid(field, detail)
         })
+    }
+
+    /// An operation that this server can do.
+    ///
+    /// # Errors
+    /// As [`Self::require`].
+    pub fn check(&self, op: ItemOp) -> Result<ItemOp> {
+        match &op {
+            ItemOp::Change(ChangeItem { value: Some(value), .. }) if !value.index.is_empty() => {
+                self.require("index")?;
+            }
+            ItemOp::Search(SearchItems { mode: SearchMode::Question { .. }, .. }) => {
+                self.require("query")?;
+            }
+            _ => {}
+        }
+        Ok(op)
     }
 
     /// The search with the vector of its question.

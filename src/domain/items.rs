@@ -14,7 +14,7 @@ use super::error::{Error, Result};
 use super::grants::Action;
 use super::item::{
     Address, ChangeItem, GetItem, Item, ItemOp, ItemPage, ListNamespaces, OpResult, Scope,
-    SearchItems, SearchMode,
+    SearchItems,
 };
 use super::item_batch::{Idempotency, PreparedChanges};
 use super::item_commit::{Changed, ItemCommit};
@@ -94,7 +94,7 @@ impl Items {
         let mut results: Vec<Option<Result<OpResult>>> = ops.iter().map(|_| None).collect();
         let (mut reads, mut changes) = (Vec::new(), Vec::new());
         for (at, op) in ops.into_iter().enumerate() {
-            match op.and_then(|op| permitted(caller, op)).and_then(|op| self.possible(op)) {
+            match op.and_then(|op| permitted(caller, op)).and_then(|op| self.embedder.check(op)) {
                 Ok(ItemOp::Change(change)) => changes.push((at, change)),
                 Ok(op) => reads.push((at, op)),
                 Err(error) => results[at] = Some(Err(error)),
@@ -178,20 +178,6 @@ impl Items {
             }
             Err(error) => gets.iter().map(|(at, _)| (*at, Err(error.clone()))).collect(),
         }
-    }
-
-    /// Whether this server can do it.
-    fn possible(&self, op: ItemOp) -> Result<ItemOp> {
-        match &op {
-            ItemOp::Change(ChangeItem { value: Some(value), .. }) if !value.index.is_empty() => {
-                self.embedder.require("index")?;
-            }
-            ItemOp::Search(SearchItems { mode: SearchMode::Question { .. }, .. }) => {
-                self.embedder.require("query")?;
-            }
-            _ => {}
-        }
-        Ok(op)
     }
 
     async fn search(&self, caller: &Caller, query: &SearchItems) -> Result<ItemPage> {

@@ -110,6 +110,10 @@ pub struct Dialect {
     pub packed: &'static str,
     /// `{after_item}`: what comes after the item whose namespace is $2, as a cell has it, and whose key is $3.
     pub after_item: &'static str,
+    /// `{this_item}`: whether it is the item whose namespace is $2, as a cell has it, and whose key is $3.
+    pub this_item: &'static str,
+    /// `{hide_item}`: assignments, each behind a comma, after which no index shows anything of the item; $1 is the tenant.
+    pub hide_item: &'static str,
     /// What no namespace comes before.
     pub first_namespace: &'static str,
     /// `{namespace}`: the namespace that is $2, as a cell has it.
@@ -131,9 +135,14 @@ impl Dialect {
             ("{map_bytes}", self.map_bytes),
             ("{packed}", self.packed),
             ("{after_item}", self.after_item),
+<<<<<<< HEAD
             ("{namespace}", self.namespace),
             ("{numbers}", self.numbers),
             ("{skip_locked}", self.skip_locked),
+=======
+            ("{this_item}", self.this_item),
+            ("{hide_item}", self.hide_item),
+>>>>>>> main
             ("{lock}", self.lock),
         ];
         fields.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))

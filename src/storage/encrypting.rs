@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use super::access::{Access, Accessible, Cell, Source, page, rows_named};
+use super::items::encrypting::encrypt_items;
 use super::marks::Marks;
 use super::objects::packs::{PackStorage, Scope};
 use super::resealing::{Change, Resealer, seal_all_again};
@@ -33,6 +34,9 @@ const LISTS_OF_VALUES: &str = "select parts from manifests
 
 const LISTS_OF_WRITES: &str = "select parts from writes
     where tenant = $1 and thread_key = $2 and parts is not null";
+
+const LISTS_OF_ITEMS: &str = "select parts from items
+    where tenant = $1 and scope_id = $2 and parts is not null";
 
 const CHUNKS: Source<'static> = Source {
     columns: "name",
@@ -117,13 +121,14 @@ impl Move<'_> {
             let scopes = access.rows(SCOPES, &[self.tenant.into(), after.into()]).await?;
             access.end().await?;
             if scopes.is_empty() {
-                return Ok(());
+                break;
             }
             for row in &scopes {
                 after = row.integer(0)?;
                 self.scope(after).await?;
             }
         }
+        encrypt_items(self.engine, self.tenant, &self.keys.secret(self.tenant)).await
     }
 
     /// What nobody reaches is not worth encrypting.
@@ -179,6 +184,7 @@ impl Move<'_> {
     ) -> Result<Marks> {
         let mut marks = Marks::default();
         let mut lists = access.rows(LISTS_OF_VALUES, place).await?;
+        lists.extend(access.rows(LISTS_OF_ITEMS, place).await?);
         for key in threads {
             lists.extend(access.rows(LISTS_OF_WRITES, &[place[0].clone(), (*key).into()]).await?);
         }

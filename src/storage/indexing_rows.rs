@@ -15,9 +15,9 @@ use crate::domain::{Error, Result};
 /// What was made by another model and is due again in one round.
 const RENEWED_ROWS: i64 = 500;
 
-/// Workers go over tenants: each row is of one. $1 time, $2 limit.
+/// Workers go over all tenants: each row is of one. $1 time, $2 limit.
 const DUE: &str = "select tenant, namespace, key, version, fields, attempts from item_indexing
-    where due_at <= $1 and tenant is not null order by due_at limit $2 {skip_locked}";
+    where due_at <= $1 order by due_at limit $2 {skip_locked}";
 
 /// $1 tenant, $2 namespace, $3 key, $4 version, as in the next ones.
 const CLAIM: &str = "update item_indexing set due_at = $5, attempts = attempts + 1
@@ -47,7 +47,7 @@ const DONE: &str = "update item_indexing set model = $5, due_at = null, attempts
 
 /// $1 model, $2 limit.
 const MADE_BY_OTHERS: &str = "select tenant, namespace, key, version from item_indexing
-    where due_at is null and (model < $1 or model > $1) and tenant is not null limit $2 {skip_locked}";
+    where due_at is null and (model < $1 or model > $1) limit $2 {skip_locked}";
 
 const RENEW: &str = "update item_indexing set due_at = $5, attempts = 0
     where tenant = $1 and namespace = {namespace} and key = $3 and version = $4";

@@ -12,6 +12,7 @@ use threadkeep::domain::caller::Caller;
 use threadkeep::domain::checkpoint::{ListQuery, View};
 use threadkeep::domain::checkpoints::write;
 use threadkeep::domain::doctor::Examine;
+use threadkeep::domain::item::Item;
 use threadkeep::domain::retention::Rule;
 use threadkeep::domain::storage::CopyThread;
 use threadkeep::domain::{Error, Result};
@@ -21,6 +22,9 @@ use crate::harness::{
     Harness, NEVER, caller_of, commit, everything, pruning, target, thread_id, value,
 };
 use crate::packs::{PLACED, later};
+use crate::store::{Store, keys, search};
+
+const ITEMS: &[&str] = &["remembered"];
 
 /// Letters that no compression shortens; they stand in values as they are.
 fn noise(seed: u64, length: usize) -> String {
@@ -91,10 +95,24 @@ pub async fn tell(h: &Harness, base: u64) {
     let late =
         Put::new("3").parent("2").carries("large", "2").sets_value("late", "1", secret(base + 7));
     h.put(late).await;
+    let store = Store::on(h).await;
+    let document = |seeds: std::ops::Range<u64>| {
+        let fields = seeds.map(|seed| format!("\"f{seed}\":\"{}\"", hex::encode(marker(seed))));
+        format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+    };
+    store.put(ITEMS, "small", &document(base + 8..base + 12)).await;
+    store.put(ITEMS, "large", &document(base + 100..base + 900)).await;
 }
 
 /// What the story reads back to.
-pub async fn told(h: &Harness, base: u64) -> Vec<Vec<View>> {
+pub async fn told(h: &Harness, base: u64) -> (Vec<Vec<View>>, Vec<Item>) {
+    let store = Store::on(h).await;
+    // The filter looks into the values.
+    let wanted = hex::encode(marker(base + 8));
+    let found = store.search(search(ITEMS, &format!("{{\"f{}\":\"{wanted}\"}}", base + 8))).await;
+    assert_eq!(keys(&found.items), ["small"]);
+    let items = store.scan(search(ITEMS, "{}")).await;
+    assert_eq!(items.len(), 2);
     let mut all = Vec::new();
     for thread in ["t", "shared", "owned"] {
         all.push(h.all(thread).await);
@@ -103,7 +121,7 @@ pub async fn told(h: &Harness, base: u64) -> Vec<Vec<View>> {
     let history = h.storage.get_history(&h.caller, &target, &["m".into()]).await.unwrap().unwrap();
     assert_eq!(history.bases.len(), 1, "the prune left a base");
     assert!(history.bases[0].writes.iter().any(|(_, it)| it.data == marker(base + 3)));
-    all
+    (all, items)
 }
 
 /// How many of the markers are in some bytes, as they are or as hexadecimal digits.
@@ -176,6 +194,7 @@ async fn plain_envelopes(h: &Harness) -> i64 {
         ("delta_bases", "document", 20),
         ("manifests", "body", 0),
         ("writes", "body", 0),
+        ("items", "body", 0),
     ] {
         assert!(h.count(&format!("select count(*) from {table}")).await > 0, "{table}");
         let key_length = if h.is_sqlite() {
@@ -206,8 +225,12 @@ pub async fn what_is_stored_shows_nothing_of_what_was_said(h: Harness) {
     // The keys neither: a wrapped one has 64 bytes and what wraps it.
     assert_eq!(h.count("select cast(max(length(secret)) as bigint) from tenants").await, 0);
     // What stays readable is what the README says.
-    for (table, name) in [("threads", "shared"), ("writes", "task"), ("checkpoints", "r0")] {
-        assert!(h.dump(table).await.contains(name), "{table}");
+    for (table, name) in
+        [("threads", "shared"), ("writes", "task"), ("checkpoints", "r0"), ("items", ITEMS[0])]
+    {
+        let shown = h.dump(table).await;
+        let digits = hex::encode(name);
+        assert!(shown.contains(name) || shown.to_lowercase().contains(&digits), "{table}");
     }
 }
 

@@ -220,7 +220,7 @@ pub async fn a_crashed_worker_loses_nothing_and_two_do_the_work_once(h: Harness)
     };
     let stale = claimed.iter().find(|it| it.address.key.text() == Some("k0"));
     let vectors = crate::item_vectors::vectors("letters", &[&[1.0, 0.0]]);
-    for task in stale.or(claimed.first()) {
+    if let Some(task) = stale.or(claimed.first()) {
         storage.finish_indexing(task, vectors.model(), Some(&vectors)).await.unwrap();
     }
     let left = "select count(*) from item_vectors v where not exists

@@ -4,7 +4,6 @@ use super::content::{Chunks, Value, Verdict};
 use super::{Ward, size};
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Place, Report, State};
-use crate::domain::namespace::Namespace;
 use crate::storage::access::{Cell, Record, Source, page};
 use crate::storage::homes::{ValueRow, item_place};
 use crate::storage::items::namespaces;
@@ -69,18 +68,13 @@ impl Ward<'_> {
     }
 
     fn row_of_item(&self, row: &Record) -> Result<ValueRow<'static>> {
-        let labels = self.place_of_item(row).namespace.unwrap_or_default();
-        let namespace = namespaces::encode(&Namespace::stored(labels));
+        let namespace = namespaces::encode(&namespaces::of_cell(&row.0[0]).unwrap_or_default());
         Ok(ValueRow::Item(item_place(&self.secret, &namespace, row.bytes(1)?)))
     }
 
     /// The namespace: keys say what is remembered.
     fn place_of_item(&self, row: &Record) -> Place {
-        let namespace = match &row.0[0] {
-            Cell::Bytes(bytes) => namespaces::decode(bytes).ok().map(|it| it.labels().to_vec()),
-            Cell::Text(json) => serde_json::from_str(json).ok(),
-            _ => None,
-        };
-        Place { namespace, ..self.place(None) }
+        let namespace = namespaces::of_cell(&row.0[0]);
+        Place { namespace: namespace.map(|it| it.labels().to_vec()), ..self.place(None) }
     }
 }

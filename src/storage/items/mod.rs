@@ -1,5 +1,6 @@
 //! Items as both engines keep them: sealing and opening of values, and the listing of namespaces.
 
+pub mod encrypting;
 pub mod listing;
 pub mod models;
 pub mod namespaces;
@@ -206,8 +207,12 @@ fn prepare_value(
     projects: bool,
 ) -> Result<PreparedValue> {
     let document = value.read()?;
-    let (projection, has_marks) =
-        if projects { projection::project(tenant, &document) } else { (String::new(), false) };
+    let (projection, has_marks) = match (projects, secret.cipher()) {
+        (false, _) => (String::new(), false),
+        (true, None) => projection::project(tenant, &document),
+        // An index is not encrypted: it says nothing, so that every filter looks into the value.
+        (true, Some(_)) => (projection::hide(tenant), true),
+    };
     let (sealed, content) = match target {
         None => (whole(secret, row, &value.text)?, None),
         Some(target) => {

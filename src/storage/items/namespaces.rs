@@ -3,6 +3,7 @@
 
 use crate::domain::namespace::Namespace;
 use crate::domain::{Error, Result};
+use crate::storage::access::Cell;
 
 pub fn encode(namespace: &Namespace) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -24,6 +25,15 @@ pub fn decode(bytes: &[u8]) -> Result<Namespace> {
     };
     let label = |it: &[u8]| String::from_utf8(it.to_vec()).map_err(|_| damaged());
     inner.split(|it| *it == 0).map(label).collect::<Result<_>>().map(Namespace::stored)
+}
+
+/// A namespace as a row of either engine shows it; None where it is damaged.
+pub fn of_cell(cell: &Cell) -> Option<Namespace> {
+    match cell {
+        Cell::Bytes(bytes) => decode(bytes).ok(),
+        Cell::Text(json) => serde_json::from_str(json).ok().map(Namespace::stored),
+        _ => None,
+    }
 }
 
 /// The first bytes behind everything below a prefix; None: there is no end.

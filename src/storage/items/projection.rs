@@ -22,6 +22,11 @@ const NESTED_ENTRIES_MAX: usize = 32;
 /// Bytes of the whole.
 const WHOLE_BYTES_MAX: usize = 8 << 10;
 
+/// The projection of a document of which nothing may be shown: a mark for all of it.
+pub fn hide(tenant: &str) -> String {
+    under(tenant, &Value::from(MARK).to_string())
+}
+
 /// The JSON text of a document's projection under the tenant's name, and whether it has marks.
 pub fn project(tenant: &str, document: &Value) -> (String, bool) {
     let mut has_marks = false;

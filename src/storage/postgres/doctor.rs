@@ -23,6 +23,9 @@ pub(super) const DIALECT: Dialect = Dialect {
     map_bytes: "20 * cardinality(channel_keys)",
     packed: "(length(body) = 25 and substr(body, 1, 1) = '\\x02'::bytea)",
     after_item: "(namespace, key) > (array(select jsonb_array_elements_text(cast($2 as jsonb))), $3)",
+    this_item: "namespace = array(select jsonb_array_elements_text(cast($2 as jsonb))) and key = $3",
+    // The mark of projections, for all of the document.
+    hide_item: ", projection = jsonb_build_object($1, chr(1) || chr(3)), has_marks = true",
     first_namespace: "[]",
     namespace: "array(select jsonb_array_elements_text(cast($2 as jsonb)))",
     numbers: "cast($9 as text)::real[]",

@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use sqlx::Row;
-use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::postgres::PgRow;
 
+use super::item_chunks::{read_chunks, read_or_make_root};
 use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
-use crate::content::parts::{Name, Part};
+use crate::content::parts::Part;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
-use crate::domain::clock::{Micros, random_id};
+use crate::domain::clock::Micros;
 use crate::domain::item::{
     Address, ChangeItem, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems, SearchMode,
 };
@@ -29,8 +30,8 @@ use crate::storage::items::{
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::opening::{Chunks, parts_of};
 
-/// Chunks that one statement reads.
-const CHUNKS_MAX: usize = 4_096;
+/// How often an item whose chunks are gone is read.
+const READS_MAX: usize = 4;
 /// Rows that one statement of the sweep removes.
 const SWEPT_ROWS: i64 = 5_000;
 
@@ -76,8 +77,7 @@ impl ItemStorage for PostgresStorage {
         for change in changes.iter().filter(|it| needs_content(it)) {
             targets.push(self.target(&caller.tenant, change.address.namespace.root()).await?);
         }
-        let prepared =
-            prepare(&secret, &caller.tenant, changes, targets, secret.cipher().is_none())?;
+        let prepared = prepare(&secret, &caller.tenant, changes, targets, true)?;
         Ok(with_request(prepared, idempotency, deadline))
     }
 
@@ -94,23 +94,7 @@ impl ItemStorage for PostgresStorage {
         if addresses.is_empty() {
             return Ok(Vec::new());
         }
-        let rows = match self.read_items(&caller.tenant, addresses, now).await {
-            // After the database was restarted every idle connection is dead.
-            Err(crate::domain::Error::Unavailable { .. }) => {
-                self.pool.clear();
-                self.read_items(&caller.tenant, addresses, now).await
-            }
-            result => result,
-        }?;
-        let mut found: Vec<Option<Item>> = addresses.iter().map(|_| None).collect();
-        let (places, stored): (Vec<usize>, Vec<StoredItem>) = rows.into_iter().unzip();
-        let secret = self.secret(&caller.tenant).await?;
-        let chunks = self.content_of_items(&caller.tenant, &secret, &stored).await?;
-        for (at, stored) in places.into_iter().zip(stored) {
-            let value = Some(stored.open(&secret, &chunks)?);
-            found[at] = Some(Item { value, ..stored.item });
-        }
-        Ok(found)
+        steady(|| self.open_items(caller, addresses, now)).await
     }
 
     async fn search_items(
@@ -120,12 +104,17 @@ impl ItemStorage for PostgresStorage {
         query: &SearchItems,
         now: Micros,
     ) -> Result<ItemPage> {
+<<<<<<< HEAD
         let page = match &query.mode {
             SearchMode::List => self.read_item_page(caller, within, query, now).await,
             SearchMode::Vector(near) => self.read_nearest(caller, within, (query, near), now).await,
             SearchMode::Question { .. } => Err(crate::storage::items::unresolved()),
         };
         self.noting_loss(page)
+=======
+        let read = || self.read_item_page(caller, within, query, now);
+        self.noting_loss(steady(read).await)
+>>>>>>> main
     }
 
     async fn list_namespaces(
@@ -145,7 +134,8 @@ impl ItemStorage for PostgresStorage {
         scope: &Scope,
         now: Micros,
     ) -> Result<u64> {
-        self.noting_loss(self.read_item_count(caller, within, scope, now).await)
+        let read = || self.read_item_count(caller, within, scope, now);
+        self.noting_loss(steady(read).await)
     }
 
     async fn refresh_items(
@@ -176,7 +166,36 @@ impl Indexable for PostgresStorage {
 }
 
 impl PostgresStorage {
+<<<<<<< HEAD
     pub(super) async fn read_items(
+=======
+    async fn open_items(
+        &self,
+        caller: &Caller,
+        addresses: &[Address],
+        now: Micros,
+    ) -> Result<Vec<Option<Item>>> {
+        let rows = match self.read_items(&caller.tenant, addresses, now).await {
+            // After the database was restarted every idle connection is dead.
+            Err(crate::domain::Error::Unavailable { .. }) => {
+                self.pool.clear();
+                self.read_items(&caller.tenant, addresses, now).await
+            }
+            result => result,
+        }?;
+        let mut found: Vec<Option<Item>> = addresses.iter().map(|_| None).collect();
+        let (places, stored): (Vec<usize>, Vec<StoredItem>) = rows.into_iter().unzip();
+        let secret = self.secret(&caller.tenant).await?;
+        let chunks = self.content_of_items(&caller.tenant, &secret, &stored).await?;
+        for (at, stored) in places.into_iter().zip(stored) {
+            let value = Some(stored.open(&secret, &chunks)?);
+            found[at] = Some(Item { value, ..stored.item });
+        }
+        Ok(found)
+    }
+
+    async fn read_items(
+>>>>>>> main
         &self,
         tenant: &str,
         addresses: &[Address],
@@ -307,61 +326,16 @@ impl PostgresStorage {
     }
 }
 
-/// Two that meet at a new root: the one whose insert came second reads what the first one made.
-async fn read_or_make_root(connection: &mut PgConnection, tenant: &str, root: &str) -> Result<i64> {
-    const MAKE: &str = "
-        with known as (
-            select scope_id from namespace_roots where tenant = $1 and root = $2
-        ), made as (
-            insert into namespace_roots (tenant, root, scope_id)
-            select $1, $2, $3 where not exists (select from known)
-            on conflict do nothing returning scope_id
-        ), scope as (
-            insert into scopes (tenant, scope_id, epoch, next_no)
-            select $1, scope_id, $4, 1 from made
-        ), holder as (
-            insert into scope_holders (tenant, scope_id, kind, holder)
-            select $1, scope_id, 'namespace', $2 from made
-        )
-        select scope_id from made union all select scope_id from known limit 1";
-    for _ in 0..2 {
-        let row = sqlx::query(MAKE)
-            .bind(tenant)
-            .bind(root)
-            .bind(random_id())
-            .bind(random_id())
-            .fetch_optional(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
-        if let Some(row) = row {
-            return Ok(row.get("scope_id"));
+/// Reads again what may have been replaced between its row and its chunks, which are read one after the other. What is
+/// damaged stays so.
+async fn steady<T, R: Future<Output = Result<T>>>(read: impl Fn() -> R) -> Result<T> {
+    for _ in 1..READS_MAX {
+        match read().await {
+            Err(crate::domain::Error::Integrity(_)) => {}
+            result => return result,
         }
     }
-    Err(crate::domain::Error::Internal("a namespace root can be neither read nor made".into()))
-}
-
-async fn read_chunks(
-    connection: &mut PgConnection,
-    tenant: &str,
-    wanted: &BTreeSet<(i64, Name)>,
-) -> Result<Vec<(i64, Vec<u8>, Vec<u8>)>> {
-    const READ: &str = "
-        select k.scope_id, k.name, c.body from unnest($2::bigint[], $3::bytea[]) as k (scope_id, name)
-        cross join lateral (select c.body from chunks c
-            where c.tenant = $1 and c.scope_id = k.scope_id and c.name = k.name limit 1) c";
-    let wanted: Vec<&(i64, Name)> = wanted.iter().collect();
-    let mut found = Vec::with_capacity(wanted.len());
-    for part in wanted.chunks(CHUNKS_MAX) {
-        let rows = sqlx::query(READ)
-            .bind(tenant)
-            .bind(part.iter().map(|it| it.0).collect::<Vec<_>>())
-            .bind(part.iter().map(|it| &it.1[..]).collect::<Vec<_>>())
-            .fetch_all(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
-        found.extend(rows.iter().map(|it| (it.get("scope_id"), it.get("name"), it.get("body"))));
-    }
-    Ok(found)
+    read().await
 }
 
 /// Namespaces as array literals, because arrays of arrays do not pass through `unnest`, and keys.

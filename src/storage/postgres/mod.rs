@@ -14,6 +14,7 @@ mod erasure;
 mod failure;
 mod freed;
 mod garbage;
+mod item_chunks;
 mod item_erasure;
 mod item_filter;
 mod item_namespaces;

@@ -24,6 +24,8 @@ const DIALECT: Dialect = Dialect {
     map_bytes: "length(map)",
     packed: "(length(body) = 25 and substr(body, 1, 1) = x'02')",
     after_item: "(namespace, key) > ($2, $3)",
+    this_item: "namespace = $2 and key = $3",
+    hide_item: "",
     // A text: every blob comes after it.
     first_namespace: "",
     namespace: "$2",

@@ -89,6 +89,12 @@ class NotFoundError(ThreadkeepError):
     code = "not_found"
 
 
+class KeyDestroyedError(ThreadkeepError):
+    """What is asked for was encrypted with a key that was destroyed: nobody can read it again."""
+
+    code = "key_destroyed"
+
+
 class ConflictError(ThreadkeepError):
     """The state on the server is not the one the request was made for."""
 
@@ -197,6 +203,7 @@ _BY_CODE: dict[str, type[ThreadkeepError]] = {
     "forbidden_origin": NotGrantedError,
     "forbidden_forwarding": NotGrantedError,
     "not_found": NotFoundError,
+    "key_destroyed": KeyDestroyedError,
     "thread_restored": ThreadRestoredError,
     "thread_exists": ThreadExistsError,
     "version_conflict": VersionConflictError,

@@ -1,6 +1,7 @@
 """The LangGraph checkpointer and the LangGraph store over HTTP."""
 
+from threadkeep.langgraph.embedding import EMBED_ON_SERVER, StoreIndexConfig
 from threadkeep.langgraph.saver import ThreadkeepSaver
 from threadkeep.langgraph.store import ThreadkeepStore
 
-__all__ = ["ThreadkeepSaver", "ThreadkeepStore"]
+__all__ = ["EMBED_ON_SERVER", "StoreIndexConfig", "ThreadkeepSaver", "ThreadkeepStore"]

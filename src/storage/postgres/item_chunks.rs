@@ -1,0 +1,75 @@
+//! Content scopes of namespace roots, and chunks out of several of them at once.
+
+use std::collections::BTreeSet;
+
+use sqlx::Row;
+use sqlx::postgres::PgConnection;
+
+use super::failure;
+use crate::content::parts::Name;
+use crate::domain::Result;
+use crate::domain::clock::random_id;
+
+/// Chunks that one statement reads.
+const CHUNKS_MAX: usize = 4_096;
+
+/// Two that meet at a new root: the one whose insert came second reads what the first one made.
+pub(super) async fn read_or_make_root(
+    connection: &mut PgConnection,
+    tenant: &str,
+    root: &str,
+) -> Result<i64> {
+    const MAKE: &str = "
+        with known as (
+            select scope_id from namespace_roots where tenant = $1 and root = $2
+        ), made as (
+            insert into namespace_roots (tenant, root, scope_id)
+            select $1, $2, $3 where not exists (select from known)
+            on conflict do nothing returning scope_id
+        ), scope as (
+            insert into scopes (tenant, scope_id, epoch, next_no)
+            select $1, scope_id, $4, 1 from made
+        ), holder as (
+            insert into scope_holders (tenant, scope_id, kind, holder)
+            select $1, scope_id, 'namespace', $2 from made
+        )
+        select scope_id from made union all select scope_id from known limit 1";
+    for _ in 0..2 {
+        let row = sqlx::query(MAKE)
+            .bind(tenant)
+            .bind(root)
+            .bind(random_id())
+            .bind(random_id())
+            .fetch_optional(&mut *connection)
+            .await
+            .map_err(|error| failure::of_call(&error))?;
+        if let Some(row) = row {
+            return Ok(row.get("scope_id"));
+        }
+    }
+    Err(crate::domain::Error::Internal("a namespace root can be neither read nor made".into()))
+}
+
+pub(super) async fn read_chunks(
+    connection: &mut PgConnection,
+    tenant: &str,
+    wanted: &BTreeSet<(i64, Name)>,
+) -> Result<Vec<(i64, Vec<u8>, Vec<u8>)>> {
+    const READ: &str = "
+        select k.scope_id, k.name, c.body from unnest($2::bigint[], $3::bytea[]) as k (scope_id, name)
+        cross join lateral (select c.body from chunks c
+            where c.tenant = $1 and c.scope_id = k.scope_id and c.name = k.name limit 1) c";
+    let wanted: Vec<&(i64, Name)> = wanted.iter().collect();
+    let mut found = Vec::with_capacity(wanted.len());
+    for part in wanted.chunks(CHUNKS_MAX) {
+        let rows = sqlx::query(READ)
+            .bind(tenant)
+            .bind(part.iter().map(|it| it.0).collect::<Vec<_>>())
+            .bind(part.iter().map(|it| &it.1[..]).collect::<Vec<_>>())
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(|error| failure::of_call(&error))?;
+        found.extend(rows.iter().map(|it| (it.get("scope_id"), it.get("name"), it.get("body"))));
+    }
+    Ok(found)
+}
