@@ -5,7 +5,7 @@ use clap::Args;
 /// Vectors that the server makes. Off without a URL.
 #[derive(Debug, Args)]
 pub struct EmbeddingsEndpoint {
-    /// `https://…/v1` of an endpoint that answers `POST …/embeddings` as OpenAI's does (`http://` for programs next to the server):
+    /// `https://…/v1` of an endpoint that answers `POST …/embeddings` in the usual form (`http://` for programs next to the server):
     /// texts of items that are put with `index`, and of searches, go there. Its key comes from the variable
     /// `THREADKEEP_EMBEDDINGS_KEY`.
     #[arg(long, env = "THREADKEEP_EMBEDDINGS_URL", requires_all = ["embeddings_model", "embeddings_dims"])]

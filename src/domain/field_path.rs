@@ -106,27 +106,24 @@ fn collect(value: &Value, steps: &[Step], found: &mut Vec<String>) {
         found.extend(leaf(value));
         return;
     };
-    match (step, value) {
-        (Step::Field(name), Value::Object(fields)) => {
-            fields.get(name).into_iter().for_each(|it| collect(it, rest, found));
-        }
-        (Step::Each, Value::Object(fields)) => {
-            fields.values().for_each(|it| collect(it, rest, found));
-        }
-        (Step::Each | Step::EachEntry, Value::Array(entries)) => {
-            entries.iter().for_each(|it| collect(it, rest, found));
-        }
+    let inner: Vec<&Value> = match (step, value) {
+        (Step::Field(name), Value::Object(fields)) => fields.get(name).into_iter().collect(),
+        (Step::Each, Value::Object(fields)) => fields.values().collect(),
+        (Step::Each | Step::EachEntry, Value::Array(entries)) => entries.iter().collect(),
         (Step::Entry(Some(number)), Value::Array(entries)) => {
             let length = i64::try_from(entries.len()).unwrap_or(i64::MAX);
             let at = if *number < 0 { length.saturating_add(*number) } else { *number };
-            let entry = usize::try_from(at).ok().and_then(|at| entries.get(at));
-            entry.into_iter().for_each(|it| collect(it, rest, found));
+            usize::try_from(at).ok().and_then(|at| entries.get(at)).into_iter().collect()
         }
         // What comes behind it counts for nothing, as in the reference.
         (Step::Fields(paths), Value::Object(fields)) => {
             found.extend(paths.iter().filter_map(|path| at_names(fields, path)).filter_map(leaf));
+            return;
         }
-        _ => {}
+        _ => return,
+    };
+    for value in inner {
+        collect(value, rest, found);
     }
 }
 

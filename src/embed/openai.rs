@@ -1,4 +1,4 @@
-//! Any endpoint that answers `POST …/embeddings` as OpenAI's does: hosted, or a program on this machine.
+//! Any endpoint that answers `POST …/embeddings` in the form that `OpenAI` has made usual: hosted, or a program on this machine.
 
 use std::time::Duration;
 

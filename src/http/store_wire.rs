@@ -90,7 +90,7 @@ pub struct SearchBody<'a> {
     /// Matches to skip. Default 0.
     #[schema(minimum = 0, maximum = 1_000_000)]
     offset: Option<i64>,
-    /// Default `vector` with a query or a query_vector, else a plain listing.
+    /// Default `vector` with a `query` or a `query_vector`, else a plain listing.
     mode: Option<ModeIn>,
     /// A text, whose vector the server makes, where it has an endpoint for embeddings; it is compared with those that the
     /// server has made.

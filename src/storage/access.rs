@@ -135,14 +135,11 @@ impl Dialect {
             ("{map_bytes}", self.map_bytes),
             ("{packed}", self.packed),
             ("{after_item}", self.after_item),
-<<<<<<< HEAD
             ("{namespace}", self.namespace),
             ("{numbers}", self.numbers),
             ("{skip_locked}", self.skip_locked),
-=======
             ("{this_item}", self.this_item),
             ("{hide_item}", self.hide_item),
->>>>>>> main
             ("{lock}", self.lock),
         ];
         fields.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))

@@ -8,7 +8,6 @@ use super::items::namespaces;
 use crate::domain::clock::Micros;
 use crate::domain::indexing::{IndexingStorage, IndexingTask};
 use crate::domain::item::{Address, Key};
-use crate::domain::namespace::Namespace;
 use crate::domain::vector::{Model, NewVectors};
 use crate::domain::{Error, Result};
 
@@ -189,12 +188,8 @@ fn has_arrays<T: Accessible + ?Sized>(engine: &T) -> bool {
 }
 
 fn task(row: &Record) -> Result<IndexingTask> {
-    let damaged = |_| Error::Integrity("a namespace is damaged".into());
-    let namespace = match &row.0[1] {
-        Cell::Bytes(bytes) => namespaces::decode(bytes)?,
-        Cell::Text(json) => Namespace::stored(serde_json::from_str(json).map_err(damaged)?),
-        _ => return Err(Error::Integrity("a namespace is missing".into())),
-    };
+    let damaged = || Error::Integrity("a namespace is damaged".into());
+    let namespace = namespaces::of_cell(&row.0[1]).ok_or_else(damaged)?;
     Ok(IndexingTask {
         tenant: row.text(0)?.to_owned(),
         address: Address { namespace, key: Key::stored(row.bytes(2)?.to_vec()) },

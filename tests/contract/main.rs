@@ -282,7 +282,8 @@ contract! {
         only_vectors_of_one_model_and_length_are_compared
         vectors_of_others_are_not_found
         the_longest_names_and_vectors_are_kept
-        a_race_leaves_vectors_of_one_version;
+        a_race_leaves_vectors_of_one_version
+        turning_encryption_on_removes_them;
     indexing:
         texts_at_paths_become_vectors_later
         a_failing_endpoint_is_tried_again_and_fails_no_put

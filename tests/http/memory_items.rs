@@ -128,7 +128,9 @@ impl ItemStorage for Memory {
         if let SearchMode::Vector(near) = &query.mode {
             // As if every item had the vector (1, 0, …).
             let score = near.metric.score(&[1.0], near.vector.numbers());
-            items.iter_mut().for_each(|it| it.score = Some(score));
+            for item in &mut items {
+                item.score = Some(score);
+            }
         }
         let mut items: Vec<Item> = items.into_iter().skip(query.offset).collect();
         let next = (items.len() > query.limit).then(|| items[query.limit - 1].position(query.sort));

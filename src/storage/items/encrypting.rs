@@ -18,6 +18,14 @@ const ITEMS: Source<'static> = Source {
 
 const ENCRYPT: &str = "update items set body = $4{hide_item} where tenant = $1 and {this_item}";
 
+/// Vectors would say what is in the values.
+const VECTORS: [&str; 3] = [
+    "delete from item_vectors where tenant = $1",
+    "delete from item_indexing where tenant = $1",
+    "update items set vector_bytes = 0, is_indexed = false
+        where tenant = $1 and (vector_bytes > 0 or is_indexed)",
+];
+
 /// Encrypts the rows of a tenant's items, a page in each transaction. What of them lies in chunks goes with its scope.
 ///
 /// # Errors
@@ -30,6 +38,11 @@ pub async fn encrypt_items(
     let Some(cipher) = secret.cipher() else { return Ok(()) };
     let dialect = engine.dialect();
     let encrypt = dialect.fill(ENCRYPT);
+    let mut access = engine.hold().await?;
+    for text in VECTORS {
+        access.rows(text, &[tenant.into()]).await?;
+    }
+    access.end().await?;
     let mut after = vec![Cell::from(dialect.first_namespace), Cell::Bytes(Vec::new())];
     loop {
         let mut access = engine.hold().await?;

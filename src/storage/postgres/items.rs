@@ -25,7 +25,7 @@ use crate::storage::indexing_rows::Indexable;
 use crate::storage::items::models::ModelMemory;
 use crate::storage::items::projection::array_literal;
 use crate::storage::items::{
-    Columns, StoredItem, Target, memory_key, needs_content, prepare, with_request,
+    Columns, StoredItem, Target, memory_key, needs_content, prepare, unresolved, with_request,
 };
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::opening::{Chunks, parts_of};
@@ -104,17 +104,14 @@ impl ItemStorage for PostgresStorage {
         query: &SearchItems,
         now: Micros,
     ) -> Result<ItemPage> {
-<<<<<<< HEAD
         let page = match &query.mode {
-            SearchMode::List => self.read_item_page(caller, within, query, now).await,
-            SearchMode::Vector(near) => self.read_nearest(caller, within, (query, near), now).await,
-            SearchMode::Question { .. } => Err(crate::storage::items::unresolved()),
+            SearchMode::List => steady(|| self.read_item_page(caller, within, query, now)).await,
+            SearchMode::Vector(near) => {
+                steady(|| self.read_nearest(caller, within, (query, near), now)).await
+            }
+            SearchMode::Question { .. } => Err(unresolved()),
         };
         self.noting_loss(page)
-=======
-        let read = || self.read_item_page(caller, within, query, now);
-        self.noting_loss(steady(read).await)
->>>>>>> main
     }
 
     async fn list_namespaces(
@@ -166,9 +163,6 @@ impl Indexable for PostgresStorage {
 }
 
 impl PostgresStorage {
-<<<<<<< HEAD
-    pub(super) async fn read_items(
-=======
     async fn open_items(
         &self,
         caller: &Caller,
@@ -194,8 +188,7 @@ impl PostgresStorage {
         Ok(found)
     }
 
-    async fn read_items(
->>>>>>> main
+    pub(super) async fn read_items(
         &self,
         tenant: &str,
         addresses: &[Address],

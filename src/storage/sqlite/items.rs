@@ -23,7 +23,8 @@ use crate::domain::storage::BatchError;
 use crate::storage::indexing_rows::Indexable;
 use crate::storage::items::models::ModelMemory;
 use crate::storage::items::{
-    Columns, StoredItem, Target, memory_key, namespaces, needs_content, prepare, with_request,
+    Columns, StoredItem, Target, memory_key, namespaces, needs_content, prepare, unresolved,
+    with_request,
 };
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::opening::Chunks;
@@ -107,7 +108,7 @@ impl ItemStorage for SqliteStorage {
         match &query.mode {
             SearchMode::List => self.read_item_page(caller, within, query, now).await,
             SearchMode::Vector(near) => self.read_nearest(caller, within, (query, near), now).await,
-            SearchMode::Question { .. } => Err(crate::storage::items::unresolved()),
+            SearchMode::Question { .. } => Err(unresolved()),
         }
     }
 
