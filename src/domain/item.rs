@@ -5,10 +5,11 @@ use bytes::Bytes;
 use super::clock::Micros;
 use super::error::{Error, Result};
 use super::exact_json;
+use super::field_path::FieldPath;
 use super::filter::Filter;
 use super::limits::LIMITS;
 use super::namespace::Namespace;
-use super::vector::{Near, NewVectors};
+use super::vector::{Metric, Near, NewVectors};
 
 pub use super::item_key::Key;
 
@@ -61,6 +62,8 @@ pub struct NewValue {
     pub ttl_micros: Option<Micros>,
     /// None: the item has none from now on.
     pub vectors: Option<NewVectors>,
+    /// Where the texts are that the server makes vectors of, later.
+    pub index: Vec<FieldPath>,
 }
 
 /// What a search goes by.
@@ -71,6 +74,8 @@ pub enum SearchMode {
     List,
     /// The nearest first, then what has no vectors of the model.
     Vector(Near),
+    /// The same for a text, whose vector the server has made first: no storage sees it.
+    Question { text: String, metric: Metric },
 }
 
 /// Order of a search.

@@ -59,6 +59,8 @@ pub struct PreparedValue {
     /// Earlier versions that the item keeps from now on; None: as many as before, or none.
     pub history: Option<u32>,
     pub vectors: Option<Arc<NewVectors>>,
+    /// Paths of texts whose vectors the server makes, as JSON.
+    pub index: Option<String>,
 }
 
 /// Where the chunks of a large value go.
@@ -306,6 +308,7 @@ mod tests {
             is_file: false,
             history: None,
             vectors: None,
+            index: None,
         };
         let address = Address { namespace, key: Key::of_text(key).unwrap() };
         PreparedChange { address, if_version, put: put.then_some(value) }

@@ -27,6 +27,7 @@ use super::sql_role::{self, Dropped, NewSqlRole, SqlRole};
 use super::storage_use::StorageUse;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 
+pub use super::indexing::IndexingStorage;
 pub use super::item_feed::FeedStorage;
 pub use super::item_history::ItemHistoryStorage;
 pub use super::item_storage::ItemStorage;
@@ -42,6 +43,7 @@ pub trait Storage:
     + ItemHistoryStorage
     + SettingsStorage
     + FeedStorage
+    + IndexingStorage
     + ErasureStorage
     + QuotaStorage
     + AuditStorage
@@ -58,6 +60,7 @@ impl<T> Storage for T where
         + ItemHistoryStorage
         + SettingsStorage
         + FeedStorage
+        + IndexingStorage
         + ErasureStorage
         + QuotaStorage
         + AuditStorage

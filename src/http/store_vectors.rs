@@ -10,6 +10,7 @@ use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::exact::Text;
+use crate::domain::field_path::FieldPath;
 use crate::domain::item::SearchMode;
 use crate::domain::limits::LIMITS;
 use crate::domain::vector::{FieldVector, Metric, Model, Near, NewVectors, Vector};
@@ -26,6 +27,15 @@ pub struct VectorIn {
     /// Which part of the value it stands for, for whoever reads it: a path, `$` for all of it.
     field: Option<Text>,
     vector: Numbers,
+}
+
+/// Paths of texts, or `false` for none.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+#[schema(as = ItemIndex)]
+pub enum IndexIn {
+    Paths(Vec<Text>),
+    Never(bool),
 }
 
 #[derive(Deserialize, ToSchema, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +57,7 @@ pub enum MetricIn {
 /// What of a search's body says what it looks for.
 pub struct Sought {
     pub mode: Option<ModeIn>,
+    pub query: Option<Text>,
     pub query_vector: Option<Numbers>,
     pub model: Option<Text>,
     pub metric: Option<MetricIn>,
@@ -73,19 +84,41 @@ pub fn new_vectors(
     NewVectors::new(model, vectors.collect::<Result<_>>()?).map(Some)
 }
 
+/// The paths that the server is to index.
+///
+/// # Errors
+/// 422 naming `index`.
+pub fn paths(index: Option<IndexIn>, has_vectors: bool) -> Result<Vec<FieldPath>> {
+    let paths = match index {
+        None | Some(IndexIn::Never(false)) => return Ok(Vec::new()),
+        Some(IndexIn::Never(true)) => {
+            return Err(Error::invalid("index", "index must be a list of paths, or false"));
+        }
+        Some(IndexIn::Paths(paths)) => paths,
+    };
+    if has_vectors {
+        return Err(Error::invalid("index", "send vectors, or paths for the server to index"));
+    }
+    crate::domain::checkpoint::at_most("index", paths.len(), LIMITS.index_paths_max)?;
+    paths.iter().map(|it| FieldPath::new(&it.0)).collect()
+}
+
 impl Sought {
     /// # Errors
     /// 422 naming the field.
     pub fn into_domain(self) -> Result<SearchMode> {
-        let Self { mode, query_vector, model, metric, is_sorted, rows } = self;
-        let Some(numbers) = query_vector else {
-            return match mode {
-                None => Ok(SearchMode::List),
-                Some(ModeIn::Vector) => {
-                    Err(Error::invalid("query_vector", "mode \"vector\" needs a query_vector"))
-                }
-            };
-        };
+        let Self { mode, query, query_vector, model, metric, is_sorted, rows } = self;
+        match (&query, &query_vector, mode) {
+            (Some(_), Some(_), _) => {
+                return Err(Error::invalid("query", "send a query or a query_vector, not both"));
+            }
+            (None, None, None) => return Ok(SearchMode::List),
+            (None, None, Some(ModeIn::Vector)) => {
+                let detail = "mode \"vector\" needs a query_vector or a query";
+                return Err(Error::invalid("query_vector", detail));
+            }
+            _ => {}
+        }
         if is_sorted {
             let detail = "a search by vector has an order of its own: leave sort out";
             return Err(Error::invalid("sort", detail));
@@ -101,9 +134,17 @@ impl Sought {
             Some(MetricIn::L2) => Metric::L2,
             Some(MetricIn::InnerProduct) => Metric::InnerProduct,
         };
-        let model = model.map(|it| Model::new(&it.0)).transpose()?.unwrap_or_default();
-        let vector = Vector::new("query_vector", numbers.0)?;
-        Ok(SearchMode::Vector(Near { model, metric, vector }))
+        if let Some(numbers) = query_vector {
+            let model = model.map(|it| Model::new(&it.0)).transpose()?.unwrap_or_default();
+            let vector = Vector::new("query_vector", numbers.0)?;
+            return Ok(SearchMode::Vector(Near { model, metric, vector }));
+        }
+        if model.is_some() {
+            return Err(Error::invalid("model", "a query is embedded by the server's own model"));
+        }
+        let text = query.map(|it| it.0).filter(|it| !it.trim().is_empty());
+        let text = text.ok_or_else(|| Error::invalid("query", "the query is empty"))?;
+        Ok(SearchMode::Question { text, metric })
     }
 }
 

@@ -4,9 +4,9 @@ use super::item_vectors::has_vectors;
 use super::item_writes::Query;
 use crate::domain::item_batch::{ItemBatch, ItemRow};
 
-/// The first parameter: vectors take eight where there are some.
+/// The first parameter: vectors take nine where there are some.
 fn first(batch: &ItemBatch) -> usize {
-    if has_vectors(batch) { 37 } else { 29 }
+    if has_vectors(batch) { 38 } else { 29 }
 }
 
 /// Of a row of `v`, by its number: earlier versions that it keeps; null: as many as before.

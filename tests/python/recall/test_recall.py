@@ -4,9 +4,12 @@ Under some thousand candidates every search is exact; above, PostgreSQL asks an 
 either way, also where a filter leaves what is far from the question.
 """
 
+from __future__ import annotations
+
 from array import array
 from collections.abc import Callable, Iterator
 from heapq import nlargest
+from typing import TypeAlias
 
 import pytest
 from langgraph.store.base import PutOp
@@ -22,7 +25,7 @@ QUERIES = 12
 TOP = 10
 PUTS_AT_ONCE = 500
 
-Vector = array[float]
+Vector: TypeAlias = "array[float]"
 
 
 class Corpus:

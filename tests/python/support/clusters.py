@@ -1,5 +1,7 @@
 """Vectors that look like those of texts: groups around directions, not spread evenly."""
 
+from __future__ import annotations
+
 import random
 from array import array
 from operator import mul

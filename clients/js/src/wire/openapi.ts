@@ -1205,6 +1205,11 @@ export interface components {
         FailedStoreOp: {
             error: components["schemas"]["StoreOpError"];
         };
+        FieldVector: {
+            /** @description Which part of the value it stands for, for whoever reads it: a path, `$` for all of it. */
+            field?: string | null;
+            vector: components["schemas"]["Numbers"];
+        };
         GetCheckpoint: {
             /** @description Absent: the greatest by byte order. */
             checkpoint_id?: string | null;
@@ -1319,6 +1324,11 @@ export interface components {
             key: components["schemas"]["ItemKey"];
             namespace: string[];
             /**
+             * Format: double
+             * @description How near it is to what was searched for, higher is nearer. Absent where it has nothing to compare.
+             */
+            score?: number | null;
+            /**
              * Format: int64
              * @description Of the whole value's JSON text.
              */
@@ -1339,6 +1349,8 @@ export interface components {
             /** Format: int64 */
             count: number;
         };
+        /** @description Paths of texts, or `false` for none. */
+        ItemIndex: string[] | boolean;
         /** @description Any string, also empty, with NUL or with lone surrogates. In application/msgpack a `str`; one with lone surrogates is a `bin` with the JSON text of the string. */
         ItemKey: string;
         ItemPage: {
@@ -1470,6 +1482,11 @@ export interface components {
             ids_per_request_max: number;
             /**
              * Format: int64
+             * @description Paths of one put.
+             */
+            index_paths_max: number;
+            /**
+             * Format: int64
              * @description Key of an item, as UTF-8; a lone surrogate counts 3 bytes.
              */
             item_key_bytes_max: number;
@@ -1496,6 +1513,13 @@ export interface components {
             list_bytes_max: number;
             /** Format: int64 */
             list_rows_max: number;
+            /**
+             * Format: int64
+             * @description Name of an embedding model, and how many a tenant may use.
+             */
+            model_bytes_max: number;
+            /** Format: int64 */
+            models_max: number;
             /** Format: int64 */
             namespace_bytes_max: number;
             /**
@@ -1525,6 +1549,11 @@ export interface components {
              * @description Ages in retention: `older_than`, `expire_after_seconds`. A hundred years.
              */
             retention_seconds_max: number;
+            /**
+             * Format: int64
+             * @description `offset` and `limit` together of a search by score.
+             */
+            scored_rows_max: number;
             /**
              * Format: int64
              * @description Checkpoints, writes, values and chunks of a thread whose storage is reported.
@@ -1593,6 +1622,18 @@ export interface components {
              * @description One value, write, skeleton or metadata document.
              */
             value_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Numbers in a vector.
+             */
+            vector_dims_max: number;
+            /**
+             * Format: int64
+             * @description Path of a text in a value.
+             */
+            vector_field_bytes_max: number;
+            /** Format: int64 */
+            vectors_per_item_max: number;
             /** Format: int64 */
             writer_bytes_max: number;
             /** Format: int64 */
@@ -1754,6 +1795,8 @@ export interface components {
             seeds: components["schemas"]["ChannelValue"][];
             writes: components["schemas"]["TaskWrite"][];
         };
+        /** @description Finite numbers, kept as 32-bit floats. In application/msgpack also a `bin` with their bytes, little-endian. */
+        Numbers: number[];
         Op: {
             checkpoint: components["schemas"]["Checkpoint"];
         } | {
@@ -1825,7 +1868,10 @@ export interface components {
              * @description The version that the item must have; 0: there must be no item. Absent: the last put wins.
              */
             if_version?: number | null;
+            index?: components["schemas"]["ItemIndex"] | null;
             key: components["schemas"]["ItemKey"];
+            /** @description Name of what made the vectors; only vectors of one model are compared. Default `default`. */
+            model?: string | null;
             namespace: string[];
             /**
              * Format: double
@@ -1834,6 +1880,11 @@ export interface components {
             ttl_minutes?: number | null;
             /** @description An object. Replaces all of the item's value. */
             value: components["schemas"]["Exact"];
+            /**
+             * @description What the value means, as numbers: searches by vector find the item by the nearest of them. They replace those that the
+             *     item had; absent: it has none.
+             */
+            vectors?: components["schemas"]["FieldVector"][] | null;
         };
         PutNamespaceSetting: {
             /**
@@ -2034,6 +2085,10 @@ export interface components {
              * @description Default 10; at most 1,000 and about 4 MiB of values come at one time.
              */
             limit?: number | null;
+            metric?: components["schemas"]["VectorMetric"] | null;
+            mode?: components["schemas"]["SearchMode"] | null;
+            /** @description Whose vectors are compared. Default `default`. */
+            model?: string | null;
             /**
              * Format: int64
              * @description Matches to skip. Default 0.
@@ -2041,6 +2096,12 @@ export interface components {
             offset?: number | null;
             /** @description Labels that the namespaces begin with. Absent or empty: all that the caller may read. */
             prefix?: string[] | null;
+            /**
+             * @description A text, whose vector the server makes, where it has an endpoint for embeddings; it is compared with those that the
+             *     server has made.
+             */
+            query?: string | null;
+            query_vector?: components["schemas"]["Numbers"] | null;
             /** @description Whether this read extends the lives of the items that it returns. Default true. */
             refresh_ttl?: boolean | null;
             /** @description Only these top-level fields of the values. */
@@ -2049,6 +2110,8 @@ export interface components {
             /** @description False: no values. Default true. */
             values?: boolean | null;
         };
+        /** @enum {string} */
+        SearchMode: "vector";
         StoreBatch: {
             /** @description Default true. */
             atomic?: boolean | null;
@@ -2179,6 +2242,8 @@ export interface components {
             data: components["schemas"]["DataAnswered"];
             tag: string;
         };
+        /** @enum {string} */
+        VectorMetric: "cosine" | "l2" | "inner_product";
         View: {
             bases: components["schemas"]["Base"][];
             checkpoint_id: string;

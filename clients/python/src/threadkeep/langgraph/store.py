@@ -25,7 +25,7 @@ from langgraph.store.base import _ensure_refresh as refresh_of
 
 from threadkeep.http.connection import Connection
 from threadkeep.http.settings import TransportName, settings_of
-from threadkeep.langgraph.embedding import Embedder, StoreIndexConfig
+from threadkeep.langgraph.embedding import StoreIndexConfig, embedder_of
 from threadkeep.langgraph.store_calls import StoreCalls
 from threadkeep.langgraph.store_extras import StoreExtras
 from threadkeep.langgraph.store_ops import (
@@ -80,7 +80,7 @@ class ThreadkeepStore(StoreExtras, BaseStore):
             transport=transport,
         )
         self.index_config = checked_index(index)
-        embedder = Embedder(self.index_config) if self.index_config else None
+        embedder = embedder_of(self.index_config)
         self.embeddings = embedder.embeddings if embedder else None
         self.ttl_config = checked_ttl(ttl)
         self._connection = Connection(settings)
