@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures::future::join_all;
 use tokio::sync::Notify;
 
-use super::caller::{Caller, Permission};
+use super::caller::Caller;
 use super::clock::{Clock, Micros, random_hex};
 use super::embedding::Embedder;
 use super::error::{Error, Result};
@@ -19,6 +19,7 @@ use super::item::{
 use super::item_batch::{Idempotency, PreparedChanges};
 use super::item_commit::{Changed, ItemCommit};
 use super::item_history::kept_versions;
+use super::item_rules::{check_repetitions, fail_as_one, permitted, within};
 use super::limits::LIMITS;
 use super::namespace::Namespace;
 use super::namespace_settings::NamespaceSettings;
@@ -357,58 +358,4 @@ impl Changing<'_> {
         let Caller { credential, subject, .. } = self.caller;
         Idempotency { caller: credential.clone(), key, digest, subject: subject.clone() }
     }
-}
-
-/// Decided from the token alone. A caller that may only append creates items and replaces none.
-fn permitted(caller: &Caller, op: ItemOp) -> Result<ItemOp> {
-    let ItemOp::Change(change) = op else {
-        caller.require(Permission::Namespaces(Action::Read))?;
-        return Ok(op);
-    };
-    let may = |action| caller.may_touch_namespace(change.address.namespace.labels(), action);
-    let creates = change.value.is_some() && change.if_version == Some(0);
-    if may(Action::Write) || creates && may(Action::Append) {
-        return Ok(ItemOp::Change(change));
-    }
-    let only_adds = "it only allows to add items, with if_version 0";
-    let reason = if may(Action::Append) { only_adds } else { "no grant covers this namespace" };
-    Err(Error::NotGranted(reason))
-}
-
-/// Prefixes below which the scope looks; empty: it sees nothing.
-fn within(caller: &Caller, scope: &Scope) -> Vec<Namespace> {
-    if scope.exact && !caller.may_touch_namespace(scope.prefix.labels(), Action::Read) {
-        return Vec::new();
-    }
-    scope.prefix.readable(caller)
-}
-
-/// Of several changes of one item the last one counts; with a condition among them that would lose what the others
-/// were told.
-fn check_repetitions(changes: &[(usize, ChangeItem)]) -> Result<()> {
-    let mut seen: HashMap<&Address, bool> = HashMap::new();
-    for (_, change) in changes {
-        let conditional = change.if_version.is_some();
-        if let Some(earlier) = seen.insert(&change.address, conditional)
-            && (earlier || conditional)
-        {
-            return Err(Error::invalid(
-                "ops",
-                "an item is changed more than once, and with if_version",
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// The first error, with the position of its operation, is that of the whole.
-fn fail_as_one(results: &mut [Option<Result<OpResult>>]) -> Result<()> {
-    for (at, result) in results.iter_mut().enumerate() {
-        if matches!(result, Some(Err(_)))
-            && let Some(Err(error)) = result.take()
-        {
-            return Err(error.within(&format!("ops[{at}]")));
-        }
-    }
-    Ok(())
 }

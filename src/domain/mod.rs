@@ -26,6 +26,7 @@ pub mod item_commit;
 pub mod item_feed;
 pub mod item_history;
 pub mod item_key;
+mod item_rules;
 pub mod item_storage;
 pub mod items;
 pub mod key;
