@@ -76,6 +76,22 @@ async fn take(subscription: &mut Subscription, count: usize) -> Vec<String> {
     shown(&taken)
 }
 
+/// Waits for a number of changes: a transaction of another test holds them back, too.
+async fn read_so_many(
+    storage: &dyn Storage,
+    after: &Position,
+    count: usize,
+) -> (Vec<Change>, Position) {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let read = read(storage, after, 100).await;
+        if read.0.len() >= count || Instant::now() > deadline {
+            return read;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
 pub async fn what_happens_to_items_is_logged_in_its_order(h: Harness) {
     let store = Store::on(&h).await;
     let old = store.put(&["n"], "old", "{}").await;
@@ -89,7 +105,7 @@ pub async fn what_happens_to_items_is_logged_in_its_order(h: Harness) {
     store.try_put(refused).await.unwrap_err();
     let ops = vec![put(&["n", "b"], "b", "{}"), put(&["n", "a"], "c", "{}")];
     store.batch(ops, true).await.unwrap();
-    let (changes, end) = read(&*store.storage, &start, 100).await;
+    let (changes, end) = read_so_many(&*store.storage, &start, 6).await;
     let expected = ["put k n", "put k n", "delete k n", "delete old n", "put c n/a", "put b n/b"];
     assert_eq!(shown(&changes), expected);
     let versions: Vec<i64> = changes.iter().map(|it| it.version).collect();
