@@ -9,6 +9,7 @@ use super::filter::Filter;
 use super::limits::LIMITS;
 use super::namespace::Namespace;
 use super::vector::{Near, NewVectors};
+use super::words::TextQuery;
 
 pub use super::item_key::Key;
 
@@ -71,6 +72,10 @@ pub enum SearchMode {
     List,
     /// The nearest first, then what has no vectors of the model.
     Vector(Near),
+    /// What has one of the words, best first.
+    Text(TextQuery),
+    /// The best of both, by their places in both.
+    Hybrid(TextQuery, Near),
 }
 
 /// Order of a search.

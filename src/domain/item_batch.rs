@@ -10,6 +10,7 @@ use super::item::Address;
 use super::prepared::{Chunk, Sealed};
 use super::quotas::Full;
 use super::vector::NewVectors;
+use super::words::ItemWords;
 
 /// Commands in one batch, and bytes after which it takes no further one.
 const COMMANDS_MAX: usize = 256;
@@ -58,6 +59,10 @@ pub struct PreparedValue {
     pub is_file: bool,
     /// Earlier versions that the item keeps from now on; None: as many as before, or none.
     pub history: Option<u32>,
+    /// It is not encrypted: something of it may stand beside it.
+    pub is_readable: bool,
+    /// None: its namespace declares none.
+    pub words: Option<Arc<ItemWords>>,
     pub vectors: Option<Arc<NewVectors>>,
 }
 
@@ -305,6 +310,8 @@ mod tests {
             content: None,
             is_file: false,
             history: None,
+            is_readable: true,
+            words: None,
             vectors: None,
         };
         let address = Address { namespace, key: Key::of_text(key).unwrap() };

@@ -188,7 +188,7 @@ impl Items {
     /// The version to restore may have gone because this very request has been done: an empty change asks for its answer.
     async fn answered_before(
         &self,
-        changing: &super::items::Changing<'_>,
+        changing: &super::item_changing::Changing<'_>,
         idempotency: Option<(String, [u8; 32])>,
     ) -> Result<i64> {
         let asked: Option<Idempotency> = idempotency.map(|_| changing.idempotency(None));

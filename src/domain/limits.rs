@@ -86,6 +86,11 @@ pub struct Limits {
     /// Paths in `text_fields` of a namespace's setting, and bytes of one.
     pub text_fields_max: u64,
     pub text_field_bytes_max: u64,
+    /// The query of a search by words, and different words in it.
+    pub text_query_bytes_max: u64,
+    pub text_query_words_max: u64,
+    /// Items with a word of the query that are ranked; of more the newest.
+    pub text_candidates_max: u64,
     /// Numbers in a vector.
     pub vector_dims_max: u64,
     pub vectors_per_item_max: u64,
@@ -149,6 +154,9 @@ pub const LIMITS: Limits = Limits {
     item_versions_max: 1_000,
     text_fields_max: 32,
     text_field_bytes_max: 256,
+    text_query_bytes_max: 1_024,
+    text_query_words_max: 32,
+    text_candidates_max: 50_000,
     vector_dims_max: 4_096,
     vectors_per_item_max: 128,
     vector_field_bytes_max: 512,

@@ -31,6 +31,8 @@ pub use super::item_history::ItemHistoryStorage;
 pub use super::item_storage::ItemStorage;
 pub use super::namespace_settings::SettingsStorage;
 pub use super::retention_storage::RetentionStorage;
+pub use super::text_search::TextStorage;
+pub use super::word_walks::WalkStorage;
 
 /// All of a storage engine.
 pub trait Storage:
@@ -40,6 +42,8 @@ pub trait Storage:
     + ItemStorage
     + ItemHistoryStorage
     + SettingsStorage
+    + TextStorage
+    + WalkStorage
     + ErasureStorage
     + QuotaStorage
     + AuditStorage
@@ -55,6 +59,8 @@ impl<T> Storage for T where
         + ItemStorage
         + ItemHistoryStorage
         + SettingsStorage
+        + TextStorage
+        + WalkStorage
         + ErasureStorage
         + QuotaStorage
         + AuditStorage

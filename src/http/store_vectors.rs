@@ -13,6 +13,7 @@ use super::exact::Text;
 use crate::domain::item::SearchMode;
 use crate::domain::limits::LIMITS;
 use crate::domain::vector::{FieldVector, Metric, Model, Near, NewVectors, Vector};
+use crate::domain::words::TextQuery;
 use crate::domain::{Error, Result};
 
 /// Numbers of a vector, not checked yet.
@@ -32,7 +33,12 @@ pub struct VectorIn {
 #[serde(rename_all = "snake_case")]
 #[schema(as = SearchMode)]
 pub enum ModeIn {
+    /// By `query_vector`.
     Vector,
+    /// By the words of `query`.
+    Text,
+    /// By both.
+    Hybrid,
 }
 
 #[derive(Deserialize, ToSchema, Clone, Copy)]
@@ -47,6 +53,7 @@ pub enum MetricIn {
 /// What of a search's body says what it looks for.
 pub struct Sought {
     pub mode: Option<ModeIn>,
+    pub query: Option<Text>,
     pub query_vector: Option<Numbers>,
     pub model: Option<Text>,
     pub metric: Option<MetricIn>,
@@ -77,25 +84,24 @@ impl Sought {
     /// # Errors
     /// 422 naming the field.
     pub fn into_domain(self) -> Result<SearchMode> {
-        let Self { mode, query_vector, model, metric, is_sorted, rows } = self;
-        let Some(numbers) = query_vector else {
-            return match mode {
-                None => Ok(SearchMode::List),
-                Some(ModeIn::Vector) => {
-                    Err(Error::invalid("query_vector", "mode \"vector\" needs a query_vector"))
-                }
-            };
+        let Self { mode, query, query_vector, model, metric, is_sorted, rows } = self;
+        let (wants_text, wants_vector) = match (mode, &query, &query_vector) {
+            (None, None, None) => return Ok(SearchMode::List),
+            (None, Some(_), _) => {
+                let detail = "a query needs a mode: \"text\", or \"hybrid\" beside a query_vector";
+                return Err(Error::invalid("mode", detail));
+            }
+            (None | Some(ModeIn::Vector), ..) => (false, true),
+            (Some(ModeIn::Text), ..) => (true, false),
+            (Some(ModeIn::Hybrid), ..) => (true, true),
         };
-        if is_sorted {
-            let detail = "a search by vector has an order of its own: leave sort out";
-            return Err(Error::invalid("sort", detail));
-        }
-        let max = LIMITS.scored_rows_max;
-        if rows as u64 > max {
-            let detail =
-                format!("offset and limit of a search by vector are at most {max} together");
-            return Err(Error::out_of_range("offset", detail, max));
-        }
+        check_rows(is_sorted, rows)?;
+        check_given(wants_text, query.is_some(), "query")?;
+        check_given(wants_vector, query_vector.is_some(), "query_vector")?;
+        let text = query.map(|it| TextQuery::new(&it.0)).transpose()?;
+        let Some(numbers) = query_vector else {
+            return Ok(text.map_or(SearchMode::List, SearchMode::Text));
+        };
         let metric = match metric {
             None | Some(MetricIn::Cosine) => Metric::Cosine,
             Some(MetricIn::L2) => Metric::L2,
@@ -103,7 +109,33 @@ impl Sought {
         };
         let model = model.map(|it| Model::new(&it.0)).transpose()?.unwrap_or_default();
         let vector = Vector::new("query_vector", numbers.0)?;
-        Ok(SearchMode::Vector(Near { model, metric, vector }))
+        let near = Near { model, metric, vector };
+        Ok(match text {
+            Some(text) => SearchMode::Hybrid(text, near),
+            None => SearchMode::Vector(near),
+        })
+    }
+}
+
+fn check_rows(is_sorted: bool, rows: usize) -> Result<()> {
+    if is_sorted {
+        let detail = "a search by words or vectors has an order of its own: leave sort out";
+        return Err(Error::invalid("sort", detail));
+    }
+    let max = LIMITS.scored_rows_max;
+    if rows as u64 > max {
+        let detail =
+            format!("offset and limit of a search by words or vectors are at most {max} together");
+        return Err(Error::out_of_range("offset", detail, max));
+    }
+    Ok(())
+}
+
+fn check_given(is_wanted: bool, is_there: bool, field: &str) -> Result<()> {
+    match (is_wanted, is_there) {
+        (true, false) => Err(Error::invalid(field, format!("this mode needs a {field}"))),
+        (false, true) => Err(Error::invalid(field, format!("this mode takes no {field}"))),
+        _ => Ok(()),
     }
 }
 

@@ -85,8 +85,11 @@ pub struct SearchBody<'a> {
     /// Matches to skip. Default 0.
     #[schema(minimum = 0, maximum = 1_000_000)]
     offset: Option<i64>,
-    /// Default `vector` with a query_vector, else a plain listing.
+    /// Default `vector` with a query_vector, else a plain listing. `text` and `hybrid` need a namespace that declares
+    /// `text_fields` (`put_namespace_setting`).
     mode: Option<ModeIn>,
+    /// Words: items with at least one of them, those with rare ones and many of them first. At most 1,024 bytes and 32 words.
+    query: Option<Text>,
     /// The nearest items come first, each with a `score`; those without vectors of the model come last, without one. `offset`
     /// and `limit` are at most 10,000 together.
     query_vector: Option<Numbers>,
@@ -201,6 +204,7 @@ impl SearchBody<'_> {
             (limit(Some(self.limit.unwrap_or(SEARCH_LIMIT_DEFAULT)))?, offset(self.offset)?);
         let mode = Sought {
             mode: self.mode,
+            query: self.query,
             query_vector: self.query_vector,
             model: self.model,
             metric: self.metric,

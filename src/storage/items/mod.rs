@@ -7,6 +7,7 @@ pub mod namespaces;
 pub mod nearest;
 pub mod projection;
 pub mod versions;
+pub mod words;
 
 use bytes::Bytes;
 use std::sync::{Arc, Mutex};
@@ -18,6 +19,7 @@ use super::sealing::Sealer;
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoint::Value;
 use crate::domain::clock::Micros;
+use crate::domain::exact_fields::pick;
 use crate::domain::item::{Address, ChangeItem, Item, ItemSort, NewValue, Select};
 use crate::domain::item_batch::{
     Content, Idempotency, ItemBatch, PreparedChange, PreparedChanges, PreparedValue,
@@ -150,7 +152,7 @@ pub fn selected(text: Bytes, select: &Select) -> Result<Option<Bytes>> {
         Select::Nothing => return Ok(None),
         Select::Fields(fields) => fields,
     };
-    projection::pick(&text, fields).map(|it| Some(Bytes::from(it)))
+    pick(&text, fields).map(|it| Some(Bytes::from(it)))
 }
 
 /// Columns and directions of an order.
@@ -234,6 +236,8 @@ fn prepare_value(
         vectors,
         is_file: is_file(&document),
         history: None,
+        is_readable: secret.cipher().is_none(),
+        words: None,
     })
 }
 
