@@ -2,5 +2,6 @@
 
 from threadkeep.langgraph.saver import ThreadkeepSaver
 from threadkeep.langgraph.store import ThreadkeepStore
+from threadkeep.langgraph.store_history import ItemVersion, NamespaceSetting
 
-__all__ = ["ThreadkeepSaver", "ThreadkeepStore"]
+__all__ = ["ItemVersion", "NamespaceSetting", "ThreadkeepSaver", "ThreadkeepStore"]
