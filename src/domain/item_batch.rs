@@ -251,7 +251,9 @@ impl Folding {
         }
         match (first.if_version, change.if_version) {
             // A version that is kept has a row of its own: it waits.
-            (None, None) if keeps_nothing(&first.put) && keeps_nothing(&change.put) => {
+            (None, None)
+                if keeps_nothing(first.put.as_ref()) && keeps_nothing(change.put.as_ref()) =>
+            {
                 first.put.clone_from(&change.put);
                 first.puts += 1;
                 for earlier in self.taken.iter_mut().filter(|it| it.group == group) {
@@ -281,8 +283,8 @@ impl Folding {
 }
 
 /// A put without history.
-fn keeps_nothing(put: &Option<PreparedValue>) -> bool {
-    put.as_ref().is_some_and(|it| it.history.unwrap_or(0) == 0)
+fn keeps_nothing(put: Option<&PreparedValue>) -> bool {
+    put.is_some_and(|it| it.history.unwrap_or(0) == 0)
 }
 
 #[cfg(test)]

@@ -13,15 +13,6 @@ use super::items::Items;
 use super::words::ItemWords;
 
 impl Items {
-    pub(super) fn changing<'a>(
-        &self,
-        caller: &'a Caller,
-        idempotency: Option<(String, [u8; 32])>,
-        deadline: Micros,
-    ) -> Changing<'a> {
-        Changing { caller, atomic: true, idempotency, deadline }
-    }
-
     /// What the namespaces say about items that are put into them.
     ///
     /// # Errors

@@ -85,7 +85,7 @@ pub struct SearchBody<'a> {
     /// Matches to skip. Default 0.
     #[schema(minimum = 0, maximum = 1_000_000)]
     offset: Option<i64>,
-    /// Default `vector` with a query_vector, else a plain listing. `text` and `hybrid` need a namespace that declares
+    /// Default `vector` with a `query_vector`, else a plain listing. `text` and `hybrid` need a namespace that declares
     /// `text_fields` (`put_namespace_setting`).
     mode: Option<ModeIn>,
     /// Words: items with at least one of them, those with rare ones and many of them first. At most 1,024 bytes and 32 words.
