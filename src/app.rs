@@ -35,6 +35,7 @@ use crate::domain::retention_policies::Policies;
 use crate::domain::storage::{CredentialStorage, Storage};
 use crate::domain::sweeper::Sweeper;
 use crate::domain::threads::Threads;
+use crate::domain::word_walks::WordWalks;
 
 const SWEEP_EVERY: Duration = Duration::from_mins(1);
 /// Histograms keep raw samples until they are told to fold them.
@@ -129,6 +130,8 @@ impl App {
         let quotas = Arc::new(quotas);
         let settings_of = NamespaceSettings::load(Arc::clone(&storage), Arc::clone(&clock));
         let namespace_settings = Arc::new(settings_of.await?);
+        let declared = Arc::clone(&namespace_settings);
+        let walks = WordWalks::new(Arc::clone(&storage), declared, Arc::clone(&clock));
         let refusals = Refusals::new(Arc::clone(&storage), Arc::clone(&clock), audit_keep_days);
         let refusals = Arc::new(refusals);
         let wake = Arc::new(Notify::new());
@@ -143,6 +146,7 @@ impl App {
             tokio::spawn(Arc::clone(&quotas).run()),
             tokio::spawn(Arc::clone(&namespace_settings).run()),
             tokio::spawn(Arc::clone(&feeds).run()),
+            tokio::spawn(walks.run()),
             tokio::spawn(Arc::clone(&refusals).run()),
             tokio::spawn(Arc::clone(&gate).poll()),
             tokio::spawn(sweep(Arc::clone(&storage), Arc::clone(&clock))),

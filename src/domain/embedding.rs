@@ -75,7 +75,7 @@ impl Embedder {
     /// # Errors
     /// 422 without an endpoint, or where it does not take the question; 503 where it does not answer.
     pub async fn resolve(&self, query: SearchItems) -> Result<SearchItems> {
-        let SearchMode::Question { text, metric } = &query.mode else { return Ok(query) };
+        let SearchMode::Question { text, metric, words } = &query.mode else { return Ok(query) };
         let embeddings = self.require("query")?;
         let asked = [text.clone()];
         let vector = match embeddings.embed(&asked).await {
@@ -91,7 +91,11 @@ impl Embedder {
         };
         let vector = vector.ok_or_else(|| Error::Internal("a question has no vector".into()))?;
         let near = Near { model: embeddings.model().clone(), metric: *metric, vector };
-        Ok(SearchItems { mode: SearchMode::Vector(near), ..query })
+        let mode = match words {
+            Some(words) => SearchMode::Hybrid(words.clone(), near),
+            None => SearchMode::Vector(near),
+        };
+        Ok(SearchItems { mode, ..query })
     }
 }
 

@@ -10,6 +10,7 @@ use super::filter::Filter;
 use super::limits::LIMITS;
 use super::namespace::Namespace;
 use super::vector::{Metric, Near, NewVectors};
+use super::words::TextQuery;
 
 pub use super::item_key::Key;
 
@@ -74,8 +75,12 @@ pub enum SearchMode {
     List,
     /// The nearest first, then what has no vectors of the model.
     Vector(Near),
-    /// The same for a text, whose vector the server has made first: no storage sees it.
-    Question { text: String, metric: Metric },
+    /// The same for a text, whose vector the server has made first, alone or together with words: no storage sees it.
+    Question { text: String, metric: Metric, words: Option<TextQuery> },
+    /// What has one of the words, best first.
+    Text(TextQuery),
+    /// The best of both, by their places in both.
+    Hybrid(TextQuery, Near),
 }
 
 /// Order of a search.

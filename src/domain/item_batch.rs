@@ -10,6 +10,7 @@ use super::item::Address;
 use super::prepared::{Chunk, Sealed};
 use super::quotas::Full;
 use super::vector::NewVectors;
+use super::words::ItemWords;
 
 /// Commands in one batch, and bytes after which it takes no further one.
 const COMMANDS_MAX: usize = 256;
@@ -58,6 +59,10 @@ pub struct PreparedValue {
     pub is_file: bool,
     /// Earlier versions that the item keeps from now on; None: as many as before, or none.
     pub history: Option<u32>,
+    /// It is not encrypted: something of it may stand beside it.
+    pub is_readable: bool,
+    /// None: its namespace declares none.
+    pub words: Option<Arc<ItemWords>>,
     pub vectors: Option<Arc<NewVectors>>,
     /// Paths of texts whose vectors the server makes, as JSON.
     pub index: Option<String>,
@@ -248,7 +253,9 @@ impl Folding {
         }
         match (first.if_version, change.if_version) {
             // A version that is kept has a row of its own: it waits.
-            (None, None) if keeps_nothing(&first.put) && keeps_nothing(&change.put) => {
+            (None, None)
+                if keeps_nothing(first.put.as_ref()) && keeps_nothing(change.put.as_ref()) =>
+            {
                 first.put.clone_from(&change.put);
                 first.puts += 1;
                 for earlier in self.taken.iter_mut().filter(|it| it.group == group) {
@@ -278,8 +285,8 @@ impl Folding {
 }
 
 /// A put without history.
-fn keeps_nothing(put: &Option<PreparedValue>) -> bool {
-    put.as_ref().is_some_and(|it| it.history.unwrap_or(0) == 0)
+fn keeps_nothing(put: Option<&PreparedValue>) -> bool {
+    put.is_some_and(|it| it.history.unwrap_or(0) == 0)
 }
 
 #[cfg(test)]
@@ -307,6 +314,8 @@ mod tests {
             content: None,
             is_file: false,
             history: None,
+            is_readable: true,
+            words: None,
             vectors: None,
             index: None,
         };

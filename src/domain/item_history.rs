@@ -10,6 +10,7 @@ use super::error::{Conflict, Error, Result};
 use super::grants::Action;
 use super::item::{Address, ChangeItem, NewValue};
 use super::item_batch::{Idempotency, PreparedChanges};
+use super::item_changing::Changing;
 use super::item_commit::Changed;
 use super::items::Items;
 use super::namespace_settings::Declared;
@@ -130,7 +131,8 @@ impl Items {
         if !(may(Action::Read) && may(Action::Write)) {
             return Err(Error::NotGranted("no grant covers this namespace"));
         }
-        let changing = self.changing(caller, idempotency.clone(), deadline);
+        let changing =
+            Changing { caller, atomic: true, idempotency: idempotency.clone(), deadline };
         for _ in 0..ATTEMPTS_MAX {
             let Some((current, wanted)) = self.current_and(caller, request).await? else {
                 return self.answered_before(&changing, idempotency).await;
@@ -193,7 +195,7 @@ impl Items {
     /// The version to restore may have gone because this very request has been done: an empty change asks for its answer.
     async fn answered_before(
         &self,
-        changing: &super::items::Changing<'_>,
+        changing: &Changing<'_>,
         idempotency: Option<(String, [u8; 32])>,
     ) -> Result<i64> {
         let asked: Option<Idempotency> = idempotency.map(|_| changing.idempotency(None));

@@ -8,17 +8,17 @@ use futures::future::join_all;
 use tokio::sync::Notify;
 
 use super::caller::Caller;
-use super::clock::{Clock, Micros, random_hex};
+use super::clock::{Clock, Micros};
 use super::embedding::Embedder;
 use super::error::{Error, Result};
 use super::grants::Action;
 use super::item::{
     Address, ChangeItem, GetItem, Item, ItemOp, ItemPage, ListNamespaces, OpResult, Scope,
-    SearchItems,
+    SearchItems, SearchMode,
 };
-use super::item_batch::{Idempotency, PreparedChanges};
+use super::item_batch::PreparedChanges;
+use super::item_changing::Changing;
 use super::item_commit::{Changed, ItemCommit};
-use super::item_history::kept_versions;
 use super::item_rules::{check_repetitions, fail_as_one, permitted, within};
 use super::limits::LIMITS;
 use super::namespace::Namespace;
@@ -35,7 +35,7 @@ pub struct Items {
     pub(super) commits: Arc<ItemCommit>,
     pub(super) clock: Arc<Clock>,
     quotas: Arc<Quotas>,
-    settings: Arc<NamespaceSettings>,
+    pub(super) settings: Arc<NamespaceSettings>,
     embedder: Embedder,
     /// Told when vectors are to be made.
     indexer: Arc<Notify>,
@@ -192,7 +192,15 @@ impl Items {
         }
         let now = self.clock.now();
         let query = &self.embedder.resolve(query.clone()).await?;
-        let mut page = self.storage.search_items(caller, &within, query, now).await?;
+        let mut page = match &query.mode {
+            SearchMode::Text(text) => self.search_text(caller, &within, (query, text), now).await?,
+            SearchMode::Hybrid(text, near) => {
+                self.search_hybrid(caller, &within, (query, text, near), now).await?
+            }
+            SearchMode::List | SearchMode::Vector(_) | SearchMode::Question { .. } => {
+                self.storage.search_items(caller, &within, query, now).await?
+            }
+        };
         if query.refresh_ttl {
             let mut due: Vec<&mut Item> = page.items.iter_mut().collect();
             self.refresh(caller, &mut due, now).await?;
@@ -304,7 +312,7 @@ impl Items {
             );
             let mut prepared =
                 PreparedChanges { full: self.quotas.items_full(caller), ..prepared.await? };
-            self.declare(&mut prepared);
+            self.declare(&mut prepared, &changes)?;
             match self.commits.commit(prepared).await? {
                 Changed::Versions(versions) => {
                     if indexes {
@@ -319,43 +327,5 @@ impl Items {
             detail: "content of the namespace keeps being removed".into(),
             retry_after: std::time::Duration::from_millis(500),
         })
-    }
-}
-
-impl Items {
-    pub(super) fn changing<'a>(
-        &self,
-        caller: &'a Caller,
-        idempotency: Option<(String, [u8; 32])>,
-        deadline: Micros,
-    ) -> Changing<'a> {
-        Changing { caller, atomic: true, idempotency, deadline }
-    }
-
-    /// What the namespaces say about items that are put into them.
-    fn declare(&self, prepared: &mut PreparedChanges) {
-        for change in &mut prepared.changes {
-            let Some(put) = &mut change.put else { continue };
-            let declared = self.settings.effective(&prepared.tenant, &change.address.namespace);
-            put.history = kept_versions(&declared, put.is_file);
-        }
-    }
-}
-
-/// What the changes of one request share.
-pub(super) struct Changing<'a> {
-    pub(super) caller: &'a Caller,
-    atomic: bool,
-    idempotency: Option<(String, [u8; 32])>,
-    pub(super) deadline: Micros,
-}
-
-impl Changing<'_> {
-    /// Without a key from the caller it is a random one: for a connection that is lost during the commit.
-    pub(super) fn idempotency(&self, at: Option<usize>) -> Idempotency {
-        let (key, digest) = self.idempotency.clone().unwrap_or_else(|| (random_hex(), [0; 32]));
-        let key = at.map_or_else(|| key.clone(), |at| format!("{key}#{at}"));
-        let Caller { credential, subject, .. } = self.caller;
-        Idempotency { caller: credential.clone(), key, digest, subject: subject.clone() }
     }
 }

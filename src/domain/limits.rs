@@ -93,6 +93,11 @@ pub struct Limits {
     pub feed_followers_max: u64,
     /// How long a position of the change feed leads on.
     pub feed_seconds_kept: u64,
+    /// The query of a search by words, and different words in it.
+    pub text_query_bytes_max: u64,
+    pub text_query_words_max: u64,
+    /// Items with a word of the query that are ranked; of more the newest.
+    pub text_candidates_max: u64,
     /// Numbers in a vector.
     pub vector_dims_max: u64,
     pub vectors_per_item_max: u64,
@@ -163,6 +168,9 @@ pub const LIMITS: Limits = Limits {
     feed_followers_per_tenant_max: 100,
     feed_followers_max: 1_000,
     feed_seconds_kept: 86_400,
+    text_query_bytes_max: 1_024,
+    text_query_words_max: 32,
+    text_candidates_max: 50_000,
     vector_dims_max: 4_096,
     vectors_per_item_max: 128,
     vector_field_bytes_max: 512,

@@ -36,6 +36,8 @@ pub struct Setting {
     pub namespace: Namespace,
     pub declared: Declared,
     pub changed_at: Micros,
+    /// Words of items that were there before are still being indexed.
+    pub is_indexing: bool,
 }
 
 #[async_trait]
@@ -133,7 +135,8 @@ impl NamespaceSettings {
         may_change(caller, &namespace)?;
         declared.check()?;
         self.clock.require_before(deadline)?;
-        let setting = Setting { namespace, declared, changed_at: self.clock.now() };
+        let is_indexing = declared.text_fields.as_ref().is_some_and(|it| !it.is_empty());
+        let setting = Setting { namespace, declared, changed_at: self.clock.now(), is_indexing };
         let act = self.act(caller, ActKind::NamespaceSettingPut, &setting.namespace);
         let (act, max) = (act.with(&setting.declared), LIMITS.namespace_settings_max);
         if !self.storage.put_namespace_setting(caller, &setting, max, &act).await? {

@@ -33,6 +33,8 @@ pub use super::item_history::ItemHistoryStorage;
 pub use super::item_storage::ItemStorage;
 pub use super::namespace_settings::SettingsStorage;
 pub use super::retention_storage::RetentionStorage;
+pub use super::text_search::TextStorage;
+pub use super::word_walks::WalkStorage;
 
 /// All of a storage engine.
 pub trait Storage:
@@ -44,6 +46,8 @@ pub trait Storage:
     + SettingsStorage
     + FeedStorage
     + IndexingStorage
+    + TextStorage
+    + WalkStorage
     + ErasureStorage
     + QuotaStorage
     + AuditStorage
@@ -61,6 +65,8 @@ impl<T> Storage for T where
         + SettingsStorage
         + FeedStorage
         + IndexingStorage
+        + TextStorage
+        + WalkStorage
         + ErasureStorage
         + QuotaStorage
         + AuditStorage

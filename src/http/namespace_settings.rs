@@ -147,6 +147,9 @@ pub struct SettingOut {
     history: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text_fields: Option<Vec<String>>,
+    /// Words of items that were there before are still being indexed: searches may miss them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    indexing: bool,
     #[schema(format = DateTime)]
     changed_at: String,
 }
@@ -203,10 +206,10 @@ fn texts(texts: Vec<Text>) -> Vec<String> {
 
 impl From<Setting> for SettingOut {
     fn from(setting: Setting) -> Self {
-        let Setting { namespace, declared: Declared { history, text_fields }, changed_at } =
-            setting;
+        let Setting { namespace, declared, changed_at, is_indexing: indexing } = setting;
+        let Declared { history, text_fields } = declared;
         let namespace = namespace.labels().to_vec();
-        Self { namespace, history, text_fields, changed_at: rfc3339(changed_at) }
+        Self { namespace, history, text_fields, indexing, changed_at: rfc3339(changed_at) }
     }
 }
 

@@ -14,6 +14,7 @@ use crate::domain::field_path::FieldPath;
 use crate::domain::item::SearchMode;
 use crate::domain::limits::LIMITS;
 use crate::domain::vector::{FieldVector, Metric, Model, Near, NewVectors, Vector};
+use crate::domain::words::TextQuery;
 use crate::domain::{Error, Result};
 
 /// Numbers of a vector, not checked yet.
@@ -42,7 +43,12 @@ pub enum IndexIn {
 #[serde(rename_all = "snake_case")]
 #[schema(as = SearchMode)]
 pub enum ModeIn {
+    /// By `query_vector`.
     Vector,
+    /// By the words of `query`.
+    Text,
+    /// By both.
+    Hybrid,
 }
 
 #[derive(Deserialize, ToSchema, Clone, Copy)]
@@ -109,25 +115,29 @@ impl Sought {
     pub fn into_domain(self) -> Result<SearchMode> {
         let Self { mode, query, query_vector, model, metric, is_sorted, rows } = self;
         match (&query, &query_vector, mode) {
-            (Some(_), Some(_), _) => {
-                return Err(Error::invalid("query", "send a query or a query_vector, not both"));
-            }
             (None, None, None) => return Ok(SearchMode::List),
+            (Some(_), Some(_), None | Some(ModeIn::Vector)) => {
+                let detail = "send a query or a query_vector; mode \"hybrid\" takes both";
+                return Err(Error::invalid("query", detail));
+            }
             (None, None, Some(ModeIn::Vector)) => {
                 let detail = "mode \"vector\" needs a query_vector or a query";
                 return Err(Error::invalid("query_vector", detail));
             }
+            (None, _, Some(ModeIn::Text | ModeIn::Hybrid)) => {
+                return Err(Error::invalid("query", "this mode needs a query"));
+            }
+            (_, Some(_), Some(ModeIn::Text)) => {
+                return Err(Error::invalid("query_vector", "this mode takes no query_vector"));
+            }
             _ => {}
         }
-        if is_sorted {
-            let detail = "a search by vector has an order of its own: leave sort out";
-            return Err(Error::invalid("sort", detail));
-        }
-        let max = LIMITS.scored_rows_max;
-        if rows as u64 > max {
-            let detail =
-                format!("offset and limit of a search by vector are at most {max} together");
-            return Err(Error::out_of_range("offset", detail, max));
+        check_rows(is_sorted, rows)?;
+        let wants_words = matches!(mode, Some(ModeIn::Text | ModeIn::Hybrid));
+        let words = query.as_ref().filter(|_| wants_words).map(|it| TextQuery::new(&it.0));
+        let words = words.transpose()?;
+        if let (Some(ModeIn::Text), Some(words)) = (mode, &words) {
+            return Ok(SearchMode::Text(words.clone()));
         }
         let metric = match metric {
             None | Some(MetricIn::Cosine) => Metric::Cosine,
@@ -137,15 +147,33 @@ impl Sought {
         if let Some(numbers) = query_vector {
             let model = model.map(|it| Model::new(&it.0)).transpose()?.unwrap_or_default();
             let vector = Vector::new("query_vector", numbers.0)?;
-            return Ok(SearchMode::Vector(Near { model, metric, vector }));
+            let near = Near { model, metric, vector };
+            return Ok(match words {
+                Some(words) => SearchMode::Hybrid(words, near),
+                None => SearchMode::Vector(near),
+            });
         }
         if model.is_some() {
             return Err(Error::invalid("model", "a query is embedded by the server's own model"));
         }
         let text = query.map(|it| it.0).filter(|it| !it.trim().is_empty());
         let text = text.ok_or_else(|| Error::invalid("query", "the query is empty"))?;
-        Ok(SearchMode::Question { text, metric })
+        Ok(SearchMode::Question { text, metric, words })
     }
+}
+
+fn check_rows(is_sorted: bool, rows: usize) -> Result<()> {
+    if is_sorted {
+        let detail = "a search by words or vectors has an order of its own: leave sort out";
+        return Err(Error::invalid("sort", detail));
+    }
+    let max = LIMITS.scored_rows_max;
+    if rows as u64 > max {
+        let detail =
+            format!("offset and limit of a search by words or vectors are at most {max} together");
+        return Err(Error::out_of_range("offset", detail, max));
+    }
+    Ok(())
 }
 
 impl<'de> Deserialize<'de> for Numbers {

@@ -90,10 +90,12 @@ pub struct SearchBody<'a> {
     /// Matches to skip. Default 0.
     #[schema(minimum = 0, maximum = 1_000_000)]
     offset: Option<i64>,
-    /// Default `vector` with a `query` or a `query_vector`, else a plain listing.
+    /// Default `vector` with a `query` or a `query_vector`, else a plain listing. `text` and `hybrid` need a namespace that
+    /// declares `text_fields` (`put_namespace_setting`).
     mode: Option<ModeIn>,
-    /// A text, whose vector the server makes, where it has an endpoint for embeddings; it is compared with those that the
-    /// server has made.
+    /// `text`, `hybrid`: items with at least one of its words, those with rare ones and many of them first; at most 1,024 bytes
+    /// and 32 words. `vector`, and `hybrid` without a `query_vector`: the server makes its vector, where it has an endpoint for
+    /// embeddings; it is compared with those that the server has made.
     query: Option<Text>,
     /// The nearest items come first, each with a `score`; those without vectors of the model come last, without one. `offset`
     /// and `limit` are at most 10,000 together.

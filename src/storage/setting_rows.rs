@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 
-use super::access::{Access, Accessible, Cell, Record};
+use super::access::{Accessible, Cell, Record};
 use super::audit_rows::record;
 use super::items::namespaces;
 use crate::domain::audit::Act;
@@ -20,6 +20,16 @@ where (select count(*) from namespace_settings where tenant = $1 and namespace <
 on conflict (tenant, namespace) do update set history = excluded.history,
     text_fields = excluded.text_fields, changed_at = excluded.changed_at
 returning changed_at";
+
+/// What the items below have for words has to follow, where the namespace declares some, or did.
+const WALK: &str = "
+insert into word_walks (tenant, namespace, changed_at, claimed_until)
+select $1, $2, $3, 0 where exists (select 1 from namespace_settings
+    where tenant = $1 and namespace = $2 and text_fields is not null)
+on conflict (tenant, namespace) do update set changed_at = excluded.changed_at,
+    after_namespace = null, after_key = null, claimed_until = 0";
+
+const WALKS: &str = "select namespace from word_walks where tenant = $1";
 
 const DELETE: &str = "delete from namespace_settings where tenant = $1 and namespace = $2";
 
@@ -41,9 +51,9 @@ impl<T: Accessible> SettingsStorage for T {
         rows_max: u64,
         act: &Act,
     ) -> Result<bool> {
-        let Setting { namespace, declared, changed_at } = setting;
+        let Setting { namespace, declared, changed_at, .. } = setting;
         if declared.text_fields.as_ref().is_some_and(|it| !it.is_empty()) {
-            check_readable(self, &caller.tenant).await?;
+            check_readable(self)?;
         }
         let fields = declared.text_fields.as_ref().map(|it| serde_json::json!(it).to_string());
         let cells = [
@@ -55,7 +65,10 @@ impl<T: Accessible> SettingsStorage for T {
             i64::try_from(rows_max).unwrap_or(i64::MAX).into(),
         ];
         let mut access = self.hold().await?;
+        let walk = [cells[0].clone(), cells[1].clone(), cells[4].clone()];
+        access.rows(WALK, &walk).await?;
         let stored = !access.rows(PUT, &cells).await?.is_empty();
+        access.rows(WALK, &walk).await?;
         if stored {
             record(&mut *access, act).await?;
         }
@@ -71,41 +84,46 @@ impl<T: Accessible> SettingsStorage for T {
     ) -> Result<()> {
         let cells = [caller.tenant.as_str().into(), Cell::Bytes(namespaces::encode(namespace))];
         let mut access = self.hold().await?;
+        access.rows(WALK, &[&cells[..], &[act.at.into()]].concat()).await?;
         access.rows(DELETE, &cells).await?;
         record(&mut *access, act).await?;
         access.end().await
     }
 
     async fn list_namespace_settings(&self, caller: &Caller) -> Result<Vec<Setting>> {
-        let found = self.look().await?;
-        let rows = read(found, LIST, &[caller.tenant.as_str().into()]).await?;
-        rows.iter().map(|row| Ok(setting(row)?.1)).collect()
+        let tenant = [caller.tenant.as_str().into()];
+        let mut access = self.look().await?;
+        let walks = access.rows(WALKS, &tenant).await?;
+        let rows = access.rows(LIST, &tenant).await?;
+        access.end().await?;
+        let walks = walks.iter().map(|row| namespaces::decode(row.bytes(0)?));
+        let walks = walks.collect::<Result<Vec<Namespace>>>()?;
+        let is_walked =
+            |it: &Namespace| walks.iter().any(|walk| walk.starts_with(it) || it.starts_with(walk));
+        let known = |row: &Record| {
+            let setting = setting(row)?.1;
+            let declares = setting.declared.text_fields.is_some();
+            Ok(Setting { is_indexing: declares && is_walked(&setting.namespace), ..setting })
+        };
+        rows.iter().map(known).collect()
     }
 
     async fn load_namespace_settings(&self) -> Result<Vec<(String, Setting)>> {
-        let found = self.look().await?;
-        read(found, LOAD, &[]).await?.iter().map(setting).collect()
+        let mut access = self.look().await?;
+        let rows = access.rows(LOAD, &[]).await?;
+        access.end().await?;
+        rows.iter().map(setting).collect()
     }
 }
 
-/// Words would say what encrypted values say.
-async fn check_readable<T: Accessible>(engine: &T, tenant: &str) -> Result<()> {
-    if engine.masters().is_none() || engine.secret_of(tenant).await?.cipher().is_none() {
+/// Words would say what encrypted values say. A server with a master key encrypts for every tenant.
+fn check_readable<T: Accessible>(engine: &T) -> Result<()> {
+    if engine.masters().is_none() {
         return Ok(());
     }
     let detail = "search_needs_plaintext: values are encrypted at rest, and no index of words is kept beside them; leave \
         text_fields out, or [] where a shorter prefix declares some";
     Err(Error::invalid("text_fields", detail))
-}
-
-async fn read(
-    mut access: Box<dyn Access + '_>,
-    statement: &str,
-    binds: &[Cell],
-) -> Result<Vec<Record>> {
-    let rows = access.rows(statement, binds).await?;
-    access.end().await?;
-    Ok(rows)
 }
 
 fn setting(row: &Record) -> Result<(String, Setting)> {
@@ -120,6 +138,7 @@ fn setting(row: &Record) -> Result<(String, Setting)> {
         namespace: namespaces::decode(row.bytes(1)?)?,
         declared: Declared { history, text_fields },
         changed_at: row.integer(4)?,
+        is_indexing: false,
     };
     Ok((row.text(0)?.to_owned(), setting))
 }

@@ -86,6 +86,7 @@ pub const TABLES: &[Table] = &[
     table("item_versions", Erase::Items, Doctor::Examined, CONTENT),
     table("item_feeds", Erase::Never("of tenants, not of subjects"), PLAIN, OWN),
     table("item_changes", Erase::Items, PLAIN, OWN),
+    table("word_walks", Erase::Items, Doctor::Never("a walk holds it against the items"), OWN),
     table("item_vectors", Erase::Items, Doctor::Never("they count only with the version of their item"), CONTENT),
     table("vector_models", Erase::Never("names of models"), PLAIN, OWN),
     table("item_indexing", Erase::Items, Doctor::Never("the worker holds it against the items"), OWN),

@@ -82,7 +82,7 @@ fn indexed(labels: &[&str], key: &str, value: &str, paths: &[&str]) -> ChangeIte
 }
 
 fn asking(text: &str) -> SearchItems {
-    let mode = SearchMode::Question { text: text.into(), metric: Metric::Cosine };
+    let mode = SearchMode::Question { text: text.into(), metric: Metric::Cosine, words: None };
     SearchItems { mode, sort: ItemSort::Score, ..search(&[], "{}") }
 }
 

@@ -40,6 +40,7 @@ mod item_history_content;
 mod item_lives;
 mod item_search;
 mod item_vectors;
+mod item_words;
 mod items;
 mod keys;
 mod leases;
@@ -92,6 +93,8 @@ macro_rules! contract {
         }
     };
 }
+
+mod pack_cases;
 
 contract! {
     values:
@@ -278,6 +281,16 @@ contract! {
         chunks_of_versions_are_kept_and_go_with_them
         collections_beside_versions_lose_nothing
         the_doctor_finds_damaged_versions;
+    item_words:
+        words_find_the_items_that_have_them
+        a_namespace_without_words_says_how_to_declare_them
+        the_order_is_that_of_the_model
+        items_from_before_get_their_words_in_the_background
+        a_server_that_did_not_know_is_caught_up_with
+        walks_beside_writers_leave_no_stale_words
+        a_token_finds_what_it_may_read
+        an_erasure_takes_words_along
+        words_and_vectors_are_fused_by_their_places;
     item_lives:
         what_has_expired_is_absent_everywhere
         a_read_extends_a_life_of_which_a_tenth_has_passed
@@ -390,25 +403,4 @@ contract! {
     upheaval:
         what_survives_reads_back_and_nothing_is_left_in_the_end
         what_survives_reads_back_from_packs_too;
-    packs:
-        packed_content_reads_back_exactly
-        hot_and_small_threads_stay_in_the_database
-        packed_histories_lists_and_bases_are_whole
-        a_copy_for_another_owner_has_its_own_content
-        objects_are_deleted_an_hour_after_their_last_chunk
-        packs_that_are_mostly_dead_are_rewritten
-        a_folder_is_a_store;
-    packs_examined:
-        packed_content_is_read_where_the_store_is_given
-        damage_in_the_store_is_found
-        counters_of_packs_are_found_and_corrected
-        packed_content_counts_as_much_as_before;
-    pack_faults:
-        an_upload_whose_rows_never_came_is_deleted_after_a_day
-        a_damaged_pack_is_an_integrity_error
-        a_store_that_is_down_stops_reads_of_packed_content_only
-        two_packers_at_once_do_no_harm
-        a_scope_that_is_packed_twice_points_to_one_pack
-        what_is_removed_during_an_upload_is_not_brought_back
-        a_server_without_the_right_store_is_refused;
 }

@@ -13,6 +13,7 @@ mod failures;
 mod hostile;
 mod identity;
 mod item_history;
+mod item_words;
 mod jwt;
 mod keyless;
 mod matrix;

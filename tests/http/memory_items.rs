@@ -19,7 +19,7 @@ use threadkeep::storage::items::{prepare, with_request};
 use crate::memory::Memory;
 
 impl Memory {
-    fn found(&self, caller: &Caller, within: &[Namespace], scope: &Scope) -> Vec<Item> {
+    pub fn found(&self, caller: &Caller, within: &[Namespace], scope: &Scope) -> Vec<Item> {
         let items = self.items.lock().unwrap();
         let seen = |it: &&Item| {
             let namespace = &it.address.namespace;

@@ -5,12 +5,16 @@ use threadkeep::domain::Result;
 use threadkeep::domain::audit::Act;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
-use threadkeep::domain::item::Item;
+use threadkeep::domain::item::{Item, Scope};
 use threadkeep::domain::item_history::{
     ItemHistoryStorage, ItemVersion, ListVersions, VersionPage,
 };
 use threadkeep::domain::namespace::Namespace;
 use threadkeep::domain::namespace_settings::{Setting, SettingsStorage};
+use threadkeep::domain::ranking::Candidate;
+use threadkeep::domain::text_search::TextStorage;
+use threadkeep::domain::word_walks::{Walk, WalkStorage, Walked};
+use threadkeep::domain::words::ItemWords;
 
 use crate::memory::Memory;
 
@@ -93,5 +97,55 @@ impl SettingsStorage for Memory {
     async fn load_namespace_settings(&self) -> Result<Vec<(String, Setting)>> {
         let settings = self.settings.lock().unwrap();
         Ok(settings.iter().map(|it| (it.0.0.clone(), it.1.clone())).collect())
+    }
+}
+
+#[async_trait]
+impl TextStorage for Memory {
+    async fn list_text_candidates(
+        &self,
+        caller: &Caller,
+        within: &[Namespace],
+        scope: &Scope,
+        words: &[i64],
+        _: Micros,
+    ) -> Result<Vec<Candidate>> {
+        self.called(format!("candidates {}", words.len()))?;
+        let place = Scope { filter: None, ..scope.clone() };
+        let candidate = |it: Item| {
+            let document = serde_json::from_slice(it.value.as_ref()?).ok()?;
+            let own = ItemWords::of(&caller.tenant, &["$".into()], &document);
+            let count = |it: &i64| own.words.binary_search(it).map_or(0, |at| own.counts[at]);
+            let counts: Vec<u8> = words.iter().map(count).collect();
+            counts.iter().any(|it| *it > 0).then(|| Candidate {
+                address: it.address.clone(),
+                version: it.version,
+                created_at: it.created_at,
+                total: own.total,
+                counts,
+            })
+        };
+        Ok(self.found(caller, within, &place).into_iter().filter_map(candidate).collect())
+    }
+}
+
+/// Nothing was there before.
+#[async_trait]
+impl WalkStorage for Memory {
+    async fn claim_walk(&self, _: Micros, _: Micros, _: Micros) -> Result<Option<Walk>> {
+        Ok(None)
+    }
+
+    async fn list_walked(&self, _: &Walk, _: usize) -> Result<Vec<Walked>> {
+        Ok(Vec::new())
+    }
+
+    async fn advance_walk(
+        &self,
+        _: &Walk,
+        _: &[(Walked, Option<ItemWords>)],
+        _: Option<Micros>,
+    ) -> Result<()> {
+        Ok(())
     }
 }

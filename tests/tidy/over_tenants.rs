@@ -36,6 +36,13 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
         "the rows of the select before, by their whole key",
     ),
     ("storage/wrapped.rs", "from {} where length(master)", "whether a server may start"),
+    ("postgres/item_words.rs", "update word_walks set claimed_until = $3", "polling of walks"),
+    ("sqlite/item_words.rs", "update word_walks set claimed_until = $3", "polling of walks"),
+    (
+        "sqlite/item_words.rs",
+        "select 1 from word_walks where tenant is not null",
+        "polling of walks",
+    ),
     (
         "storage/setting_rows.rs",
         "from namespace_settings where tenant is not null",

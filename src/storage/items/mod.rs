@@ -7,6 +7,7 @@ pub mod namespaces;
 pub mod nearest;
 pub mod projection;
 pub mod versions;
+pub mod words;
 
 use bytes::Bytes;
 use std::sync::{Arc, Mutex};
@@ -18,6 +19,7 @@ use super::sealing::Sealer;
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoint::Value;
 use crate::domain::clock::Micros;
+use crate::domain::exact_fields::pick;
 use crate::domain::field_path::FieldPath;
 use crate::domain::item::{Address, ChangeItem, Item, ItemSort, NewValue, Scope, Select};
 use crate::domain::item_batch::{
@@ -152,7 +154,7 @@ pub fn selected(text: Bytes, select: &Select) -> Result<Option<Bytes>> {
         Select::Nothing => return Ok(None),
         Select::Fields(fields) => fields,
     };
-    projection::pick(&text, fields).map(|it| Some(Bytes::from(it)))
+    pick(&text, fields).map(|it| Some(Bytes::from(it)))
 }
 
 /// What a filter may still look into. Where values are encrypted no index narrows that down.
@@ -267,6 +269,8 @@ fn prepare_value(
         index,
         is_file: is_file(&document),
         history: None,
+        is_readable: secret.cipher().is_none(),
+        words: None,
     })
 }
 

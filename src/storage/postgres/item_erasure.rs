@@ -45,6 +45,8 @@ const LEFT: [&str; 2] = [
 const ROOT: &str = "
 with settings as (
     delete from namespace_settings where tenant = $1 and namespace >= $4 and namespace < $5
+), walks as (
+    delete from word_walks where tenant = $1 and namespace >= $4 and namespace < $5
 ), root as (
     delete from namespace_roots where tenant = $1 and root = $2 returning scope_id
 ), gate as (

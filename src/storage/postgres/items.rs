@@ -106,6 +106,9 @@ impl ItemStorage for PostgresStorage {
     ) -> Result<ItemPage> {
         let page = match &query.mode {
             SearchMode::List => steady(|| self.read_item_page(caller, within, query, now)).await,
+            SearchMode::Text(_) | SearchMode::Hybrid(..) => {
+                Err(crate::domain::Error::Internal("a search by words asks for candidates".into()))
+            }
             SearchMode::Vector(near) => {
                 steady(|| self.read_nearest(caller, within, (query, near), now)).await
             }

@@ -23,6 +23,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (10, "vectors", include_str!("../../../migrations/postgres/0010_vectors.sql")),
     (11, "item_history", include_str!("../../../migrations/postgres/0011_item_history.sql")),
     (13, "item_changes", include_str!("../../../migrations/postgres/0013_item_changes.sql")),
+    (12, "words", include_str!("../../../migrations/postgres/0012_words.sql")),
 ];
 
 /// The oldest binary version that can work with the newest schema.

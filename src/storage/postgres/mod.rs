@@ -25,6 +25,7 @@ mod item_near;
 mod item_search;
 mod item_statement;
 mod item_vectors;
+mod item_words;
 mod item_writes;
 mod items;
 mod keys;

@@ -26,7 +26,7 @@ const DIALECT: Dialect = Dialect {
     after_item: "(namespace, key) > ($2, $3)",
     after_version: "(namespace, key, version) > ($2, $3, $4)",
     this_item: "namespace = $2 and key = $3",
-    hide_item: "",
+    hide_item: ", words = null, word_counts = null, word_total = null, word_fields = null",
     // A text: every blob comes after it.
     first_namespace: "",
     namespace: "$2",

@@ -41,6 +41,7 @@ delete from scope_holders where tenant = $1 and kind = 'namespace'
 update scopes set epoch = epoch + 1 where tenant = $1
     and scope_id = (select scope_id from namespace_roots where tenant = $1 and root = $2);
 delete from namespace_settings where tenant = $1 and namespace >= $4 and namespace < $5;
+delete from word_walks where tenant = $1 and namespace >= $4 and namespace < $5;
 delete from namespace_roots where tenant = $1 and root = $2";
 
 impl SqliteStorage {

@@ -107,6 +107,9 @@ impl ItemStorage for SqliteStorage {
     ) -> Result<ItemPage> {
         match &query.mode {
             SearchMode::List => self.read_item_page(caller, within, query, now).await,
+            SearchMode::Text(_) | SearchMode::Hybrid(..) => {
+                Err(crate::domain::Error::Internal("a search by words asks for candidates".into()))
+            }
             SearchMode::Vector(near) => self.read_nearest(caller, within, (query, near), now).await,
             SearchMode::Question { .. } => Err(unresolved()),
         }

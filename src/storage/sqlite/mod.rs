@@ -26,6 +26,7 @@ mod item_history;
 mod item_near;
 mod item_search;
 mod item_vectors;
+mod item_words;
 mod item_writes;
 mod items;
 mod keys;

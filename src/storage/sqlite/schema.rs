@@ -21,6 +21,7 @@ const MIGRATIONS: &[(i64, i64, &str)] = &[
     (10, 1, include_str!("../../../migrations/sqlite/0010_vectors.sql")),
     (11, 1, include_str!("../../../migrations/sqlite/0011_item_history.sql")),
     (13, 1, include_str!("../../../migrations/sqlite/0013_item_changes.sql")),
+    (12, 1, include_str!("../../../migrations/sqlite/0012_words.sql")),
 ];
 
 const CREATE_VERSION: &str = "

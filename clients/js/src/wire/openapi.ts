@@ -386,33 +386,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/store/changes": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Follow changes
-         * @description Server-sent events of what happens to items below a prefix, in the order in which it becomes visible: `change` with namespace,
-         *     key, version and kind (`put`, `delete`, `expire`), never values. First comes `ready`: what changes from then on is told, so list
-         *     the items after it. Every event has an `id`: send the last one as `Last-Event-ID` or `after`, and nothing between is missed; some
-         *     may come twice. Of several puts in quick succession only the last may be told. `resync` says that changes were left out, because
-         *     they were not taken in time: list the items anew, or come back with an earlier `id`. `end` with a `code` says why the server
-         *     closes the stream. Lines with a colon, and ids without data, show that the stream lives. Changes are logged for tenants that have
-         *     followers, and kept for 24 hours; an older position is `position_gone`: list the items, and follow without one. A
-         *     transaction that stays open in the same PostgreSQL cluster delays the feed.
-         */
-        get: operations["follow_changes"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/store/count": {
         parameters: {
             query?: never;
@@ -1349,8 +1322,6 @@ export interface components {
             /** Format: int64 */
             count: number;
         };
-        /** @description Paths of texts, or `false` for none. */
-        ItemIndex: string[] | boolean;
         /** @description Any string, also empty, with NUL or with lone surrogates. In application/msgpack a `str`; one with lone surrogates is a `bin` with the JSON text of the string. */
         ItemKey: string;
         ItemPage: {
@@ -1438,26 +1409,9 @@ export interface components {
             difference_ops_max: number;
             /**
              * Format: int64
-             * @description Items that one search or count with a filter opens where values are encrypted at rest.
-             */
-            encrypted_candidates_max: number;
-            /**
-             * Format: int64
              * @description The text of a token of a configured issuer (JWT).
              */
             external_token_bytes_max: number;
-            /** Format: int64 */
-            feed_followers_max: number;
-            /**
-             * Format: int64
-             * @description Followers of the change feed of one tenant, and of all, on one server.
-             */
-            feed_followers_per_tenant_max: number;
-            /**
-             * Format: int64
-             * @description How long a position of the change feed leads on.
-             */
-            feed_seconds_kept: number;
             /**
              * Format: int64
              * @description Conditions of one filter, and entries of one list of `$in`.
@@ -1480,11 +1434,6 @@ export interface components {
              * @description Ids in one request of prune and delete-for-runs.
              */
             ids_per_request_max: number;
-            /**
-             * Format: int64
-             * @description Paths of one put.
-             */
-            index_paths_max: number;
             /**
              * Format: int64
              * @description Key of an item, as UTF-8; a lone surrogate counts 3 bytes.
@@ -1573,6 +1522,11 @@ export interface components {
             task_id_bytes_max: number;
             /** Format: int64 */
             task_path_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Items with a word of the query that are ranked; of more the newest.
+             */
+            text_candidates_max: number;
             /** Format: int64 */
             text_field_bytes_max: number;
             /**
@@ -1580,6 +1534,13 @@ export interface components {
              * @description Paths in `text_fields` of a namespace's setting, and bytes of one.
              */
             text_fields_max: number;
+            /**
+             * Format: int64
+             * @description The query of a search by words, and different words in it.
+             */
+            text_query_bytes_max: number;
+            /** Format: int64 */
+            text_query_words_max: number;
             /**
              * Format: int64
              * @description Thread id.
@@ -1627,10 +1588,7 @@ export interface components {
              * @description Numbers in a vector.
              */
             vector_dims_max: number;
-            /**
-             * Format: int64
-             * @description Path of a text in a value.
-             */
+            /** Format: int64 */
             vector_field_bytes_max: number;
             /** Format: int64 */
             vectors_per_item_max: number;
@@ -1747,6 +1705,8 @@ export interface components {
             changed_at: string;
             /** Format: int32 */
             history?: number | null;
+            /** @description Words of items that were there before are still being indexed: searches may miss them. */
+            indexing?: boolean;
             namespace: string[];
             text_fields?: string[] | null;
         };
@@ -1808,7 +1768,7 @@ export interface components {
              * @description For programs; stable.
              * @enum {string}
              */
-            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "version_conflict" | "thread_taken" | "resend_whole" | "position_gone" | "key_destroyed" | "too_large" | "quota_exceeded" | "unsupported_media_type" | "invalid" | "search_needs_plaintext" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
+            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "version_conflict" | "thread_taken" | "resend_whole" | "key_destroyed" | "too_large" | "quota_exceeded" | "unsupported_media_type" | "invalid" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
             /**
              * Format: int64
              * @description Of `version_conflict`: the version that the item has; 0 when there is none.
@@ -1868,7 +1828,6 @@ export interface components {
              * @description The version that the item must have; 0: there must be no item. Absent: the last put wins.
              */
             if_version?: number | null;
-            index?: components["schemas"]["ItemIndex"] | null;
             key: components["schemas"]["ItemKey"];
             /** @description Name of what made the vectors; only vectors of one model are compared. Default `default`. */
             model?: string | null;
@@ -2096,10 +2055,7 @@ export interface components {
             offset?: number | null;
             /** @description Labels that the namespaces begin with. Absent or empty: all that the caller may read. */
             prefix?: string[] | null;
-            /**
-             * @description A text, whose vector the server makes, where it has an endpoint for embeddings; it is compared with those that the
-             *     server has made.
-             */
+            /** @description Words: items with at least one of them, those with rare ones and many of them first. At most 1,024 bytes and 32 words. */
             query?: string | null;
             query_vector?: components["schemas"]["Numbers"] | null;
             /** @description Whether this read extends the lives of the items that it returns. Default true. */
@@ -2111,7 +2067,7 @@ export interface components {
             values?: boolean | null;
         };
         /** @enum {string} */
-        SearchMode: "vector";
+        SearchMode: "vector" | "text" | "hybrid";
         StoreBatch: {
             /** @description Default true. */
             atomic?: boolean | null;
@@ -2635,30 +2591,6 @@ export interface components {
                 };
             };
         };
-        /** @description `position_gone`: The log of changes does not reach back so far; `key_destroyed`: The tenant's key was destroyed */
-        "410.position_gone.key_destroyed": {
-            headers: {
-                /** @description Of the request; finds it in the server's log */
-                "x-request-id"?: string;
-                [name: string]: unknown;
-            };
-            content: {
-                /**
-                 * @example {
-                 *       "code": "position_gone",
-                 *       "detail": "The log of changes does not reach back so far",
-                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
-                 *       "status": 410,
-                 *       "title": "The log of changes does not reach back so far",
-                 *       "type": "urn:threadkeep:problem:position_gone"
-                 *     }
-                 */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "position_gone" | "key_destroyed";
-                };
-            };
-        };
         /** @description `too_large`: Larger than a limit; `quota_exceeded`: A quota of the tenant is used up */
         "413.quota_exceeded.too_large": {
             headers: {
@@ -2776,54 +2708,6 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"] & {
                     /** @enum {string} */
                     code?: "invalid" | "idempotency_mismatch";
-                };
-            };
-        };
-        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Too much is encrypted to be searched; `idempotency_mismatch`: The Idempotency-Key was used before */
-        "422.invalid.idempotency_mismatch.search_needs_plaintext": {
-            headers: {
-                /** @description Of the request; finds it in the server's log */
-                "x-request-id"?: string;
-                [name: string]: unknown;
-            };
-            content: {
-                /**
-                 * @example {
-                 *       "code": "invalid",
-                 *       "detail": "The request is not valid",
-                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
-                 *       "status": 422,
-                 *       "title": "The request is not valid",
-                 *       "type": "urn:threadkeep:problem:invalid"
-                 *     }
-                 */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "invalid" | "idempotency_mismatch" | "search_needs_plaintext";
-                };
-            };
-        };
-        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Too much is encrypted to be searched */
-        "422.invalid.search_needs_plaintext": {
-            headers: {
-                /** @description Of the request; finds it in the server's log */
-                "x-request-id"?: string;
-                [name: string]: unknown;
-            };
-            content: {
-                /**
-                 * @example {
-                 *       "code": "invalid",
-                 *       "detail": "The request is not valid",
-                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
-                 *       "status": 422,
-                 *       "title": "The request is not valid",
-                 *       "type": "urn:threadkeep:problem:invalid"
-                 *     }
-                 */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "invalid" | "search_needs_plaintext";
                 };
             };
         };
@@ -3962,52 +3846,10 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
-            422: components["responses"]["422.invalid.idempotency_mismatch.search_needs_plaintext"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
-        };
-    };
-    follow_changes: {
-        parameters: {
-            query?: {
-                /** @description The `id` of an event: what follows it. `Last-Event-ID` is the same, and stronger. Absent: from now on. */
-                after?: string;
-                /** @description Only the namespace itself, nothing below it. Default false. */
-                exact?: boolean;
-                /** @description A label of the prefix; the next label is another `ns`. Absent: all that the caller may read. */
-                ns?: string[];
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Events until either side ends them */
-            200: {
-                headers: {
-                    /** @description Of the request; finds it in the server's log */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example id: WyJj
-                     *     event: change
-                     *     data: {"namespace":["ann","memories"],"key":"likes","version":2,"kind":"put"}
-                     */
-                    "text/event-stream": string;
-                };
-            };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
-            406: components["responses"]["406.not_acceptable"];
-            410: components["responses"]["410.position_gone.key_destroyed"];
-            422: components["responses"]["422.invalid"];
-            429: components["responses"]["429.too_many_requests"];
-            500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
         };
     };
     count_items: {
@@ -4055,7 +3897,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
-            422: components["responses"]["422.invalid.search_needs_plaintext"];
+            422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
@@ -4513,7 +4355,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
-            422: components["responses"]["422.invalid.search_needs_plaintext"];
+            422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];

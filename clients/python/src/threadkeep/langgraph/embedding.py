@@ -79,7 +79,7 @@ class Embedder:
     def _needs(self, op: Op) -> Needs:
         """Fields with texts, or a query."""
         if isinstance(op, SearchOp):
-            return [], op.query or None
+            return [], (op.query or None) if wants_vectors(op) else None
         if not isinstance(op, PutOp) or not isinstance(op.value, Mapping) or op.index is False:
             return [], None
         paths = self._paths if op.index is None else [path_of(field) for field in op.index]
@@ -117,9 +117,7 @@ class Embedder:
             raise InvalidError(
                 f"embed returned {len(vectors)} vectors for {len(texts)} texts", field="index.embed"
             )
-        return {
-            text: self._bytes(vector) for text, vector in zip(texts, vectors, strict=True)
-        }
+        return {text: self._bytes(vector) for text, vector in zip(texts, vectors, strict=True)}
 
     def _bytes(self, vector: Sequence[float]) -> bytes:
         if len(vector) != self._dims:
@@ -135,9 +133,7 @@ class Embedder:
             numbers.byteswap()
         return numbers.tobytes()
 
-    def _extras(
-        self, ops: Sequence[Op], needs: Sequence[Needs], vectors: Vectors
-    ) -> list[Extra]:
+    def _extras(self, ops: Sequence[Op], needs: Sequence[Needs], vectors: Vectors) -> list[Extra]:
         return [self._extra(op, need, vectors) for op, need in zip(ops, needs, strict=True)]
 
     def _extra(self, op: Op, need: Needs, vectors: Vectors) -> Wire:
@@ -204,7 +200,7 @@ Vectors = tuple[dict[str, bytes], dict[str, bytes]]
 def wants_vectors(op: Op) -> bool:
     """Whether a search with a query goes by vectors: unless it says otherwise."""
     mode = op.more.get("mode") if isinstance(op, FinderOp) else None
-    return mode in (None, "vector")
+    return mode in (None, "vector", "hybrid")
 
 
 def distinct(needs: Iterable[Needs]) -> tuple[list[str], list[str]]:

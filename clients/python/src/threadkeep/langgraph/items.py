@@ -188,7 +188,11 @@ def _search(op: SearchOp) -> Wire:
     }
     if (text := filter_text(op.filter)) is not None:
         body["filter"] = text
-    return body | dict(op.more) if isinstance(op, FinderOp) else body
+    if not isinstance(op, FinderOp):
+        return body
+    if op.more.get("mode") in ("text", "hybrid"):
+        body["query"] = str(op.query or "")
+    return body | dict(op.more)
 
 
 def _list(op: ListNamespacesOp) -> Wire:
@@ -223,13 +227,14 @@ def _fields(item: Mapping[str, Any]) -> dict[str, Any]:
         "namespace": tuple(item["namespace"]),
         "key": json.loads(key) if isinstance(key, bytes) else key,
         "value": {} if text is None else document_of(text),
-        "created_at": _time(item["created_at"]),
-        "updated_at": _time(item["updated_at"]),
+        "created_at": time_of(item["created_at"]),
+        "updated_at": time_of(item["updated_at"]),
         "version": item["version"],
-        "expires_at": None if expires_at is None else _time(expires_at),
+        "expires_at": None if expires_at is None else time_of(expires_at),
     }
 
 
-def _time(text: str) -> datetime:
+def time_of(text: str) -> datetime:
+    """A time as it travels."""
     # Before 3.11 the letter is not known.
     return datetime.fromisoformat(text.replace("Z", "+00:00"))

@@ -28,6 +28,7 @@ from threadkeep.http.settings import TransportName, settings_of
 from threadkeep.langgraph.embedding import StoreIndexConfig, embedder_of
 from threadkeep.langgraph.store_calls import StoreCalls
 from threadkeep.langgraph.store_extras import StoreExtras
+from threadkeep.langgraph.store_history import StoreHistory
 from threadkeep.langgraph.store_ops import (
     Mode,
     Sort,
@@ -42,7 +43,7 @@ from threadkeep.langgraph.store_settings import checked_index, checked_ttl
 from threadkeep.langgraph.ticks import Ticks
 
 
-class ThreadkeepStore(StoreExtras, BaseStore):
+class ThreadkeepStore(StoreExtras, StoreHistory, BaseStore):
     """Items on a threadkeep server, for sync and async code alike.
 
     `url` and `api_key` default to the variables THREADKEEP_URL and THREADKEEP_API_KEY, and `url`
@@ -171,7 +172,9 @@ class ThreadkeepStore(StoreExtras, BaseStore):
         """Search below a prefix, newest first; puts do not move an item.
 
         With `query` and an `index` setting the nearest come first, then what has no vectors.
-        `mode="vector"` says so, and raises InvalidError where that cannot be.
+        `mode="vector"` says so, and raises InvalidError where that cannot be. `mode="text"` finds
+        what has words of the query, the best first, in namespaces that declare `text_fields`
+        (`put_setting`); `mode="hybrid"` puts both orders together. All three set `score`.
 
         With `exact`, only in the namespace itself. `sort` may be "updated" or "key". `select`
         names top-level fields, `values=False` leaves the values out.

@@ -36,7 +36,7 @@ from threadkeep.langgraph.items import (
 Change = Callable[[dict[str, Any] | None], dict[str, Any] | None]
 Index = Literal[False] | list[str] | None
 Sort = Literal["created", "updated", "key"]
-Mode = Literal["vector"]
+Mode = Literal["vector", "text", "hybrid"]
 ROWS_MAX = 1_000
 
 
@@ -72,11 +72,13 @@ def search_op(plain: SearchOp, more: Mapping[str, Any], *, wants_page: bool = Fa
 
 def checked_mode(index: object, mode: Mode | None, query: str | None) -> Mode | None:
     """The mode of a search, if it can be."""
-    if mode not in (None, "vector"):
-        raise InvalidError("mode must be \"vector\"", field="mode")
-    if mode == "vector" and (index is None or not query):
+    if mode not in (None, "vector", "text", "hybrid"):
+        raise InvalidError('mode must be "vector", "text" or "hybrid"', field="mode")
+    if mode in ("text", "hybrid") and query is None:
+        raise InvalidError(f'mode "{mode}" needs a query', field="query")
+    if mode in ("vector", "hybrid") and (index is None or not query):
         raise InvalidError(
-            "mode \"vector\" needs a query, and a store with an index setting", field="mode"
+            f'mode "{mode}" needs a query, and a store with an index setting', field="mode"
         )
     return mode
 
