@@ -117,9 +117,7 @@ class Embedder:
             raise InvalidError(
                 f"embed returned {len(vectors)} vectors for {len(texts)} texts", field="index.embed"
             )
-        return {
-            text: self._bytes(vector) for text, vector in zip(texts, vectors, strict=True)
-        }
+        return {text: self._bytes(vector) for text, vector in zip(texts, vectors, strict=True)}
 
     def _bytes(self, vector: Sequence[float]) -> bytes:
         if len(vector) != self._dims:
@@ -135,9 +133,7 @@ class Embedder:
             numbers.byteswap()
         return numbers.tobytes()
 
-    def _extras(
-        self, ops: Sequence[Op], needs: Sequence[Needs], vectors: Vectors
-    ) -> list[Extra]:
+    def _extras(self, ops: Sequence[Op], needs: Sequence[Needs], vectors: Vectors) -> list[Extra]:
         return [self._extra(op, need, vectors) for op, need in zip(ops, needs, strict=True)]
 
     def _extra(self, op: Op, need: Needs, vectors: Vectors) -> Wire:
@@ -165,7 +161,7 @@ class Embedder:
 
 
 class OnServer:
-    """The same interface, where the server makes the vectors: it is told the paths and the query."""
+    """The same where the server makes the vectors: it is told the paths and the query."""
 
     embeddings = None
 

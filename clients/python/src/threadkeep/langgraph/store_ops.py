@@ -73,10 +73,10 @@ def search_op(plain: SearchOp, more: Mapping[str, Any], *, wants_page: bool = Fa
 def checked_mode(index: object, mode: Mode | None, query: str | None) -> Mode | None:
     """The mode of a search, if it can be."""
     if mode not in (None, "vector"):
-        raise InvalidError("mode must be \"vector\"", field="mode")
+        raise InvalidError('mode must be "vector"', field="mode")
     if mode == "vector" and (index is None or not query):
         raise InvalidError(
-            "mode \"vector\" needs a query, and a store with an index setting", field="mode"
+            'mode "vector" needs a query, and a store with an index setting', field="mode"
         )
     return mode
 
