@@ -331,16 +331,19 @@ pub async fn a_race_leaves_vectors_of_one_version(h: Harness) {
     if is_refused(&first).await {
         return;
     }
-    for _ in 0..20 {
+    // Each time another item: the next put of the same one would clean up.
+    for round in 0..40 {
+        let key = format!("k{round}");
         let put = async |store: &Store, to: f32| {
-            let put = put_near(&["n"], "k", "{}", &[&[to, 1.0], &[to, 2.0]]);
+            let put = put_near(&["n"], &key, "{}", &[&[to, 1.0], &[to, 2.0]]);
             store.try_put(put).await.unwrap()
         };
-        tokio::join!(put(&first, 1.0), put(&second, 2.0), put(&first, 3.0), put(&second, 4.0));
+        put(&first, 0.0).await;
+        tokio::join!(put(&first, 1.0), put(&second, 2.0));
     }
-    assert_eq!(h.count("select count(*) from item_vectors where tenant = 'tenant-a'").await, 2);
+    assert_eq!(h.count("select count(*) from item_vectors where tenant = 'tenant-a'").await, 80);
     let stale = "select count(*) from item_vectors v where not exists
-        (select 1 from items i where i.tenant = v.tenant and i.version = v.version)";
+        (select 1 from items i where i.tenant = v.tenant and i.key = v.key and i.version = v.version)";
     assert_eq!(h.count(stale).await, 0);
 }
 

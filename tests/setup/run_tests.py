@@ -155,6 +155,9 @@ def environment() -> dict[str, str]:
     if "THREADKEEP_TEST_S3_BIN" not in env:
         script = [ROOT / "tests" / "setup" / "object_store.sh"]
         env["THREADKEEP_TEST_S3_BIN"] = subprocess.check_output(script, text=True).strip()
+    if "THREADKEEP_TEST_WEIGHTS" not in env:
+        script = [ROOT / "tests" / "setup" / "weights.sh"]
+        env["THREADKEEP_TEST_WEIGHTS"] = subprocess.check_output(script, text=True).strip()
     if "THREADKEEP_TEST_PG_PLAIN_BIN" not in env:
         plain = postgres_without_pgvector(Path(env["THREADKEEP_TEST_PG_BIN"]))
         env["THREADKEEP_TEST_PG_PLAIN_BIN"] = str(plain)

@@ -1,4 +1,4 @@
-"""Searches by meaning: threadkeep over HTTP and PostgresStore, on the same PostgreSQL with fsync on.
+"""Searches by meaning: threadkeep over HTTP and PostgresStore, on one PostgreSQL with fsync on.
 
 Both embed with the same function, whose time is nothing; both have an HNSW index with its usual
 settings. The items lie in 500 namespaces.

@@ -73,7 +73,7 @@ def test_texts_are_those_of_the_reference(
         "real": 1.5,
         "yes": True,
         "nothing": None,
-        "deep": {"z": {"b": "runs"}, "a": [1, 2.0, False, None, "q\"\\"]},
+        "deep": {"z": {"b": "runs"}, "a": [1, 2.0, False, None, 'q"\\']},
     }
     paths = ["$", "title", "parts[*].text", "parts[-2].text", "number", "real", "yes", "nothing",
              "{title,deep.z.b}", "deep.*", "deep.a[0]", "parts[9].text", "absent", "*"]  # fmt: skip
@@ -106,8 +106,10 @@ def test_an_endpoint_that_is_away_fails_no_put(
             store.search(("n",), query="word7")
         endpoint.status = 200
         wait_until(
-            lambda: [item.score is not None for item in store.search((), query="x", limit=100)]
-            == [True] * 100,
+            lambda: (
+                [item.score is not None for item in store.search((), query="x", limit=100)]
+                == [True] * 100
+            ),
             "vectors after the endpoint came back",
         )
 

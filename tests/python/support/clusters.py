@@ -40,4 +40,4 @@ def unit(vector: array[float]) -> array[float]:
 
 def cosine(a: array[float], b: array[float]) -> float:
     """Of vectors of length one."""
-    return sum(map(mul, a, b))
+    return float(sum(map(mul, a, b)))

@@ -161,7 +161,7 @@ class Embedder:
 
 
 class OnServer:
-    """The same interface, where the server makes the vectors: it is told the paths and the query."""
+    """The same where the server makes the vectors: it is told the paths and the query."""
 
     embeddings = None
 

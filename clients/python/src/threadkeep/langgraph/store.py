@@ -50,9 +50,10 @@ class ThreadkeepStore(StoreExtras, StoreHistory, BaseStore):
     then to http://127.0.0.1:7070. Constructing does no I/O and needs no event loop. One object
     serves any number of threads and event loops.
 
-    `index` and `ttl` are what PostgresStore takes. With `index`, values are embedded in this process
-    before they are sent, all texts of a batch in one call, and `search(query=…)` puts the nearest
-    items first, each with a `score`; without it a query is a plain listing, as in the base store.
+    `index` and `ttl` are what PostgresStore takes. With `index`, values are embedded in this
+    process before they are sent, all texts of a batch in one call, and `search(query=…)` puts the
+    nearest items first, each with a `score`; without it a query is a plain listing, as in the base
+    store. With `embed` set to EMBED_ON_SERVER the server embeds, in the background.
     Times to live are in minutes; the server keeps
     their fractions, hides what has expired at once and removes it by itself.
     Failures raise the types of `threadkeep.errors`; None means that an item does not exist.

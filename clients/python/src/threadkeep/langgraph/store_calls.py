@@ -77,9 +77,7 @@ class StoreCalls:
             return outcomes
 
 
-def planned(
-    ops: Sequence[Op], extras: Sequence[Extra] | None = None, *, atomic: bool
-) -> Plan:
+def planned(ops: Sequence[Op], extras: Sequence[Extra] | None = None, *, atomic: bool) -> Plan:
     """All operations, in as few requests as the limits allow: one, nearly always.
 
     Where there are several, reads are in the first ones, and each of the others is atomic by
