@@ -31,7 +31,7 @@ MYPY: list[str | Path] = [
     f"--cache-dir={ROOT / 'target' / 'mypy'}",
 ]
 REPORTS = ROOT / "target" / "test-reports"
-SOAK_SUITES = ["faults", "concurrency", "differential"]
+SOAK_SUITES = ["faults", "concurrency", "differential", "store"]
 
 
 def lints() -> list[Suite]:
