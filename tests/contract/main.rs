@@ -35,6 +35,7 @@ mod exactness;
 mod item_content;
 mod item_filters;
 mod item_lives;
+mod item_plans;
 mod item_search;
 mod items;
 mod keys;

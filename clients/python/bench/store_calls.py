@@ -21,7 +21,9 @@ USERS = 500
 NOT_SLOWER = Goal(at_most=1.0)
 THREE_TIMES = Goal(at_most=1 / 3)
 
-Measure = Callable[[BaseStore, int], Any]
+Call = Callable[[Any], Any]
+"""Says whether the answer is right."""
+Measure = Callable[[int], Call]
 
 
 def namespace(at: int) -> tuple[str, str]:
@@ -56,47 +58,54 @@ def fill(store: BaseStore, items: int) -> None:
 
 
 def measures(items: int) -> dict[str, tuple[Measure, Goal]]:
-    def get(store: BaseStore, at: int) -> Any:
+    """Each makes a call with all it needs, so that only the call is timed."""
+
+    def get(at: int) -> Call:
         at = at * 7_919 % items
-        return store.get(namespace(at), f"key-{at}").value["kind"] == value(at)["kind"]
+        place, key, kind = namespace(at), f"key-{at}", value(at)["kind"]
+        return lambda store: store.get(place, key).value["kind"] == kind
 
-    def put(store: BaseStore, at: int) -> Any:
-        store.put(namespace(at), f"new-{at}", value(at))
-        return True
+    def put(at: int) -> Call:
+        place, key, new = namespace(at), f"new-{at}", value(at)
+        return lambda store: store.put(place, key, new) or True
 
-    def replace(store: BaseStore, at: int) -> Any:
+    def replace(at: int) -> Call:
         at = at * 7_919 % items
-        store.put(namespace(at), f"key-{at}", value(at))
-        return True
+        place, key, new = namespace(at), f"key-{at}", value(at)
+        return lambda store: store.put(place, key, new) or True
 
-    def put_batch(store: BaseStore, at: int) -> Any:
+    def put_batch(at: int) -> Call:
         keys = range(at * BATCH_OPS, (at + 1) * BATCH_OPS)
-        return len(store.batch([PutOp(namespace(key), f"batch-{key}", value(key)) for key in keys]))
+        ops = [PutOp(namespace(key), f"batch-{key}", value(key)) for key in keys]
+        return lambda store: len(store.batch(ops)) == BATCH_OPS
 
-    def get_batch(store: BaseStore, at: int) -> Any:
+    def get_batch(at: int) -> Call:
         keys = [(at * BATCH_OPS + n) * 7_919 % items for n in range(BATCH_OPS)]
-        return all(store.batch([GetOp(namespace(key), f"key-{key}") for key in keys]))
+        ops = [GetOp(namespace(key), f"key-{key}") for key in keys]
+        return lambda store: all(store.batch(ops))
 
-    def equal(store: BaseStore, at: int) -> Any:
+    def equal(at: int) -> Call:
         kind = f"kind-{at * 7 % min(items, 10_000)}"
-        found = store.search((), filter={"kind": kind}, limit=10)
-        return found and all(it.value["kind"] == kind for it in found)
+        return lambda store: all(
+            it.value["kind"] == kind for it in store.search((), filter={"kind": kind}, limit=10)
+        )
 
-    def compare(store: BaseStore, at: int) -> Any:
-        found = store.search((namespace(at)[0],), filter={"score": {"$gte": 500}}, limit=10)
-        return isinstance(found, list)
+    def compare(at: int) -> Call:
+        place = namespace(at)[:1]
+        return lambda store: store.search(place, filter={"score": {"$gte": 500}}, limit=10) != 1
 
-    def newest(store: BaseStore, _: int) -> Any:
-        return len(store.search((), limit=10)) == 10
+    def newest(_: int) -> Call:
+        return lambda store: len(store.search((), limit=10)) == 10
 
-    def newest_of_one(store: BaseStore, at: int) -> Any:
-        return len(store.search((namespace(at)[0],), limit=10)) == 10
+    def newest_of_one(at: int) -> Call:
+        place = namespace(at)[:1]
+        return lambda store: 0 < len(store.search(place, limit=10)) <= 10
 
-    def namespaces(store: BaseStore, _: int) -> Any:
-        return len(store.list_namespaces(limit=100)) == 100
+    def namespaces(_: int) -> Call:
+        return lambda store: len(store.list_namespaces(limit=100)) == 100
 
-    def roots(store: BaseStore, _: int) -> Any:
-        return len(store.list_namespaces(max_depth=1, limit=100)) == 100
+    def roots(_: int) -> Call:
+        return lambda store: len(store.list_namespaces(max_depth=1, limit=100)) == 100
 
     return {
         "get": (get, NOT_SLOWER),
@@ -127,7 +136,7 @@ def calls(field: Field, *, items: int, rounds: int, number: int) -> list[Row]:
         share = number if name in ("get", "put of a new item") else max(5, number // 5)
         for counted, side in enumerate(in_turns(SIDES, rounds + 1)):
             with opened(field, side) as stored:
-                times = [timed(measure, stored, counted * share + at) for at in range(share)]
+                times = [timed(measure(counted * share + at), stored) for at in range(share)]
             # The first round of each side warms it up and is not counted.
             if counted >= len(SIDES):
                 medians[side].append(statistics.median(times))
@@ -136,9 +145,9 @@ def calls(field: Field, *, items: int, rounds: int, number: int) -> list[Row]:
     return rows
 
 
-def timed(measure: Measure, stored: BaseStore, at: int) -> float:
+def timed(call: Call, stored: BaseStore) -> float:
     begun = time.perf_counter()
-    right = measure(stored, at)
+    right = call(stored)
     took = time.perf_counter() - begun
-    assert right, at
+    assert right
     return took

@@ -45,7 +45,7 @@ const NARROW_ROWS: u32 = 2_000;
 /// Statements with more values than that are planned each time.
 const BINDS_KEPT_MAX: usize = 16;
 /// Among so many of the newest of a tenant, those of a range are looked for; then the range is sorted.
-const NEWEST_ROWS: u32 = 10_000;
+const NEWEST_ROWS: i64 = 10_000;
 /// Further pages are found faster by sorting than by walking.
 const NEWEST_WANTED: u32 = 2_000;
 
@@ -100,8 +100,9 @@ impl Wanted {
     }
 
     /// The same without a filter, for the `wanted` newest ones. A small range is sorted. Of a large one, or of the whole
-    /// tenant, they are looked for among the newest, by the index.
-    fn newest(&self, wanted: &str) -> (String, String) {
+    /// tenant, they are looked for among the newest `rows`, by the index. Their number is a value: a plan without statistics
+    /// takes it for a part of what there is, and does not sort all of it.
+    fn newest(&self, wanted: &str, rows: &str) -> (String, String) {
         let Self { place, after, is_part, .. } = self;
         let items = format!("select {PLAIN_COLUMNS} from items i where i.tenant = $1");
         if !is_part {
@@ -115,7 +116,7 @@ impl Wanted {
                      limit {NARROW_ROWS} + 1) i
              ), quick as materialized (
                 select {PLAIN_COLUMNS} from ({items} and (select so from wide){after}
-                    order by {order} limit {NEWEST_ROWS}) i
+                    order by {order} limit {rows}) i
                 where {place} order by {order} limit {wanted}
              )"
         );
@@ -161,7 +162,8 @@ impl Statement {
         let bytes =
             statement.bind(Bound::Number(i64::try_from(LIMITS.list_bytes_max).unwrap_or(i64::MAX)));
         let (with, mut from) = if !filtered && ask.sort == ItemSort::Created {
-            wanted.newest(&format!("{limit} + {offset}"))
+            let rows = statement.bind(Bound::Number(NEWEST_ROWS));
+            wanted.newest(&format!("{limit} + {offset}"), &rows)
         } else {
             wanted.source()
         };
