@@ -32,6 +32,9 @@ alter table items alter column parts set storage external;
 
 -- Equality filters. Hashes of paths with values: an entry per scalar, however long its path is.
 create index items_projection on items using gin (projection jsonb_path_ops);
+-- The newest first, of a tenant and of large parts of it: it is walked until there are enough. Ties are sorted; names in the
+-- index would cost every put more than that.
+create index items_created on items (tenant, created_at desc);
 -- The sweep of what has expired.
 create index items_expiry on items (expires_at) where expires_at is not null;
 -- What of a namespace root lies in chunks: the collection of its scope.

@@ -6,8 +6,8 @@ create table item_feeds (
     tenant text collate "C" not null,
     -- New whenever logging begins again, so that a position from before is told from one of this log.
     feed_id text collate "C" not null,
-    -- Transaction that began it. What an older snapshot wrote is not in the log.
-    opened xid8 not null,
+    -- Whether everything has ended that began before the log and writes nothing into it.
+    is_settled boolean not null,
     -- Logging ends then, unless a follower comes.
     wanted_until bigint not null,
     primary key (tenant)

@@ -38,6 +38,7 @@ mod item_filters;
 mod item_history;
 mod item_history_content;
 mod item_lives;
+mod item_plans;
 mod item_search;
 mod item_vectors;
 mod item_words;

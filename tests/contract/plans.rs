@@ -1,10 +1,12 @@
 //! What grants cost on PostgreSQL: whose a thread is does not change how it is found, a listing of what a subject owns reads
 //! that and no more, and commits stay heap-only. Read off the statistics that the database keeps of its indexes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::grants::Actions;
+use threadkeep::domain::storage::Storage;
 use threadkeep::domain::thread::{ThreadQuery, ThreadSort};
 use threadkeep::storage::{self, StorageConfig};
 
@@ -21,13 +23,21 @@ insert into scopes (tenant, scope_id, epoch, next_no) select 'tenant-a', n, n, 1
 
 /// What a server's work adds to a number in the statistics. They are complete when its connections have ended and the number
 /// moves no more.
-async fn added(h: &Harness, number: String, work: impl AsyncFnOnce(Desk)) -> i64 {
+pub async fn added_by(
+    h: &Harness,
+    number: String,
+    work: impl AsyncFnOnce(&Arc<dyn Storage>),
+) -> i64 {
     let before = settled(h, &number).await;
     let config = StorageConfig { exclusive: false, ..config(h.url()) };
     let storage = storage::open(&config).await.unwrap();
-    work(Desk::on(&storage).await).await;
+    work(&storage).await;
     storage.close().await;
     settled(h, &number).await - before
+}
+
+async fn added(h: &Harness, number: String, work: impl AsyncFnOnce(Desk)) -> i64 {
+    added_by(h, number, async |storage| work(Desk::on(storage).await).await).await
 }
 
 async fn settled(h: &Harness, number: &str) -> i64 {
@@ -40,8 +50,8 @@ async fn settled(h: &Harness, number: &str) -> i64 {
     last.0
 }
 
-/// Entries of an index of threads that were read.
-fn entries(index: &str) -> String {
+/// Entries of an index that were read.
+pub fn entries(index: &str) -> String {
     format!(
         "select coalesce(sum(idx_tup_read), 0)::bigint from pg_stat_user_indexes where indexrelname = '{index}'"
     )

@@ -23,6 +23,7 @@ os.environ.setdefault("THREADKEEP_BIN", str(ROOT / "target" / "release" / "threa
 import agents  # noqa: E402
 import calls  # noqa: E402
 import growth  # noqa: E402
+import store_calls  # noqa: E402
 from measure import Row  # noqa: E402
 from sides import Field, Postgres  # noqa: E402
 
@@ -35,11 +36,17 @@ def parts(options: argparse.Namespace) -> dict[str, Callable[[Field], Awaitable[
     async def blocking(field: Field) -> list[Row]:
         return calls.blocking_calls(field, rounds=options.rounds, number=options.calls)
 
+    async def items(field: Field) -> list[Row]:
+        return store_calls.calls(
+            field, items=options.items, rounds=options.rounds, number=options.calls
+        )
+
     return {
         "calls": lambda field: calls.calls(
             field, rounds=options.rounds, number=options.calls, tasks=options.tasks
         ),
         "blocking": blocking,
+        "store": items,
         "turns": lambda field: agents.turns(field, turns=options.turns),
         "long": lambda field: agents.long_thread(
             field, checkpoints=options.checkpoints, rounds=options.rounds
@@ -56,13 +63,17 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes: does it run at all")
     parser.add_argument(
-        "--only", nargs="+", metavar="PART", help="calls blocking turns long javascript chat large"
+        "--only",
+        nargs="+",
+        metavar="PART",
+        help="calls blocking store turns long javascript chat large",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
     parser.add_argument("--rounds", type=int, help="rounds per side, in turns (7)")
     parser.add_argument("--calls", type=int, help="calls per round and task (200)")
     parser.add_argument("--tasks", type=int, default=32, help="tasks at once (32)")
     parser.add_argument("--turns", type=int, help="turns of the agent (15)")
+    parser.add_argument("--items", type=int, help="items in the store (100,000)")
     parser.add_argument("--checkpoints", type=int, help="length of the long thread (600)")
     parser.add_argument("--chat-turns", type=int, help="turns of the chat (200)")
     parser.add_argument("--javascript-turns", type=int, help="turns with whole lists (20)")
@@ -72,6 +83,7 @@ def arguments() -> argparse.Namespace:
         "rounds": 7,
         "calls": 200,
         "turns": 15,
+        "items": 100_000,
         "checkpoints": 600,
         "chat_turns": 200,
         "javascript_turns": 20,
@@ -81,6 +93,7 @@ def arguments() -> argparse.Namespace:
         "rounds": 2,
         "calls": 20,
         "turns": 3,
+        "items": 2_000,
         "checkpoints": 45,
         "chat_turns": 10,
         "javascript_turns": 2,

@@ -3,11 +3,12 @@
 //! **Invariant:** a log is read below the oldest transaction that still runs, in the statement whose snapshot says which one
 //! that is. So what commits late is met later, and never missed.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use sqlx::Row;
-use sqlx::postgres::PgRow;
+use sqlx::postgres::{PgConnection, PgRow};
 
 use super::{PostgresStorage, failure};
 use crate::domain::clock::{Micros, random_hex};
@@ -29,19 +30,27 @@ const END: &str = "
     select f.feed_id || '-' || (select system_identifier::text from pg_control_system()) || '-'
             || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) as feed,
         pg_snapshot_xmin(pg_current_snapshot())::text::bigint as xmin, f.wanted_until,
-        exists (select from pg_stat_activity a
-            where a.datname = current_database() and a.usename = current_user
-                and a.application_name = 'threadkeep' and a.pid <> pg_backend_pid()
-                and age(a.backend_xmin) >= age(f.opened::xid)) as is_settling
+        f.feed_id, f.is_settled
     from item_feeds f where f.tenant = $1";
 
 /// A log that has ended begins anew.
 const OPEN: &str = "
-    insert into item_feeds as f (tenant, feed_id, opened, wanted_until)
-    values ($1, $2, pg_current_xact_id(), $4)
+    insert into item_feeds as f (tenant, feed_id, is_settled, wanted_until)
+    values ($1, $2, false, $4)
     on conflict (tenant) do update set wanted_until = excluded.wanted_until,
         feed_id = case when f.wanted_until > $3 then f.feed_id else excluded.feed_id end,
-        opened = case when f.wanted_until > $3 then f.opened else excluded.opened end";
+        is_settled = f.wanted_until > $3 and f.is_settled";
+
+/// Statements of the servers that run now. One that began before the log writes nothing into it.
+const RUNNING: &str = "
+    select a.pid, coalesce(a.xact_start::text, '') || ' ' || a.backend_xmin as began
+    from pg_stat_activity a
+    where a.datname = current_database() and a.usename = current_user
+        and a.application_name = 'threadkeep' and a.pid <> pg_backend_pid()
+        and a.backend_xmin is not null";
+
+const SETTLED: &str = "
+    update item_feeds set is_settled = true where tenant = $1 and feed_id = $2";
 
 const READ: &str = "
     with s as materialized (
@@ -99,10 +108,11 @@ impl FeedStorage for PostgresStorage {
 }
 
 impl PostgresStorage {
+    /// More round trips for a log that begins.
     async fn end_of_log(&self, tenant: &str, now: Micros) -> Result<Position> {
         let fail = |error: sqlx::Error| failure::of_call(&error);
-        for _ in 0..SETTLE_POLLS_MAX {
-            let mut connection = self.pool.get().await?;
+        let mut connection = self.pool.get().await?;
+        loop {
             let row = sqlx::query(END).bind(tenant).fetch_optional(&mut *connection).await;
             let row = row.map_err(fail)?;
             let is_wanted = |row: &PgRow| row.get::<i64, _>("wanted_until") > wanted_enough(now);
@@ -115,20 +125,21 @@ impl PostgresStorage {
                     .execute(&mut *connection)
                     .await
                     .map_err(fail)?;
-                connection.release();
                 continue;
             };
-            connection.release();
-            if !row.get::<bool, _>("is_settling") {
+            if row.get("is_settled") {
+                connection.release();
                 let commit = row.get::<i64, _>("xmin").unsigned_abs();
                 return Ok(Position { feed: row.get("feed"), commit, n: 0, at: now });
             }
-            tokio::time::sleep(SETTLE_POLL).await;
+            wait_for_earlier(&mut connection).await?;
+            sqlx::query(SETTLED)
+                .bind(tenant)
+                .bind(row.get::<&str, _>("feed_id"))
+                .execute(&mut *connection)
+                .await
+                .map_err(fail)?;
         }
-        Err(Error::Unavailable {
-            detail: "a statement that began before the log of changes does not end".into(),
-            retry_after: Duration::from_secs(5),
-        })
     }
 
     async fn read_log(
@@ -189,6 +200,30 @@ impl PostgresStorage {
         connection.release();
         Ok(())
     }
+}
+
+/// Until no statement runs any more that runs now.
+async fn wait_for_earlier(connection: &mut PgConnection) -> Result<()> {
+    let mut earlier: Option<HashSet<(i32, String)>> = None;
+    for _ in 0..SETTLE_POLLS_MAX {
+        let rows = sqlx::query(RUNNING).fetch_all(&mut *connection).await;
+        let rows = rows.map_err(|error| failure::of_call(&error))?;
+        let running: HashSet<(i32, String)> =
+            rows.iter().map(|it| (it.get("pid"), it.get("began"))).collect();
+        let still = match earlier {
+            Some(earlier) => earlier.intersection(&running).cloned().collect(),
+            None => running,
+        };
+        if still.is_empty() {
+            return Ok(());
+        }
+        earlier = Some(still);
+        tokio::time::sleep(SETTLE_POLL).await;
+    }
+    Err(Error::Unavailable {
+        detail: "a statement that began before the log of changes does not end".into(),
+        retry_after: Duration::from_secs(5),
+    })
 }
 
 fn number(row: &PgRow, column: &str) -> u64 {

@@ -50,6 +50,10 @@ impl PostgresStorage {
         // Zero labels would be the same for all: one step is enough then, but no label has a number 0.
         let depth =
             listing.depth().map_or(i32::MAX, |it| i32::try_from(it.max(1)).unwrap_or(i32::MAX));
+        // Where each step is one that is shown, no more of them are made than are wanted.
+        let wanted = query.offset.saturating_add(query.limit).max(1);
+        let enough = i32::try_from(wanted).ok().filter(|_| query.conditions.is_empty());
+        let page = enough.map_or(PAGE, |it| it.min(PAGE));
         let mut connection = self.pool.get().await?;
         'ranges: for prefix in within {
             let (mut from, to) = bounds(prefix);
@@ -61,7 +65,7 @@ impl PostgresStorage {
                     .bind(&to)
                     .bind(now)
                     .bind(depth)
-                    .bind(PAGE)
+                    .bind(page)
                     .fetch_all(&mut *connection)
                     .await
                     .map_err(|error| failure::of_call(&error))?;
@@ -74,7 +78,7 @@ impl PostgresStorage {
                     last = Some(namespace);
                 }
                 match last {
-                    Some(last) if i32::try_from(rows.len()) == Ok(PAGE) => {
+                    Some(last) if i32::try_from(rows.len()) == Ok(page) => {
                         from = behind(&last, depth);
                     }
                     _ => break,

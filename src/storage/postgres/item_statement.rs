@@ -43,6 +43,17 @@ pub(super) struct Ask<'a> {
 /// Below so many items a range is gone through; above it, the index of projections is asked first.
 const NARROW_ROWS: u32 = 2_000;
 
+/// Statements with more values than that are planned each time.
+const BINDS_KEPT_MAX: usize = 16;
+/// Among so many of the newest of a tenant, those of a range are looked for; then the range is sorted.
+const NEWEST_ROWS: i64 = 10_000;
+/// Further pages are found faster by sorting than by walking.
+const NEWEST_WANTED: u32 = 2_000;
+
+/// What a search without a filter needs of a row.
+const PLAIN_COLUMNS: &str = "i.tenant, i.namespace, i.key, i.version, i.created_at, i.updated_at, i.ttl_micros, \
+    i.expires_at, i.size_bytes, i.has_marks";
+
 /// What a search looks at of a row before it knows that it is a hit.
 pub(super) const COLUMNS: &str = "i.tenant, i.namespace, i.key, i.version, i.created_at, i.updated_at, i.ttl_micros, \
     i.expires_at, i.size_bytes, i.has_marks, i.projection";
@@ -51,6 +62,10 @@ pub(super) const COLUMNS: &str = "i.tenant, i.namespace, i.key, i.version, i.cre
 pub(super) struct Wanted {
     /// Life and range.
     pub(super) place: String,
+    /// There is a range.
+    is_part: bool,
+    /// Behind a position; begins with `and` where there is one.
+    after: String,
     /// On `i` and on `p.d`, the tenant's projection.
     pub(super) filter: String,
     indexed: String,
@@ -60,7 +75,7 @@ impl Wanted {
     /// What stands before `select`, and from `from` to the last condition. A plan is made without the values, so it cannot
     /// know which of the two indexes has fewer rows: the statement looks, and runs one branch of two.
     pub(super) fn source(&self) -> (String, String) {
-        let Self { place, filter, indexed } = self;
+        let Self { place, filter, indexed, after, .. } = self;
         let (with, items) = if indexed.is_empty() {
             let items = format!("(select {COLUMNS} from items i where i.tenant = $1 and {place})");
             (String::new(), items)
@@ -81,8 +96,38 @@ impl Wanted {
             (with, items)
         };
         let join = " i cross join lateral (select i.projection -> $1 as d) p where ";
-        let from = ["from ", &items, join, filter].concat();
+        let from = ["from ", &items, join, filter, after].concat();
         (if with.is_empty() { with } else { format!("with {with}") }, from)
+    }
+
+    /// The same without a filter, for the `wanted` newest ones. A small range is sorted. Of a large one, or of the whole
+    /// tenant, they are looked for among the newest `rows`, by the index. Their number is a value: a plan without statistics
+    /// takes it for a part of what there is, and does not sort all of it.
+    fn newest(&self, wanted: &str, rows: &str) -> (String, String) {
+        let Self { place, after, is_part, .. } = self;
+        let items = format!("select {PLAIN_COLUMNS} from items i where i.tenant = $1");
+        if !is_part {
+            return (String::new(), format!("from ({items} and {place}{after}) i"));
+        }
+        let order = order_by(ItemSort::Created);
+        let with = format!(
+            "with wide as materialized (
+                select count(*) > {NARROW_ROWS} and {wanted} <= {NEWEST_WANTED} as so from
+                    (select 1 from items i where i.tenant = $1 and {place}
+                     limit {NARROW_ROWS} + 1) i
+             ), quick as materialized (
+                select {PLAIN_COLUMNS} from ({items} and (select so from wide){after}
+                    order by {order} limit {rows}) i
+                where {place} order by {order} limit {wanted}
+             )"
+        );
+        let enough = format!("(select count(*) from quick) >= {wanted}");
+        let from = format!(
+            "from (select {PLAIN_COLUMNS} from quick i where {enough}
+                   union all
+                   {items} and not {enough} and {place}{after}) i"
+        );
+        (with, from)
     }
 }
 
@@ -104,15 +149,10 @@ impl Statement {
 
     pub(super) fn search(tenant: &str, ask: &Ask<'_>) -> Self {
         let mut statement = Self::new(tenant, ask.now);
-        let wanted = statement.conditions(tenant, ask.within, ask.scope);
-        let (with, mut from) = wanted.source();
-        if ask.only_marked {
-            from.push_str(" and i.has_marks");
-        }
+        let mut wanted = statement.conditions(tenant, ask.within, ask.scope);
         if let Some(after) = ask.after {
-            from.push_str(&statement.behind(ask.sort, after));
+            wanted.after = statement.behind(ask.sort, after);
         }
-        let with = if with.is_empty() { "with".to_owned() } else { format!("{with},") };
         let number = |it: usize| Bound::Number(i64::try_from(it).unwrap_or(i64::MAX));
         let filtered = ask.scope.filter.is_some();
         // Without a filter every row is a match, and the database skips.
@@ -122,6 +162,16 @@ impl Statement {
         let first = statement.bind(number(ask.offset));
         let bytes =
             statement.bind(Bound::Number(i64::try_from(LIMITS.list_bytes_max).unwrap_or(i64::MAX)));
+        let (with, mut from) = if !filtered && ask.sort == ItemSort::Created {
+            let rows = statement.bind(Bound::Number(NEWEST_ROWS));
+            wanted.newest(&format!("{limit} + {offset}"), &rows)
+        } else {
+            wanted.source()
+        };
+        if ask.only_marked {
+            from.push_str(" and i.has_marks");
+        }
+        let with = if with.is_empty() { "with".to_owned() } else { format!("{with},") };
         let order = order_by(ask.sort);
         let body = match (ask.wants_values, filtered) {
             (true, _) => "true",
@@ -176,7 +226,8 @@ impl Statement {
             }));
             (filter, indexed) = (condition.text, condition.indexed);
         }
-        Wanted { place: all.join(" and "), filter, indexed }
+        let is_part = all.len() > 1;
+        Wanted { place: all.join(" and "), is_part, after: String::new(), filter, indexed }
     }
 
     /// Everything below a prefix: behind it comes the last label with the least character that a label may have.
@@ -198,7 +249,8 @@ impl Statement {
             ItemSort::Updated => "i.updated_at",
         };
         let time = self.bind(Bound::Number(after.time));
-        format!(" and ({column} < {time} or {column} = {time} and {place})")
+        // The first condition is the one that an index has.
+        format!(" and {column} <= {time} and ({column} < {time} or {place})")
     }
 
     pub(super) fn bind(&mut self, bound: Bound) -> String {
@@ -207,8 +259,10 @@ impl Statement {
     }
 
     pub(super) fn query(self) -> Query<'static, Postgres, PgArguments> {
-        // Filters have any number of forms: their statements are not kept.
-        let query = sqlx::query(AssertSqlSafe(self.text)).persistent(false);
+        // Planning costs more than running. Filters have any number of forms: those of large ones are not kept, and would
+        // drive out the others.
+        let is_common = self.binds.len() <= BINDS_KEPT_MAX;
+        let query = sqlx::query(AssertSqlSafe(self.text)).persistent(is_common);
         self.binds.into_iter().fold(query, |query, bound| match bound {
             Bound::Text(text) => query.bind(text),
             Bound::Texts(texts) => query.bind(texts),

@@ -29,7 +29,9 @@ from threadkeep.errors import (
 )
 from threadkeep.langgraph import ThreadkeepStore
 
+from support import settings
 from support.server import Server
+from support.waiting import wait_until
 
 
 def test_items_are_the_base_classes_items(store: ThreadkeepStore) -> None:
@@ -323,31 +325,38 @@ def test_tenants_never_meet(store: ThreadkeepStore, other_store: ThreadkeepStore
 
 
 def test_a_scan_returns_each_item_once_while_four_writers_update(store: ThreadkeepStore) -> None:
-    for part in range(10):
-        store.batch([PutOp(("n",), f"k{part * 1000 + at:05}", {}) for at in range(1000)])
+    items = [f"k{at:05}" for at in range(settings.SCAN_ITEMS)]
+    for part in range(0, len(items), 1000):
+        store.batch([PutOp(("n",), key, {}) for key in items[part : part + 1000]])
     stop = threading.Event()
+    updates = [0] * 4
 
     def update(writer: int) -> None:
         at = writer
         while not stop.is_set():
-            store.batch(
-                [PutOp(("n",), f"k{(at * 17 + i) % 10_000:05}", {"w": at}) for i in range(20)]
-            )
+            chosen = [items[(at * 17 + i) % len(items)] for i in range(20)]
+            store.batch([PutOp(("n",), key, {"w": at}) for key in chosen])
+            updates[writer] += 1
             at += 4
 
-    writers = [threading.Thread(target=update, args=(number,)) for number in range(4)]
-    for writer in writers:
-        writer.start()
-    try:
-        for sort in ("key", "created"):
-            keys = [
-                item.key for item in store.scan(("n",), sort=sort, values=False, page_items=500)
-            ]
-            assert sorted(keys) == [f"k{at:05}" for at in range(10_000)]
-    finally:
-        stop.set()
+    with ThreadPoolExecutor(4) as threads:
+        writers = [threads.submit(update, number) for number in range(4)]
+        try:
+            for sort in ("key", "created"):
+                before = list(updates)
+                found: list[str] = []
+                for item in store.scan(("n",), sort=sort, values=False, page_items=500):
+                    found.append(item.key)
+                    if len(found) == len(items) // 2:
+                        # Each of them has written in the middle of this scan.
+                        wait_until(
+                            lambda before=before: all(map(int.__gt__, updates, before)), "updates"
+                        )
+                assert sorted(found) == items
+        finally:
+            stop.set()
         for writer in writers:
-            writer.join()
+            writer.result()
 
 
 def test_get_and_batch_by_hand(store: ThreadkeepStore) -> None:

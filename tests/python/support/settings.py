@@ -46,6 +46,8 @@ RSS_GROWTH_PERCENT_MAX = _number("THREADKEEP_TEST_RSS_GROWTH_PERCENT_MAX", 50)
 # What it may grow by on top, so that a small process is not judged by its caches.
 RSS_GROWTH_BYTES_FREE = _number("THREADKEEP_TEST_RSS_GROWTH_MIB_FREE", 48) << 20
 
+# The store: items that a scan goes through while others change them.
+SCAN_ITEMS = _number("THREADKEEP_TEST_SCAN_ITEMS", 3_000)
 # The change feed: changes beside followers that take none, and what the server may grow by then.
 STALL_CHANGES = _number("THREADKEEP_TEST_STALL_CHANGES", 20_000)
 STALL_GROWTH_BYTES_MAX = _number("THREADKEEP_TEST_STALL_GROWTH_MIB_MAX", 12) << 20

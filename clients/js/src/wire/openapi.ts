@@ -386,6 +386,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/store/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow changes
+         * @description Server-sent events of what happens to items below a prefix, in the order in which it becomes visible: `change` with namespace,
+         *     key, version and kind (`put`, `delete`, `expire`), never values. First comes `ready`: what changes from then on is told, so list
+         *     the items after it. Every event has an `id`: send the last one as `Last-Event-ID` or `after`, and nothing between is missed; some
+         *     may come twice. Of several puts in quick succession only the last may be told. `resync` says that changes were left out, because
+         *     they were not taken in time: list the items anew, or come back with an earlier `id`. `end` with a `code` says why the server
+         *     closes the stream. Lines with a colon, and ids without data, show that the stream lives. Changes are logged for tenants that have
+         *     followers, and kept for 24 hours; an older position is `position_gone`: list the items, and follow without one. A
+         *     transaction that stays open in the same PostgreSQL cluster delays the feed.
+         */
+        get: operations["follow_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/store/count": {
         parameters: {
             query?: never;
@@ -437,6 +464,68 @@ export interface paths {
          * @description An absent `item` means that there is none, or that it is not the caller's, or that it has expired.
          */
         post: operations["get_item"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/store/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List the versions of an item
+         * @description The present version and the earlier ones that are kept, newest first. Items that look like files keep 10, others none, unless
+         *     their namespace declares another number (`put_namespace_setting`).
+         */
+        post: operations["list_item_versions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/store/history/get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get a version of an item
+         * @description An absent `version` means that it is not kept, or was never there, or that the item is not there, or not the caller's.
+         */
+        post: operations["get_item_version"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/store/history/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore a version of an item
+         * @description Puts the value of that version, with its time to live begun anew, as a new version; what it replaces becomes an earlier one. A
+         *     repetition with the same `Idempotency-Key` is answered like the first.
+         */
+        post: operations["restore_item_version"];
         delete?: never;
         options?: never;
         head?: never;
@@ -499,6 +588,88 @@ export interface paths {
          *     nothing and repeat nothing while others write.
          */
         post: operations["search_items"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/store/settings/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete a setting of a namespace
+         * @description What shorter prefixes declare holds again. No error when there is none.
+         */
+        post: operations["delete_namespace_setting"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/store/settings/get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get a setting of a namespace
+         * @description The namespace's own, and what holds for its items.
+         */
+        post: operations["get_namespace_setting"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/store/settings/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List settings of namespaces
+         * @description Those of namespaces below a prefix that the caller may read, in the order of their labels. There are at most 1,000.
+         */
+        post: operations["list_namespace_settings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/store/settings/put": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Put a setting of a namespace
+         * @description For the namespace and all below it; of several prefixes the longest that says something counts, for each field by itself.
+         *     Replaces what this namespace declared. Other servers follow within two seconds. Needs the right to write to the namespace;
+         *     an empty one stands for the whole tenant.
+         */
+        post: operations["put_namespace_setting"];
         delete?: never;
         options?: never;
         head?: never;
@@ -969,6 +1140,15 @@ export interface components {
         } | {
             insert: components["schemas"]["Data"];
         };
+        /** @description What holds for a namespace. */
+        EffectiveNamespaceSetting: {
+            /**
+             * Format: int32
+             * @description Absent: 10 for items that look like files, 0 for others.
+             */
+            history?: number | null;
+            text_fields?: string[] | null;
+        };
         /** @description The answer of writes that have nothing to tell. */
         Empty: Record<string, never>;
         /** @description What an erasure removed. Counts are of rows; of what a copy shares with its source, once. */
@@ -1062,6 +1242,12 @@ export interface components {
             /** @description Whether this read extends the item's life. Default true. */
             refresh_ttl?: boolean | null;
         };
+        GetItemVersion: {
+            key: components["schemas"]["ItemKey"];
+            namespace: string[];
+            /** Format: int64 */
+            version: number;
+        };
         GetThread: {
             thread_id: string;
         };
@@ -1080,6 +1266,13 @@ export interface components {
         };
         GotItem: {
             item?: components["schemas"]["Item"] | null;
+        };
+        GotItemVersion: {
+            version?: components["schemas"]["ItemVersionOf"] | null;
+        };
+        GotNamespaceSetting: {
+            effective: components["schemas"]["EffectiveNamespaceSetting"];
+            setting?: components["schemas"]["NamespaceSetting"] | null;
         };
         GotStorage: {
             storage?: components["schemas"]["ThreadStorage"] | null;
@@ -1171,6 +1364,28 @@ export interface components {
             /** Format: int64 */
             version: number;
         };
+        ItemVersionOf: {
+            /** @description The item has this version now. */
+            current: boolean;
+            /** Format: int64 */
+            size_bytes: number;
+            /** Format: double */
+            ttl_minutes?: number | null;
+            /**
+             * Format: date-time
+             * @description When it was put.
+             */
+            updated_at: string;
+            /** @description Absent where no values were asked for. */
+            value?: components["schemas"]["Exact"];
+            /** Format: int64 */
+            version: number;
+        };
+        ItemVersions: {
+            /** @description Send it with the same arguments for the next page; absent at the end. */
+            next_cursor?: string | null;
+            versions: components["schemas"]["ItemVersionOf"][];
+        };
         Lease: {
             /**
              * Format: date-time
@@ -1223,9 +1438,26 @@ export interface components {
             difference_ops_max: number;
             /**
              * Format: int64
+             * @description Items that one search or count with a filter opens where values are encrypted at rest.
+             */
+            encrypted_candidates_max: number;
+            /**
+             * Format: int64
              * @description The text of a token of a configured issuer (JWT).
              */
             external_token_bytes_max: number;
+            /** Format: int64 */
+            feed_followers_max: number;
+            /**
+             * Format: int64
+             * @description Followers of the change feed of one tenant, and of all, on one server.
+             */
+            feed_followers_per_tenant_max: number;
+            /**
+             * Format: int64
+             * @description How long a position of the change feed leads on.
+             */
+            feed_seconds_kept: number;
             /**
              * Format: int64
              * @description Conditions of one filter, and entries of one list of `$in`.
@@ -1260,6 +1492,11 @@ export interface components {
             item_key_bytes_max: number;
             /**
              * Format: int64
+             * @description Earlier versions that an item keeps.
+             */
+            item_versions_max: number;
+            /**
+             * Format: int64
              * @description Nesting of skeleton, metadata and filter documents.
              */
             json_depth_max: number;
@@ -1290,6 +1527,11 @@ export interface components {
              * @description Labels of a namespace, and their bytes together.
              */
             namespace_labels_max: number;
+            /**
+             * Format: int64
+             * @description Namespaces of a tenant that declare something.
+             */
+            namespace_settings_max: number;
             /**
              * Format: int64
              * @description Digits of a number in an item or a filter, and its power of ten.
@@ -1331,6 +1573,25 @@ export interface components {
             task_id_bytes_max: number;
             /** Format: int64 */
             task_path_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Items with a word of the query that are ranked; of more the newest.
+             */
+            text_candidates_max: number;
+            /** Format: int64 */
+            text_field_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Paths in `text_fields` of a namespace's setting, and bytes of one.
+             */
+            text_fields_max: number;
+            /**
+             * Format: int64
+             * @description The query of a search by words, and different words in it.
+             */
+            text_query_bytes_max: number;
+            /** Format: int64 */
+            text_query_words_max: number;
             /**
              * Format: int64
              * @description Thread id.
@@ -1423,6 +1684,19 @@ export interface components {
             /** @description Send it with the same arguments for the next page; absent at the end. */
             next_cursor?: string | null;
         };
+        ListItemVersions: {
+            /** @description `next_cursor` of the page before. */
+            cursor?: string | null;
+            key: components["schemas"]["ItemKey"];
+            /**
+             * Format: int64
+             * @description Default 100; at most 1,000 and about 4 MiB of values come at one time.
+             */
+            limit?: number | null;
+            namespace: string[];
+            /** @description True: with the values. Default false. */
+            values?: boolean | null;
+        };
         ListNamespaces: {
             /** @description All must hold. */
             conditions?: components["schemas"]["NamespaceCondition"][] | null;
@@ -1438,6 +1712,10 @@ export interface components {
             max_depth?: number | null;
             /** Format: int64 */
             offset?: number | null;
+        };
+        ListNamespaceSettings: {
+            /** @description Labels that the namespaces begin with. */
+            prefix?: string[] | null;
         };
         /** @description Also what the command line prints. */
         MintedToken: {
@@ -1475,6 +1753,25 @@ export interface components {
         NamespaceMatch: "prefix" | "suffix";
         Namespaces: {
             namespaces: string[][];
+        };
+        NamespaceSetting: {
+            /** Format: date-time */
+            changed_at: string;
+            /** Format: int32 */
+            history?: number | null;
+            /** @description Words of items that were there before are still being indexed: searches may miss them. */
+            indexing?: boolean;
+            namespace: string[];
+            text_fields?: string[] | null;
+        };
+        NamespaceSettingName: {
+            namespace: string[];
+        };
+        NamespaceSettingPut: {
+            setting: components["schemas"]["NamespaceSetting"];
+        };
+        NamespaceSettings: {
+            settings: components["schemas"]["NamespaceSetting"][];
         };
         NarrowToken: {
             grants?: components["schemas"]["Grants"] | null;
@@ -1525,7 +1822,7 @@ export interface components {
              * @description For programs; stable.
              * @enum {string}
              */
-            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "version_conflict" | "thread_taken" | "resend_whole" | "key_destroyed" | "too_large" | "quota_exceeded" | "unsupported_media_type" | "invalid" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
+            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "version_conflict" | "thread_taken" | "resend_whole" | "position_gone" | "key_destroyed" | "too_large" | "quota_exceeded" | "unsupported_media_type" | "invalid" | "search_needs_plaintext" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
             /**
              * Format: int64
              * @description Of `version_conflict`: the version that the item has; 0 when there is none.
@@ -1602,6 +1899,20 @@ export interface components {
              *     item had; absent: it has none.
              */
             vectors?: components["schemas"]["FieldVector"][] | null;
+        };
+        PutNamespaceSetting: {
+            /**
+             * Format: int64
+             * @description Earlier versions that an item keeps, 0-1,000. Absent: a shorter prefix says it, else 10 for items that look like files
+             *     and 0 for others. Each item follows with its next put.
+             */
+            history?: number | null;
+            namespace: string[];
+            /**
+             * @description Paths of the fields whose words are indexed: names, with `.` between them; `$` stands for all texts of the value; an
+             *     empty list for none. Absent: a shorter prefix says it, else none.
+             */
+            text_fields?: string[] | null;
         };
         PutRetentionPolicy: {
             /** @description Only report what would go. Default false. */
@@ -1682,6 +1993,20 @@ export interface components {
              * @description 1-3,600.
              */
             ttl_seconds: number;
+        };
+        RestoreItemVersion: {
+            /**
+             * Format: int64
+             * @description The version that the item must have now.
+             */
+            if_version?: number | null;
+            key: components["schemas"]["ItemKey"];
+            namespace: string[];
+            /**
+             * Format: int64
+             * @description The version whose value comes back.
+             */
+            version: number;
         };
         RetentionDue: {
             /** Format: int64 */
@@ -1786,8 +2111,9 @@ export interface components {
             /** @description Labels that the namespaces begin with. Absent or empty: all that the caller may read. */
             prefix?: string[] | null;
             /**
-             * @description A text, whose vector the server makes, where it has an endpoint for embeddings; it is compared with those that the
-             *     server has made.
+             * @description `text`, `hybrid`: items with at least one of its words, those with rare ones and many of them first; at most 1,024 bytes
+             *     and 32 words. `vector`, and `hybrid` without a `query_vector`: the server makes its vector, where it has an endpoint for
+             *     embeddings; it is compared with those that the server has made.
              */
             query?: string | null;
             query_vector?: components["schemas"]["Numbers"] | null;
@@ -1800,7 +2126,7 @@ export interface components {
             values?: boolean | null;
         };
         /** @enum {string} */
-        SearchMode: "vector";
+        SearchMode: "vector" | "text" | "hybrid";
         StoreBatch: {
             /** @description Default true. */
             atomic?: boolean | null;
@@ -2324,6 +2650,30 @@ export interface components {
                 };
             };
         };
+        /** @description `position_gone`: The log of changes does not reach back so far; `key_destroyed`: The tenant's key was destroyed */
+        "410.position_gone.key_destroyed": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "position_gone",
+                 *       "detail": "The log of changes does not reach back so far",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 410,
+                 *       "title": "The log of changes does not reach back so far",
+                 *       "type": "urn:threadkeep:problem:position_gone"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "position_gone" | "key_destroyed";
+                };
+            };
+        };
         /** @description `too_large`: Larger than a limit; `quota_exceeded`: A quota of the tenant is used up */
         "413.quota_exceeded.too_large": {
             headers: {
@@ -2441,6 +2791,78 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"] & {
                     /** @enum {string} */
                     code?: "invalid" | "idempotency_mismatch";
+                };
+            };
+        };
+        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Too much is encrypted to be searched; `idempotency_mismatch`: The Idempotency-Key was used before */
+        "422.invalid.idempotency_mismatch.search_needs_plaintext": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "invalid",
+                 *       "detail": "The request is not valid",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "The request is not valid",
+                 *       "type": "urn:threadkeep:problem:invalid"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "invalid" | "idempotency_mismatch" | "search_needs_plaintext";
+                };
+            };
+        };
+        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Too much is encrypted to be searched */
+        "422.invalid.search_needs_plaintext": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "invalid",
+                 *       "detail": "The request is not valid",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "The request is not valid",
+                 *       "type": "urn:threadkeep:problem:invalid"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "invalid" | "search_needs_plaintext";
+                };
+            };
+        };
+        /** @description `invalid`: The request is not valid */
+        "422.invalid.text_fields": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "invalid",
+                 *       "detail": "The request is not valid",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "The request is not valid",
+                 *       "type": "urn:threadkeep:problem:invalid"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "invalid" | "text_fields";
                 };
             };
         };
@@ -3555,10 +3977,52 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
-            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            422: components["responses"]["422.invalid.idempotency_mismatch.search_needs_plaintext"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    follow_changes: {
+        parameters: {
+            query?: {
+                /** @description The `id` of an event: what follows it. `Last-Event-ID` is the same, and stronger. Absent: from now on. */
+                after?: string;
+                /** @description Only the namespace itself, nothing below it. Default false. */
+                exact?: boolean;
+                /** @description A label of the prefix; the next label is another `ns`. Absent: all that the caller may read. */
+                ns?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events until either side ends them */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example id: WyJj
+                     *     event: change
+                     *     data: {"namespace":["ann","memories"],"key":"likes","version":2,"kind":"put"}
+                     */
+                    "text/event-stream": string;
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.position_gone.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
         };
     };
     count_items: {
@@ -3606,7 +4070,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
-            422: components["responses"]["422.invalid"];
+            422: components["responses"]["422.invalid.search_needs_plaintext"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
@@ -3712,6 +4176,177 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    list_item_versions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": "/plan.md",
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["ListItemVersions"];
+                "application/msgpack": components["schemas"]["ListItemVersions"];
+            };
+        };
+        responses: {
+            /** @description A page; empty where there is no such item, or it is not the caller's */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "versions": [
+                     *         {
+                     *           "current": true,
+                     *           "size_bytes": 24,
+                     *           "updated_at": "2026-01-31T12:00:00.000000Z",
+                     *           "version": 1793404800000001
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ItemVersions"];
+                    "application/msgpack": components["schemas"]["ItemVersions"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    get_item_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": "/plan.md",
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "version": 1793404800000000
+                 *     }
+                 */
+                "application/json": components["schemas"]["GetItemVersion"];
+                "application/msgpack": components["schemas"]["GetItemVersion"];
+            };
+        };
+        responses: {
+            /** @description The version, if it is there */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example {} */
+                    "application/json": components["schemas"]["GotItemVersion"];
+                    "application/msgpack": components["schemas"]["GotItemVersion"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    restore_item_version: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: a restoration that is sent again with the same key and body is answered like the first, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": "/plan.md",
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "version": 1793404800000000
+                 *     }
+                 */
+                "application/json": components["schemas"]["RestoreItemVersion"];
+                "application/msgpack": components["schemas"]["RestoreItemVersion"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "version": 1793404800000002
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ItemVersion"];
+                    "application/msgpack": components["schemas"]["ItemVersion"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.version_conflict"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
     };
     list_namespaces: {
@@ -3893,10 +4528,222 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.search_needs_plaintext"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    delete_namespace_setting: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "namespace": [
+                 *         "ann",
+                 *         "memories"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["NamespaceSettingName"];
+                "application/msgpack": components["schemas"]["NamespaceSettingName"];
+            };
+        };
+        responses: {
+            /** @description Deleted, or never there */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    get_namespace_setting: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "namespace": [
+                 *         "ann",
+                 *         "memories"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["NamespaceSettingName"];
+                "application/msgpack": components["schemas"]["NamespaceSettingName"];
+            };
+        };
+        responses: {
+            /** @description An absent `setting` means that there is none, or that the namespace is not the caller's */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "effective": {
+                     *         "history": 20
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GotNamespaceSetting"];
+                    "application/msgpack": components["schemas"]["GotNamespaceSetting"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    list_namespace_settings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["ListNamespaceSettings"];
+                "application/msgpack": components["schemas"]["ListNamespaceSettings"];
+            };
+        };
+        responses: {
+            /** @description Settings */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "settings": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["NamespaceSettings"];
+                    "application/msgpack": components["schemas"]["NamespaceSettings"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    put_namespace_setting: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "history": 20,
+                 *       "namespace": [
+                 *         "ann",
+                 *         "memories"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["PutNamespaceSetting"];
+                "application/msgpack": components["schemas"]["PutNamespaceSetting"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "setting": {
+                     *         "changed_at": "2026-01-31T12:00:00.000000Z",
+                     *         "history": 20,
+                     *         "namespace": [
+                     *           "ann",
+                     *           "memories"
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["NamespaceSettingPut"];
+                    "application/msgpack": components["schemas"]["NamespaceSettingPut"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.text_fields"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
     };
     delete_subject: {
