@@ -1,11 +1,14 @@
 //! What earlier versions of items take and name: their chunks, what erases them, and what the doctor says.
 
 use threadkeep::domain::doctor::{Examine, Noun, State};
-use threadkeep::domain::item::ChangeItem;
+use threadkeep::domain::item::{ChangeItem, ItemOp, ItemSort, SearchItems, SearchMode};
+use threadkeep::domain::namespace_settings::Declared;
+use threadkeep::domain::words::TextQuery;
+use threadkeep::storage::{self, Encryption, StorageConfig};
 
-use crate::harness::{Harness, caller_of};
+use crate::harness::{Harness, NEVER, caller_of, config, master_keys, masters};
 use crate::item_history::{VERSIONS, all, declare, page, restore, restoring, texts};
-use crate::store::{SECOND, START, Store, address, change, search, text};
+use crate::store::{SECOND, START, Store, address, change, namespace, search, text};
 use crate::subjects::{ANN, check_sound, erase};
 
 fn large(at: u32) -> String {
@@ -143,4 +146,39 @@ pub async fn the_doctor_finds_damaged_versions(h: Harness) {
     assert!(examine(false).await.tally(State::Orphan, Noun::ItemVersions).count >= 1);
     assert!(examine(true).await.tally(State::Repaired, Noun::ItemVersions).count >= 1);
     assert_eq!(examine(false).await.tally(State::Orphan, Noun::ItemVersions).count, 0);
+}
+
+/// What is there already is encrypted in its place; words, which would say what it says, are gone.
+pub async fn turning_encryption_on_keeps_versions_and_drops_words(h: Harness) {
+    if masters().is_some() {
+        return;
+    }
+    let store = Store::on(&h).await;
+    let declared = Declared { history: Some(3), text_fields: Some(vec!["$".into()]) };
+    store.settings.put(&store.caller, namespace(&["n"]), declared, NEVER).await.unwrap();
+    for at in 0..2 {
+        store.put(&["n"], "k", &large(at)).await;
+    }
+    store.put(&["n"], "k", r#"{"text":"small"}"#).await;
+    let before = texts(&store, &["n"], "k").await;
+    assert_eq!(before.len(), 3);
+    let encryption = Encryption::Begins(master_keys(7));
+    let command = StorageConfig { exclusive: false, encryption, ..config(h.url()) };
+    let encrypting = storage::open(&command).await.unwrap();
+    assert_eq!(encrypting.encrypt_stored().await.unwrap(), 1);
+    encrypting.close().await;
+    let h = h.encrypting(None).await;
+    let store = Store::on(&h).await;
+    assert_eq!(texts(&store, &["n"], "k").await, before);
+    assert_eq!(h.count("select count(*) from items where words is not null").await, 0);
+    let mode = SearchMode::Text(TextQuery::new("small").unwrap());
+    let query = SearchItems { mode, sort: ItemSort::Score, ..search(&["n"], "{}") };
+    let refused = store.run(ItemOp::Search(query)).await.unwrap_err().to_string();
+    assert!(refused.contains("search_needs_plaintext"), "{refused}");
+    store.put(&["n"], "k", r#"{"text":"new"}"#).await;
+    assert_eq!(h.count("select count(*) from items where words is not null").await, 0);
+    assert_eq!(texts(&store, &["n"], "k").await.len(), 4);
+    let report =
+        h.storage.examine(&Examine { tenant: None, fix: false, now: START }).await.unwrap();
+    assert!(report.is_sound(), "{report:?}");
 }

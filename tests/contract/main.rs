@@ -278,7 +278,8 @@ contract! {
         an_erasure_takes_versions_and_settings
         chunks_of_versions_are_kept_and_go_with_them
         collections_beside_versions_lose_nothing
-        the_doctor_finds_damaged_versions;
+        the_doctor_finds_damaged_versions
+        turning_encryption_on_keeps_versions_and_drops_words;
     item_words:
         words_find_the_items_that_have_them
         a_namespace_without_words_says_how_to_declare_them
