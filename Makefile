@@ -44,3 +44,4 @@ setup-node:
 setup: setup-python setup-node
 	tests/setup/postgres.sh
 	tests/setup/object_store.sh
+	tests/setup/weights.sh

@@ -19,8 +19,10 @@ use crate::domain::Result;
 use crate::domain::audit::{Audit, AuditStorage};
 use crate::domain::checkpoints::Checkpoints;
 use crate::domain::clock::Clock;
+use crate::domain::embedding::Embedder;
 use crate::domain::erasure::Erasures;
 use crate::domain::group_commit::GroupCommit;
+use crate::domain::indexing::Indexer;
 use crate::domain::item_commit::ItemCommit;
 use crate::domain::items::Items;
 use crate::domain::limits::LIMITS;
@@ -84,6 +86,21 @@ pub struct DifferenceMemory {
     pub expanded_bytes_max: u32,
 }
 
+/// Who else is asked.
+#[derive(Default)]
+pub struct Outside {
+    /// Of tokens.
+    pub issuers: Issuers,
+    /// Makes vectors.
+    pub embedder: Embedder,
+}
+
+impl From<Issuers> for Outside {
+    fn from(issuers: Issuers) -> Self {
+        Self { issuers, ..Self::default() }
+    }
+}
+
 impl App {
     /// Starts the commit queue, the reading of keys and the sweepers.
     ///
@@ -95,8 +112,9 @@ impl App {
         listen: SocketAddr,
         settings: Settings,
         metrics: Option<PrometheusHandle>,
-        issuers: Issuers,
+        outside: impl Into<Outside>,
     ) -> Result<Self> {
+        let Outside { issuers, embedder } = outside.into();
         let Settings { memory, retention_interval, audit_keep_days, rates } = settings;
         let credentials: Arc<dyn CredentialStorage> = Arc::<dyn Storage>::clone(&storage);
         let acts: Arc<dyn AuditStorage> = Arc::<dyn Storage>::clone(&storage);
@@ -133,6 +151,12 @@ impl App {
             let (storage, clock) = (Arc::clone(&storage), Arc::clone(&clock));
             background.push(tokio::spawn(move_content(storage, clock, period)));
         }
+        let indexer = Arc::new(Notify::new());
+        if let Some(embeddings) = embedder.get() {
+            let (storage, clock) = (Arc::clone(&storage), Arc::clone(&clock));
+            let (embeddings, wake) = (Arc::clone(embeddings), Arc::clone(&indexer));
+            background.push(tokio::spawn(Indexer::new(storage, embeddings, clock, wake).run()));
+        }
         let bytes_max = usize::try_from(LIMITS.bytes_in_flight_max).unwrap_or(usize::MAX);
         Ok(Self {
             checkpoints: Checkpoints::new(
@@ -150,7 +174,8 @@ impl App {
                 Arc::clone(&clock),
                 Arc::clone(&quotas),
                 Arc::clone(&namespace_settings),
-            ),
+            )
+            .with_embeddings(embedder, indexer),
             namespace_settings,
             quotas,
             refusals,

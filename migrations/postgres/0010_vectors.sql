@@ -39,8 +39,8 @@ create table item_indexing (
     namespace text[] collate "C" not null,
     key bytea not null,
     version bigint not null,
-    -- Paths of the texts in the value.
-    fields text[] not null,
+    -- Paths of the texts in the value: a JSON list.
+    fields text not null,
     -- What its vectors were made by; null: it has none yet.
     model text collate "C",
     -- When to make them, or to try again; null: they are made.

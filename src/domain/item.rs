@@ -5,10 +5,11 @@ use bytes::Bytes;
 use super::clock::Micros;
 use super::error::{Error, Result};
 use super::exact_json;
+use super::field_path::FieldPath;
 use super::filter::Filter;
 use super::limits::LIMITS;
 use super::namespace::Namespace;
-use super::vector::{Near, NewVectors};
+use super::vector::{Metric, Near, NewVectors};
 use super::words::TextQuery;
 
 pub use super::item_key::Key;
@@ -62,6 +63,8 @@ pub struct NewValue {
     pub ttl_micros: Option<Micros>,
     /// None: the item has none from now on.
     pub vectors: Option<NewVectors>,
+    /// Where the texts are that the server makes vectors of, later.
+    pub index: Vec<FieldPath>,
 }
 
 /// What a search goes by.
@@ -76,6 +79,8 @@ pub enum SearchMode {
     Text(TextQuery),
     /// The best of both, by their places in both.
     Hybrid(TextQuery, Near),
+    /// The same for a text, whose vector the server has made first: no storage sees it.
+    Question { text: String, metric: Metric },
 }
 
 /// Order of a search.

@@ -64,6 +64,8 @@ pub struct PreparedValue {
     /// None: its namespace declares none.
     pub words: Option<Arc<ItemWords>>,
     pub vectors: Option<Arc<NewVectors>>,
+    /// Paths of texts whose vectors the server makes, as JSON.
+    pub index: Option<String>,
 }
 
 /// Where the chunks of a large value go.
@@ -315,6 +317,7 @@ mod tests {
             is_readable: true,
             words: None,
             vectors: None,
+            index: None,
         };
         let address = Address { namespace, key: Key::of_text(key).unwrap() };
         PreparedChange { address, if_version, put: put.then_some(value) }

@@ -142,7 +142,12 @@ impl Items {
             let change = ChangeItem {
                 address: request.address.clone(),
                 // Vectors are not kept with versions.
-                value: Some(NewValue { text, ttl_micros: wanted.ttl_micros, vectors: None }),
+                value: Some(NewValue {
+                    text,
+                    ttl_micros: wanted.ttl_micros,
+                    vectors: None,
+                    index: Vec::new(),
+                }),
                 if_version: Some(request.if_version.unwrap_or(current)),
             };
             match self.write(&changing, vec![change], None).await {

@@ -5,9 +5,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures::future::join_all;
+use tokio::sync::Notify;
 
 use super::caller::{Caller, Permission};
 use super::clock::{Clock, Micros};
+use super::embedding::Embedder;
 use super::error::{Error, Result};
 use super::grants::Action;
 use super::item::{
@@ -33,6 +35,9 @@ pub struct Items {
     pub(super) clock: Arc<Clock>,
     quotas: Arc<Quotas>,
     pub(super) settings: Arc<NamespaceSettings>,
+    embedder: Embedder,
+    /// Told when vectors are to be made.
+    indexer: Arc<Notify>,
 }
 
 /// Operations that arrived together. What was wrong with one of them already is its result.
@@ -53,7 +58,14 @@ impl Items {
         quotas: Arc<Quotas>,
         settings: Arc<NamespaceSettings>,
     ) -> Self {
-        Self { storage, commits, clock, quotas, settings }
+        let (embedder, indexer) = (Embedder::default(), Arc::default());
+        Self { storage, commits, clock, quotas, settings, embedder, indexer }
+    }
+
+    /// With an endpoint for embeddings, and who makes vectors with it.
+    #[must_use]
+    pub fn with_embeddings(self, embedder: Embedder, indexer: Arc<Notify>) -> Self {
+        Self { embedder, indexer, ..self }
     }
 
     /// One operation.
@@ -86,7 +98,7 @@ impl Items {
         let mut results: Vec<Option<Result<OpResult>>> = ops.iter().map(|_| None).collect();
         let (mut reads, mut changes) = (Vec::new(), Vec::new());
         for (at, op) in ops.into_iter().enumerate() {
-            match op.and_then(|op| permitted(caller, op)) {
+            match op.and_then(|op| permitted(caller, op)).and_then(|op| self.embedder.check(op)) {
                 Ok(ItemOp::Change(change)) => changes.push((at, change)),
                 Ok(op) => reads.push((at, op)),
                 Err(error) => results[at] = Some(Err(error)),
@@ -178,14 +190,13 @@ impl Items {
             return Ok(ItemPage::default());
         }
         let now = self.clock.now();
+        let query = &self.embedder.resolve(query.clone()).await?;
         let mut page = match &query.mode {
             SearchMode::Text(text) => self.search_text(caller, &within, (query, text), now).await?,
             SearchMode::Hybrid(text, near) => {
                 self.search_hybrid(caller, &within, (query, text, near), now).await?
             }
-            SearchMode::List | SearchMode::Vector(_) => {
-                self.storage.search_items(caller, &within, query, now).await?
-            }
+            _ => self.storage.search_items(caller, &within, query, now).await?,
         };
         if query.refresh_ttl {
             let mut due: Vec<&mut Item> = page.items.iter_mut().collect();
@@ -285,6 +296,8 @@ impl Items {
         if puts {
             self.quotas.require_bytes(caller)?;
         }
+        let indexes =
+            changes.iter().any(|it| it.value.as_ref().is_some_and(|it| !it.index.is_empty()));
         let conditional = changes.iter().any(|it| it.if_version.is_some());
         let idempotency = conditional.then(|| changing.idempotency(at));
         for _ in 0..PLANS_MAX {
@@ -298,7 +311,12 @@ impl Items {
                 PreparedChanges { full: self.quotas.items_full(caller), ..prepared.await? };
             self.declare(&mut prepared, &changes)?;
             match self.commits.commit(prepared).await? {
-                Changed::Versions(versions) => return Ok(versions),
+                Changed::Versions(versions) => {
+                    if indexes {
+                        self.indexer.notify_one();
+                    }
+                    return Ok(versions);
+                }
                 Changed::EpochStale => {}
             }
         }

@@ -94,7 +94,10 @@ pub struct Limits {
     /// Numbers in a vector.
     pub vector_dims_max: u64,
     pub vectors_per_item_max: u64,
+    /// Path of a text in a value.
     pub vector_field_bytes_max: u64,
+    /// Paths of one put.
+    pub index_paths_max: u64,
     /// Name of an embedding model, and how many a tenant may use.
     pub model_bytes_max: u64,
     pub models_max: u64,
@@ -160,6 +163,7 @@ pub const LIMITS: Limits = Limits {
     vector_dims_max: 4_096,
     vectors_per_item_max: 128,
     vector_field_bytes_max: 512,
+    index_paths_max: 32,
     model_bytes_max: 128,
     models_max: 64,
     scored_rows_max: 10_000,

@@ -27,6 +27,7 @@ use super::sql_role::{self, Dropped, NewSqlRole, SqlRole};
 use super::storage_use::StorageUse;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 
+pub use super::indexing::IndexingStorage;
 pub use super::item_history::ItemHistoryStorage;
 pub use super::item_storage::ItemStorage;
 pub use super::namespace_settings::SettingsStorage;
@@ -44,6 +45,7 @@ pub trait Storage:
     + SettingsStorage
     + TextStorage
     + WalkStorage
+    + IndexingStorage
     + ErasureStorage
     + QuotaStorage
     + AuditStorage
@@ -61,6 +63,7 @@ impl<T> Storage for T where
         + SettingsStorage
         + TextStorage
         + WalkStorage
+        + IndexingStorage
         + ErasureStorage
         + QuotaStorage
         + AuditStorage

@@ -10,6 +10,7 @@ use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::exact::Text;
+use crate::domain::field_path::FieldPath;
 use crate::domain::item::SearchMode;
 use crate::domain::limits::LIMITS;
 use crate::domain::vector::{FieldVector, Metric, Model, Near, NewVectors, Vector};
@@ -27,6 +28,15 @@ pub struct VectorIn {
     /// Which part of the value it stands for, for whoever reads it: a path, `$` for all of it.
     field: Option<Text>,
     vector: Numbers,
+}
+
+/// Paths of texts, or `false` for none.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+#[schema(as = ItemIndex)]
+pub enum IndexIn {
+    Paths(Vec<Text>),
+    Never(bool),
 }
 
 #[derive(Deserialize, ToSchema, Clone, Copy, PartialEq, Eq)]
@@ -80,40 +90,78 @@ pub fn new_vectors(
     NewVectors::new(model, vectors.collect::<Result<_>>()?).map(Some)
 }
 
+/// The paths that the server is to index.
+///
+/// # Errors
+/// 422 naming `index`.
+pub fn paths(index: Option<IndexIn>, has_vectors: bool) -> Result<Vec<FieldPath>> {
+    let paths = match index {
+        None | Some(IndexIn::Never(false)) => return Ok(Vec::new()),
+        Some(IndexIn::Never(true)) => {
+            return Err(Error::invalid("index", "index must be a list of paths, or false"));
+        }
+        Some(IndexIn::Paths(paths)) => paths,
+    };
+    if has_vectors {
+        return Err(Error::invalid("index", "send vectors, or paths for the server to index"));
+    }
+    crate::domain::checkpoint::at_most("index", paths.len(), LIMITS.index_paths_max)?;
+    paths.iter().map(|it| FieldPath::new(&it.0)).collect()
+}
+
 impl Sought {
     /// # Errors
     /// 422 naming the field.
     pub fn into_domain(self) -> Result<SearchMode> {
         let Self { mode, query, query_vector, model, metric, is_sorted, rows } = self;
-        let (wants_text, wants_vector) = match (mode, &query, &query_vector) {
+        match (&query, &query_vector, mode) {
             (None, None, None) => return Ok(SearchMode::List),
-            (None, Some(_), _) => {
-                let detail = "a query needs a mode: \"text\", or \"hybrid\" beside a query_vector";
-                return Err(Error::invalid("mode", detail));
+            (Some(_), Some(_), None | Some(ModeIn::Vector)) => {
+                return Err(Error::invalid("query", "send a query or a query_vector, not both"));
             }
-            (None | Some(ModeIn::Vector), ..) => (false, true),
-            (Some(ModeIn::Text), ..) => (true, false),
-            (Some(ModeIn::Hybrid), ..) => (true, true),
-        };
+            (None, None, Some(ModeIn::Vector)) => {
+                let detail = "mode \"vector\" needs a query_vector or a query";
+                return Err(Error::invalid("query_vector", detail));
+            }
+            _ => {}
+        }
         check_rows(is_sorted, rows)?;
-        check_given(wants_text, query.is_some(), "query")?;
-        check_given(wants_vector, query_vector.is_some(), "query_vector")?;
-        let text = query.map(|it| TextQuery::new(&it.0)).transpose()?;
-        let Some(numbers) = query_vector else {
-            return Ok(text.map_or(SearchMode::List, SearchMode::Text));
-        };
         let metric = match metric {
             None | Some(MetricIn::Cosine) => Metric::Cosine,
             Some(MetricIn::L2) => Metric::L2,
             Some(MetricIn::InnerProduct) => Metric::InnerProduct,
         };
-        let model = model.map(|it| Model::new(&it.0)).transpose()?.unwrap_or_default();
-        let vector = Vector::new("query_vector", numbers.0)?;
-        let near = Near { model, metric, vector };
-        Ok(match text {
-            Some(text) => SearchMode::Hybrid(text, near),
-            None => SearchMode::Vector(near),
-        })
+        let model_of = |model: Option<Text>| model.map(|it| Model::new(&it.0)).transpose();
+        let text = match mode {
+            Some(ModeIn::Text | ModeIn::Hybrid) => {
+                let is_hybrid = mode == Some(ModeIn::Hybrid);
+                check_given(true, query.is_some(), "query")?;
+                check_given(is_hybrid, query_vector.is_some(), "query_vector")?;
+                query.as_ref().map(|it| TextQuery::new(&it.0)).transpose()?
+            }
+            None | Some(ModeIn::Vector) => None,
+        };
+        match (text, query_vector, query) {
+            (text, Some(numbers), _) => {
+                let model = model_of(model)?.unwrap_or_default();
+                let vector = Vector::new("query_vector", numbers.0)?;
+                let near = Near { model, metric, vector };
+                Ok(match text {
+                    Some(text) => SearchMode::Hybrid(text, near),
+                    None => SearchMode::Vector(near),
+                })
+            }
+            (Some(text), None, _) => Ok(SearchMode::Text(text)),
+            (None, None, query) => {
+                if model.is_some() {
+                    let detail = "a query is embedded by the server's own model";
+                    return Err(Error::invalid("model", detail));
+                }
+                let text = query.map(|it| it.0).filter(|it| !it.trim().is_empty());
+                let text = text.ok_or_else(|| Error::invalid("query", "the query is empty"))?;
+                Ok(SearchMode::Question { text, metric })
+            }
+        }
     }
 }
 

@@ -9,7 +9,9 @@ use super::decode::Received;
 use super::exact::{Exact, Text};
 use super::item_key::KeyIn;
 use super::store_answers::position;
-use super::store_vectors::{MetricIn, ModeIn, Numbers, Sought, VectorIn, new_vectors};
+use super::store_vectors::{
+    IndexIn, MetricIn, ModeIn, Numbers, Sought, VectorIn, new_vectors, paths,
+};
 use crate::domain::filter::Filter;
 use crate::domain::item::{
     Address, ChangeItem, GetItem, ItemSort, ListNamespaces, MatchCondition, MatchKind, NewValue,
@@ -40,6 +42,9 @@ pub struct PutBody<'a> {
     vectors: Option<Vec<VectorIn>>,
     /// Name of what made the vectors; only vectors of one model are compared. Default `default`.
     model: Option<Text>,
+    /// Paths of the texts that the server makes vectors of, in the background: `a.b`, `list[*].text`, `list[-1]`, `*`, `{a,b}`, and `$` for the
+    /// whole value. Only where it has an endpoint for embeddings. Absent or false: none.
+    index: Option<IndexIn>,
     /// The version that the item must have; 0: there must be no item. Absent: the last put wins.
     #[schema(minimum = 0)]
     if_version: Option<i64>,
@@ -85,10 +90,12 @@ pub struct SearchBody<'a> {
     /// Matches to skip. Default 0.
     #[schema(minimum = 0, maximum = 1_000_000)]
     offset: Option<i64>,
-    /// Default `vector` with a `query_vector`, else a plain listing. `text` and `hybrid` need a namespace that declares
-    /// `text_fields` (`put_namespace_setting`).
+    /// Default `vector` with a `query` or a `query_vector`, else a plain listing. `text` and `hybrid` need a namespace that
+    /// declares `text_fields` (`put_namespace_setting`).
     mode: Option<ModeIn>,
-    /// Words: items with at least one of them, those with rare ones and many of them first. At most 1,024 bytes and 32 words.
+    /// In mode `vector` a text whose vector the server makes, where it has an endpoint for embeddings; it is compared with those
+    /// that the server has made. In modes `text` and `hybrid` words: items with at least one of them, those with rare ones
+    /// and many of them first; at most 1,024 bytes and 32 words.
     query: Option<Text>,
     /// The nearest items come first, each with a `score`; those without vectors of the model come last, without one. `offset`
     /// and `limit` are at most 10,000 together.
@@ -172,6 +179,7 @@ impl PutBody<'_> {
             value: Some(NewValue {
                 text: own(text),
                 ttl_micros,
+                index: paths(self.index, self.vectors.is_some())?,
                 vectors: new_vectors(self.vectors, self.model)?,
             }),
             if_version: self.if_version.map(version).transpose()?,

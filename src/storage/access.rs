@@ -118,6 +118,12 @@ pub struct Dialect {
     pub hide_item: &'static str,
     /// What no namespace comes before.
     pub first_namespace: &'static str,
+    /// `{namespace}`: the namespace that is $2, as a cell has it.
+    pub namespace: &'static str,
+    /// `{numbers}`: the vector that is $9: as a text of an array, or as bytes.
+    pub numbers: &'static str,
+    /// `{skip_locked}`: ends a statement that locks those of its rows that nobody else has locked.
+    pub skip_locked: &'static str,
     /// `{lock}`: ends a statement that locks the rows it reads.
     pub lock: &'static str,
 }
@@ -132,6 +138,9 @@ impl Dialect {
             ("{packed}", self.packed),
             ("{after_item}", self.after_item),
             ("{after_version}", self.after_version),
+            ("{namespace}", self.namespace),
+            ("{numbers}", self.numbers),
+            ("{skip_locked}", self.skip_locked),
             ("{this_item}", self.this_item),
             ("{hide_item}", self.hide_item),
             ("{lock}", self.lock),

@@ -11,6 +11,7 @@ pub mod documents;
 pub mod encrypting;
 pub mod freed;
 pub mod homes;
+mod indexing_rows;
 pub mod items;
 pub mod marks;
 pub mod objects;

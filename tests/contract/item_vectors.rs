@@ -10,9 +10,10 @@ use threadkeep::domain::item::{
 };
 use threadkeep::domain::vector::{FieldVector, Metric, Model, Near, NewVectors, Vector};
 use threadkeep::domain::{Error, Result};
+use threadkeep::storage::{self, Encryption, StorageConfig};
 
-use crate::harness::{Harness, caller_of, masters};
-use crate::store::{SECOND, Store, change, granted, keys, search};
+use crate::harness::{Harness, caller_of, config, master_keys, masters};
+use crate::store::{SECOND, Store, change, granted, keys, search, text};
 
 pub fn vectors(model: &str, all: &[&[f32]]) -> NewVectors {
     let one = |it: &&[f32]| FieldVector {
@@ -330,15 +331,42 @@ pub async fn a_race_leaves_vectors_of_one_version(h: Harness) {
     if is_refused(&first).await {
         return;
     }
-    for _ in 0..20 {
+    // Each time another item: the next put of the same one would clean up.
+    for round in 0..40 {
+        let key = format!("k{round}");
         let put = async |store: &Store, to: f32| {
-            let put = put_near(&["n"], "k", "{}", &[&[to, 1.0], &[to, 2.0]]);
+            let put = put_near(&["n"], &key, "{}", &[&[to, 1.0], &[to, 2.0]]);
             store.try_put(put).await.unwrap()
         };
-        tokio::join!(put(&first, 1.0), put(&second, 2.0), put(&first, 3.0), put(&second, 4.0));
+        put(&first, 0.0).await;
+        tokio::join!(put(&first, 1.0), put(&second, 2.0));
     }
-    assert_eq!(h.count("select count(*) from item_vectors where tenant = 'tenant-a'").await, 2);
+    assert_eq!(h.count("select count(*) from item_vectors where tenant = 'tenant-a'").await, 80);
     let stale = "select count(*) from item_vectors v where not exists
-        (select 1 from items i where i.tenant = v.tenant and i.version = v.version)";
+        (select 1 from items i where i.tenant = v.tenant and i.key = v.key and i.version = v.version)";
     assert_eq!(h.count(stale).await, 0);
+}
+
+pub async fn turning_encryption_on_removes_them(h: Harness) {
+    let store = Store::on(&h).await;
+    if is_refused(&store).await {
+        return;
+    }
+    store.try_put(put_near(&["n"], "k", r#"{"a":1}"#, &[&[1.0, 2.0]])).await.unwrap();
+    let command = StorageConfig {
+        exclusive: false,
+        encryption: Encryption::Begins(master_keys(7)),
+        ..config(h.url())
+    };
+    let encrypting = storage::open(&command).await.unwrap();
+    encrypting.encrypt_stored().await.unwrap();
+    encrypting.close().await;
+    assert_eq!(h.count("select count(*) from item_vectors where tenant = 'tenant-a'").await, 0);
+    let bytes = "select cast(sum(vector_bytes) as bigint) from items where tenant = 'tenant-a'";
+    assert_eq!(h.count(bytes).await, 0);
+    let h = h.encrypting(None).await;
+    let store = Store::on(&h).await;
+    assert_eq!(text(&store.get(&["n"], "k").await.unwrap()), r#"{"a":1}"#);
+    let again = store.try_put(put_near(&["n"], "k", "{}", &[&[1.0, 2.0]])).await;
+    assert_eq!(field(again), "vectors");
 }

@@ -31,6 +31,7 @@ mod encryption_command;
 mod encryption_keys;
 mod erasure;
 mod exactness;
+mod indexing;
 mod item_content;
 mod item_filters;
 mod item_history;
@@ -312,7 +313,14 @@ contract! {
         only_vectors_of_one_model_and_length_are_compared
         vectors_of_others_are_not_found
         the_longest_names_and_vectors_are_kept
-        a_race_leaves_vectors_of_one_version;
+        a_race_leaves_vectors_of_one_version
+        turning_encryption_on_removes_them;
+    indexing:
+        texts_at_paths_become_vectors_later
+        a_failing_endpoint_is_tried_again_and_fails_no_put
+        another_model_makes_all_vectors_again
+        a_crashed_worker_loses_nothing_and_two_do_the_work_once
+        without_an_endpoint_it_is_said;
     item_filters:
         filters_find_what_the_model_finds
         every_operator_on_every_pair_of_values_is_as_in_the_model

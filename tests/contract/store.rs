@@ -152,8 +152,12 @@ pub fn address(labels: &[&str], key: &str) -> Address {
 }
 
 pub fn change(labels: &[&str], key: &str, value: Option<&str>) -> ChangeItem {
-    let new =
-        |it: &str| NewValue { text: Bytes::from(it.to_owned()), ttl_micros: None, vectors: None };
+    let new = |it: &str| NewValue {
+        text: Bytes::from(it.to_owned()),
+        ttl_micros: None,
+        vectors: None,
+        index: vec![],
+    };
     ChangeItem { address: address(labels, key), value: value.map(new), if_version: None }
 }
 

@@ -7,7 +7,7 @@ use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::exact_json;
 use threadkeep::domain::item::{
-    Address, ChangeItem, Item, ItemPage, ListNamespaces, Scope, SearchItems,
+    Address, ChangeItem, Item, ItemPage, ListNamespaces, Scope, SearchItems, SearchMode,
 };
 use threadkeep::domain::item_batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
 use threadkeep::domain::item_storage::ItemStorage;
@@ -47,6 +47,12 @@ impl ItemStorage for Memory {
         deadline: Micros,
     ) -> Result<PreparedChanges> {
         self.called(format!("prepare_changes {}", changes.len()))?;
+        for vectors in changes.iter().filter_map(|it| it.value.as_ref()?.vectors.as_ref()) {
+            for it in vectors.all() {
+                let (model, numbers) = (vectors.model().as_str(), it.vector.numbers());
+                self.called(format!("vectors {model} {} {numbers:?}", it.field))?;
+            }
+        }
         let texts = changes.iter().filter_map(|it| Some((it.address.clone(), it.value.clone()?)));
         self.texts.lock().unwrap().extend(texts.map(|(address, value)| (address, value.text)));
         let prepared =
@@ -127,6 +133,13 @@ impl ItemStorage for Memory {
         items.sort_by(|a, b| a.address.cmp(&b.address));
         let after = query.after.as_ref().map(|it| &it.address);
         items.retain(|it| after.is_none_or(|after| it.address > *after));
+        if let SearchMode::Vector(near) = &query.mode {
+            // As if every item had the vector (1, 0, …).
+            let score = near.metric.score(&[1.0], near.vector.numbers());
+            for item in &mut items {
+                item.score = Some(score);
+            }
+        }
         let mut items: Vec<Item> = items.into_iter().skip(query.offset).collect();
         let next = (items.len() > query.limit).then(|| items[query.limit - 1].position(query.sort));
         items.truncate(query.limit);

@@ -155,6 +155,9 @@ def environment() -> dict[str, str]:
     if "THREADKEEP_TEST_S3_BIN" not in env:
         script = [ROOT / "tests" / "setup" / "object_store.sh"]
         env["THREADKEEP_TEST_S3_BIN"] = subprocess.check_output(script, text=True).strip()
+    if "THREADKEEP_TEST_WEIGHTS" not in env:
+        script = [ROOT / "tests" / "setup" / "weights.sh"]
+        env["THREADKEEP_TEST_WEIGHTS"] = subprocess.check_output(script, text=True).strip()
     plain = postgres_without_pgvector()
     if plain and "THREADKEEP_TEST_PG_PLAIN_BIN" not in env:
         env["THREADKEEP_TEST_PG_PLAIN_BIN"] = str(plain)

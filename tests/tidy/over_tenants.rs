@@ -114,4 +114,10 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
         "polling of the outbox",
     ),
     ("sqlite/pack_writes.rs", "from object_deletions where dropped_at <=", "polling of the outbox"),
+    ("storage/indexing_rows.rs", "from item_indexing where due_at <=", "polling of due vectors"),
+    (
+        "storage/indexing_rows.rs",
+        "from item_indexing where due_at is null",
+        "what another model made",
+    ),
 ];

@@ -37,6 +37,14 @@ const VERSIONS: Rows = Rows {
     change: "update item_versions set body = $5 where tenant = $1 and {this_item} and version = $4",
 };
 
+/// Vectors would say what is in the values.
+const VECTORS: [&str; 3] = [
+    "delete from item_vectors where tenant = $1",
+    "delete from item_indexing where tenant = $1",
+    "update items set vector_bytes = 0, is_indexed = false
+        where tenant = $1 and (vector_bytes > 0 or is_indexed)",
+];
+
 /// Encrypts the rows of a tenant's items, a page in each transaction. What of them lies in chunks goes with its scope.
 ///
 /// # Errors
@@ -46,6 +54,11 @@ pub async fn encrypt_items(
     tenant: &str,
     secret: &TenantSecret,
 ) -> Result<()> {
+    let mut access = engine.hold().await?;
+    for text in VECTORS {
+        access.rows(text, &[tenant.into()]).await?;
+    }
+    access.end().await?;
     encrypt_rows(engine, tenant, secret, &ITEMS).await?;
     encrypt_rows(engine, tenant, secret, &VERSIONS).await
 }

@@ -20,6 +20,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::checkpoint::Value;
 use crate::domain::clock::Micros;
 use crate::domain::exact_fields::pick;
+use crate::domain::field_path::FieldPath;
 use crate::domain::item::{Address, ChangeItem, Item, ItemSort, NewValue, Select};
 use crate::domain::item_batch::{
     Content, Idempotency, ItemBatch, PreparedChange, PreparedChanges, PreparedValue,
@@ -227,6 +228,8 @@ fn prepare_value(
         }
     };
     let vectors = value.vectors.clone().map(Arc::new);
+    let paths: Vec<&str> = value.index.iter().map(FieldPath::as_str).collect();
+    let index = (!paths.is_empty()).then(|| serde_json::Value::from(paths).to_string());
     Ok(PreparedValue {
         sealed,
         ttl_micros: value.ttl_micros,
@@ -234,6 +237,7 @@ fn prepare_value(
         has_marks,
         content,
         vectors,
+        index,
         is_file: is_file(&document),
         history: None,
         is_readable: secret.cipher().is_none(),
@@ -258,6 +262,11 @@ fn whole(secret: &TenantSecret, row: ValueRow<'_>, text: &[u8]) -> Result<Sealed
 pub fn row_of(secret: &TenantSecret, address: &Address) -> ValueRow<'static> {
     let namespace = namespaces::encode(&address.namespace);
     ValueRow::Item(item_place(secret, &namespace, address.key.as_bytes()))
+}
+
+/// A question has to have its vector before a storage sees it.
+pub fn unresolved() -> Error {
+    Error::Internal("a question reached the storage without its vector".into())
 }
 
 fn tag() -> Result<Tag> {

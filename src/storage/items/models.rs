@@ -38,10 +38,14 @@ impl ModelMemory {
         (tenant, secret): (&str, &TenantSecret),
         changes: &[ChangeItem],
     ) -> Result<()> {
-        let vectors = changes.iter().filter_map(|it| it.value.as_ref()?.vectors.as_ref());
-        for vectors in vectors {
-            check_plain(secret, "vectors")?;
-            self.check_new(engine, tenant, vectors).await?;
+        for value in changes.iter().filter_map(|it| it.value.as_ref()) {
+            if !value.index.is_empty() {
+                check_plain(secret, "index")?;
+            }
+            if let Some(vectors) = &value.vectors {
+                check_plain(secret, "vectors")?;
+                self.check_new(engine, tenant, vectors).await?;
+            }
         }
         Ok(())
     }
@@ -62,7 +66,11 @@ impl ModelMemory {
         Ok(true)
     }
 
-    async fn check_new(
+    /// Two round trips the first time that this process meets the model.
+    ///
+    /// # Errors
+    /// 422 for other dimensions than the model has.
+    pub async fn check_new(
         &self,
         engine: &dyn Accessible,
         tenant: &str,

@@ -30,6 +30,9 @@ pub(super) const DIALECT: Dialect = Dialect {
     hide_item: ", projection = jsonb_build_object($1, chr(1) || chr(3)), has_marks = true,
         words = null, word_counts = null, word_total = null, word_fields = null",
     first_namespace: "[]",
+    namespace: "array(select jsonb_array_elements_text(cast($2 as jsonb)))",
+    numbers: "cast($9 as text)::real[]",
+    skip_locked: "for update skip locked",
     lock: "for update",
 };
 

@@ -7,9 +7,9 @@ use super::item_writes::Query;
 use crate::domain::item_batch::{ItemBatch, ItemRow};
 use crate::domain::words::ItemWords;
 
-/// The first parameter: vectors take eight where there are some.
+/// The first parameter: vectors take nine where there are some.
 fn first(batch: &ItemBatch) -> usize {
-    if has_vectors(batch) { 37 } else { 29 }
+    if has_vectors(batch) { 38 } else { 29 }
 }
 
 /// Puts the values of the columns into a statement. They are found by the number of a row of `v`.

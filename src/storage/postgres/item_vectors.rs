@@ -26,11 +26,11 @@ pub(super) const STALE: &str = r"
 )
 ";
 
-/// Another server changed the item between the snapshot and the lock: its vectors were not seen.
+/// Another server changed the item, or made its vectors, between the snapshot and the lock: they were not seen.
 pub(super) const RACED: &str = r"
-case when is_ok and (old_vector_bytes > 0 or old_is_indexed) then old_version is distinct from
-    (select s.version from items s
-     where s.tenant = v.tenant and s.namespace = v.namespace::text[] and s.key = v.key)
+case when is_ok and (old_vector_bytes > 0 or old_is_indexed) then not exists
+    (select from items s where s.tenant = v.tenant and s.namespace = v.namespace::text[] and s.key = v.key
+        and s.version = old_version and s.vector_bytes = old_vector_bytes)
 else false end as raced
 ";
 
@@ -45,17 +45,26 @@ pub(super) const ADDED: &str = r"
             : ($33::integer[])[v.ord::integer] + (k.no + 1) * ($34::integer[])[v.ord::integer] - 1]
     from v cross join lateral generate_series(0, ($30::integer[])[v.ord::integer] - 1) as k (no)
     where v.is_ok and not v.deletes
+), new_indexing as (
+    insert into item_indexing (tenant, namespace, key, version, fields, due_at)
+    select v.tenant, v.namespace::text[], v.key, v.new_version, ($37::text[])[v.ord::integer], $18
+    from v where v.is_ok and not v.deletes and ($37::text[])[v.ord::integer] is not null
 )
 ";
 
-/// Whether the batch brings some.
+/// Whether the batch brings some, or items whose vectors the server makes.
 pub(super) fn has_vectors(batch: &ItemBatch) -> bool {
-    batch.rows.iter().any(|it| vectors(it).is_some())
+    batch.rows.iter().any(|it| vectors(it).is_some() || index(it).is_some())
 }
 
-/// What `items.vector_bytes` becomes.
-pub(super) fn vector_bytes(batch: &ItemBatch) -> &'static str {
-    if has_vectors(batch) { "($29::integer[])[v.ord::integer]" } else { "0" }
+/// What becomes of the columns of `items` that say so.
+pub(super) fn filled(text: &str, batch: &ItemBatch) -> String {
+    let (bytes, is_indexed) = if has_vectors(batch) {
+        ("($29::integer[])[v.ord::integer]", "($37::text[])[v.ord::integer] is not null")
+    } else {
+        ("0", "false")
+    };
+    text.replace("{vector_bytes}", bytes).replace("{is_indexed}", is_indexed)
 }
 
 pub(super) fn bind<'q>(query: Query<'q>, batch: &'q ItemBatch) -> Query<'q> {
@@ -85,6 +94,7 @@ pub(super) fn bind<'q>(query: Query<'q>, batch: &'q ItemBatch) -> Query<'q> {
         .bind(each(NewVectors::dims))
         .bind(fields)
         .bind(numbers)
+        .bind(batch.rows.iter().map(index).collect::<Vec<_>>())
 }
 
 impl PostgresStorage {
@@ -131,6 +141,10 @@ impl PostgresStorage {
 
 fn vectors(row: &ItemRow) -> Option<&NewVectors> {
     row.put.as_ref().and_then(|it| it.vectors.as_deref())
+}
+
+fn index(row: &ItemRow) -> Option<&str> {
+    row.put.as_ref().and_then(|it| it.index.as_deref())
 }
 
 fn number(count: usize) -> i32 {

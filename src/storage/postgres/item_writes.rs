@@ -96,7 +96,7 @@ const CHANGES: &str = r"
         updated_at = greatest(v.new_created_at, $18), ttl_micros = v.ttl_micros,
         expires_at = $18 + v.ttl_micros, size_bytes = v.size_bytes, digest = v.digest, body = v.body,
         parts = v.parts, scope_id = v.scope_id, projection = v.projection::jsonb,
-        has_marks = v.has_marks, vector_bytes = {vector_bytes},
+        has_marks = v.has_marks, vector_bytes = {vector_bytes}, is_indexed = {is_indexed},
         history = coalesce({history}, case when v.is_live then i.history else 0 end),
         (words, word_counts, word_total, word_fields) = row({words})
     from v
@@ -104,11 +104,11 @@ const CHANGES: &str = r"
         and i.tenant = v.tenant and i.namespace = v.namespace::text[] and i.key = v.key
 ), created as (
     insert into items (tenant, namespace, key, version, created_at, updated_at, ttl_micros, expires_at,
-        size_bytes, digest, body, parts, scope_id, projection, has_marks, vector_bytes, history,
+        size_bytes, digest, body, parts, scope_id, projection, has_marks, vector_bytes, is_indexed, history,
         words, word_counts, word_total, word_fields)
     select tenant, namespace::text[], key, new_version, new_created_at, new_created_at, ttl_micros,
         $18 + ttl_micros, size_bytes, digest, body, parts, scope_id, projection::jsonb, has_marks, {vector_bytes},
-        coalesce({history}, 0), {words}
+        {is_indexed}, coalesce({history}, 0), {words}
     from v where is_ok and not is_stored and not deletes
 ), deleted as (
     delete from items i using v
@@ -208,8 +208,7 @@ impl PostgresStorage {
 
 /// Parts that a batch does not need are left out; so there are thirty-two texts.
 fn text(batch: &ItemBatch) -> String {
-    let changes = CHANGES.replace("{vector_bytes}", item_vectors::vector_bytes(batch));
-    let changes = item_declared::fill(&changes, batch);
+    let changes = item_declared::fill(&item_vectors::filled(CHANGES, batch), batch);
     let answer = ANSWER.replace("{raced}", item_vectors::RACED);
     let asks = batch.groups.iter().any(|it| it.idempotency.is_some());
     let has_content = batch.rows.iter().any(|it| content(it).is_some());

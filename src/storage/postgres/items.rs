@@ -21,9 +21,11 @@ use crate::domain::item_batch::{Idempotency, ItemBatch, ItemOutcome, PreparedCha
 use crate::domain::item_storage::ItemStorage;
 use crate::domain::namespace::Namespace;
 use crate::domain::storage::BatchError;
+use crate::storage::indexing_rows::Indexable;
+use crate::storage::items::models::ModelMemory;
 use crate::storage::items::projection::array_literal;
 use crate::storage::items::{
-    Columns, StoredItem, Target, memory_key, needs_content, prepare, with_request,
+    Columns, StoredItem, Target, memory_key, needs_content, prepare, unresolved, with_request,
 };
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::opening::{Chunks, parts_of};
@@ -104,12 +106,10 @@ impl ItemStorage for PostgresStorage {
     ) -> Result<ItemPage> {
         let page = match &query.mode {
             SearchMode::List => steady(|| self.read_item_page(caller, within, query, now)).await,
-            SearchMode::Text(_) | SearchMode::Hybrid(..) => {
-                Err(crate::domain::Error::Internal("a search by words asks for candidates".into()))
-            }
             SearchMode::Vector(near) => {
                 steady(|| self.read_nearest(caller, within, (query, near), now)).await
             }
+            _ => Err(unresolved()),
         };
         self.noting_loss(page)
     }
@@ -153,6 +153,12 @@ impl ItemStorage for PostgresStorage {
             .map_err(|error| failure::of_call(&error))?;
         connection.release();
         Ok(())
+    }
+}
+
+impl Indexable for PostgresStorage {
+    fn models(&self) -> &ModelMemory {
+        &self.models
     }
 }
 

@@ -29,6 +29,9 @@ const DIALECT: Dialect = Dialect {
     hide_item: ", words = null, word_counts = null, word_total = null, word_fields = null",
     // A text: every blob comes after it.
     first_namespace: "",
+    namespace: "$2",
+    numbers: "$9",
+    skip_locked: "",
     // There is one writer, so whoever writes holds every gate.
     lock: "",
 };

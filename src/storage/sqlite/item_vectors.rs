@@ -20,7 +20,11 @@ insert into item_vectors (tenant, namespace, key, version, model, no, field, dim
 select j.value ->> 0, substr($4, j.value ->> 1, j.value ->> 2), substr($4, j.value ->> 3, j.value ->> 4),
        j.value ->> 5, j.value ->> 6, j.value ->> 7, j.value ->> 8, j.value ->> 9,
        substr($4, j.value ->> 10, j.value ->> 11)
-from json_each($3) j";
+from json_each($3) j;
+insert into item_indexing (tenant, namespace, key, version, fields, due_at)
+select j.value ->> 0, substr($6, j.value ->> 1, j.value ->> 2), substr($6, j.value ->> 3, j.value ->> 4),
+       j.value ->> 5, j.value ->> 6, $7
+from json_each($5) j";
 
 /// Before the items are written, in their transaction. `versions` says of a row the item's new version, and whether it had
 /// vectors.
@@ -31,11 +35,17 @@ pub(super) async fn replace_vectors(
     versions: &(dyn Fn(usize) -> (i64, bool) + Sync),
 ) -> Result<(), sqlx::Error> {
     let (mut gone, mut new) = (RowSet::default(), RowSet::default());
+    let mut indexing = RowSet::default();
     for (at, row) in batch.rows.iter().enumerate().filter(|(_, row)| open.contains(&row.group)) {
         let (version, had_vectors) = versions(at);
         if had_vectors {
             let place = address(&mut gone, row);
             gone.push(json!([row.tenant, place[0], place[1], place[2], place[3]]));
+        }
+        if let Some(fields) = row.put.as_ref().and_then(|it| it.index.as_ref()) {
+            let place = address(&mut indexing, row);
+            let [from, length, key_from, key_length] = place;
+            indexing.push(json!([row.tenant, from, length, key_from, key_length, version, fields]));
         }
         let Some(vectors) = row.put.as_ref().and_then(|it| it.vectors.as_ref()) else { continue };
         let (place, model) = (address(&mut new, row), vectors.model().as_str());
@@ -57,7 +67,7 @@ pub(super) async fn replace_vectors(
             ]));
         }
     }
-    if gone.is_empty() && new.is_empty() {
+    if gone.is_empty() && new.is_empty() && indexing.is_empty() {
         return Ok(());
     }
     sqlx::query(REPLACE)
@@ -65,6 +75,9 @@ pub(super) async fn replace_vectors(
         .bind(gone.blob)
         .bind(new.json())
         .bind(new.blob)
+        .bind(indexing.json())
+        .bind(indexing.blob)
+        .bind(batch.now)
         .execute(write)
         .await?;
     Ok(())

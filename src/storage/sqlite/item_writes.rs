@@ -33,20 +33,20 @@ join idempotency x on x.tenant = j.value ->> 0 and x.caller = j.value ->> 1 and 
 
 const WRITE_ALL: &str = "
 insert into items (tenant, namespace, key, version, created_at, updated_at, ttl_micros, expires_at, size_bytes,
-                   digest, body, parts, scope_id, vector_bytes, history,
+                   digest, body, parts, scope_id, vector_bytes, is_indexed, history,
                    words, word_counts, word_total, word_fields)
 select j.value ->> 0, substr($2, j.value ->> 1, j.value ->> 2), substr($2, j.value ->> 3, j.value ->> 4),
        j.value ->> 5, j.value ->> 6, max(j.value ->> 6, $9), j.value ->> 7, $9 + (j.value ->> 7), j.value ->> 8,
        substr($2, j.value ->> 9, j.value ->> 10), substr($2, j.value ->> 11, j.value ->> 12),
        substr($2, j.value ->> 13, j.value ->> 14), j.value ->> 15, j.value ->> 16, j.value ->> 17,
-       substr($2, j.value ->> 18, j.value ->> 19), substr($2, j.value ->> 20, j.value ->> 21),
-       j.value ->> 22, j.value ->> 23
+       j.value ->> 18, substr($2, j.value ->> 19, j.value ->> 20), substr($2, j.value ->> 21, j.value ->> 22),
+       j.value ->> 23, j.value ->> 24
 from json_each($1) j where true
 on conflict (tenant, namespace, key) do update set
     version = excluded.version, created_at = excluded.created_at, updated_at = excluded.updated_at,
     ttl_micros = excluded.ttl_micros, expires_at = excluded.expires_at, size_bytes = excluded.size_bytes,
     digest = excluded.digest, body = excluded.body, parts = excluded.parts, scope_id = excluded.scope_id,
-    vector_bytes = excluded.vector_bytes, is_indexed = false, history = excluded.history,
+    vector_bytes = excluded.vector_bytes, is_indexed = excluded.is_indexed, history = excluded.history,
     words = excluded.words, word_counts = excluded.word_counts, word_total = excluded.word_total,
     word_fields = excluded.word_fields;
 delete from items where (tenant, namespace, key) in
@@ -296,6 +296,7 @@ fn put(puts: &mut RowSet, chunks: &mut RowSet, row: &ItemRow, judged: &Judged) {
         parts.1,
         scope_id,
         value.vectors.as_ref().map_or(0, |it| it.size_bytes()),
+        i64::from(value.index.is_some()),
         value.history.map_or(judged.old_history, i64::from),
         words.0,
         words.1,

@@ -20,8 +20,11 @@ use crate::domain::item_batch::{Idempotency, ItemBatch, ItemOutcome, PreparedCha
 use crate::domain::item_storage::ItemStorage;
 use crate::domain::namespace::Namespace;
 use crate::domain::storage::BatchError;
+use crate::storage::indexing_rows::Indexable;
+use crate::storage::items::models::ModelMemory;
 use crate::storage::items::{
-    Columns, StoredItem, Target, memory_key, namespaces, needs_content, prepare, with_request,
+    Columns, StoredItem, Target, memory_key, namespaces, needs_content, prepare, unresolved,
+    with_request,
 };
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::opening::Chunks;
@@ -104,10 +107,8 @@ impl ItemStorage for SqliteStorage {
     ) -> Result<ItemPage> {
         match &query.mode {
             SearchMode::List => self.read_item_page(caller, within, query, now).await,
-            SearchMode::Text(_) | SearchMode::Hybrid(..) => {
-                Err(crate::domain::Error::Internal("a search by words asks for candidates".into()))
-            }
             SearchMode::Vector(near) => self.read_nearest(caller, within, (query, near), now).await,
+            _ => Err(unresolved()),
         }
     }
 
@@ -148,6 +149,12 @@ impl ItemStorage for SqliteStorage {
             .await
             .map_err(fail)?;
         write.commit().await
+    }
+}
+
+impl Indexable for SqliteStorage {
+    fn models(&self) -> &ModelMemory {
+        &self.models
     }
 }
 

@@ -38,7 +38,9 @@ class Counted(Embeddings):
         return embed([text])[0]
 
 
-def open_store(server: Server, api_key: str, embedding: Any = embed, **more: Any) -> ThreadkeepStore:
+def open_store(
+    server: Server, api_key: str, embedding: Any = embed, **more: Any
+) -> ThreadkeepStore:
     index = {"dims": DIMS, "embed": embedding, **more}
     return ThreadkeepStore(server.url, api_key=api_key, index=index)
 
@@ -195,9 +197,11 @@ def test_wrong_vectors_are_refused(
         assert store.search(("n",)) == []
         with pytest.raises(InvalidError):
             store.search(("n",), query="x")
-    with open_store(server, api_key, lambda _: []) as store:
-        with pytest.raises(InvalidError, match="0 vectors for 1 texts"):
-            store.put(("n",), "k", {"a": 1})
+    with (
+        open_store(server, api_key, lambda _: []) as store,
+        pytest.raises(InvalidError, match="0 vectors for 1 texts"),
+    ):
+        store.put(("n",), "k", {"a": 1})
 
 
 def test_values_that_are_no_json_have_their_own_error(semantic: ThreadkeepStore) -> None:
@@ -212,7 +216,7 @@ def test_other_dimensions_of_a_model_are_refused(server: Server, api_key: str) -
         store.put(("n",), "k", {"a": 1})
     short = {"dims": 3, "embed": lambda texts: [[1.0, 2.0, 3.0] for _ in texts], "model": "m"}
     with ThreadkeepStore(server.url, api_key=api_key, index=short) as store:
-        with pytest.raises(InvalidError, match=f"vectors of the model \"m\" have {DIMS}"):
+        with pytest.raises(InvalidError, match=f'vectors of the model "m" have {DIMS}'):
             store.put(("n",), "k", {"a": 2})
         with pytest.raises(InvalidError, match="query_vector has 3 dimensions"):
             store.search(("n",), query="x")
@@ -282,7 +286,10 @@ def test_second_pages_are_full_where_the_reference_runs_dry(
                 for at in range(30):
                     store.put(("n",), f"short{at}", {"parts": [f"coffee w{at}"]})
             pages = [
-                [len(store.search(("n",), query="green tea", limit=10, offset=at)) for at in (0, 10, 20)]
+                [
+                    len(store.search(("n",), query="green tea", limit=10, offset=at))
+                    for at in (0, 10, 20)
+                ]
                 for store in (ours, theirs)
             ]
             everything = [
@@ -372,5 +379,3 @@ def alike(a: float | None, b: float | None) -> bool:
 
 def place(item: Item) -> Place:
     return tuple(item.namespace), item.key
-
-

@@ -1,5 +1,7 @@
 """Vectors that look like those of texts: groups around directions, not spread evenly."""
 
+from __future__ import annotations
+
 import random
 from array import array
 from operator import mul
@@ -38,4 +40,4 @@ def unit(vector: array[float]) -> array[float]:
 
 def cosine(a: array[float], b: array[float]) -> float:
     """Of vectors of length one."""
-    return sum(map(mul, a, b))
+    return float(sum(map(mul, a, b)))

@@ -24,6 +24,8 @@ PG_BIN = _place("THREADKEEP_TEST_PG_BIN")
 PG_PLAIN_BIN = _place("THREADKEEP_TEST_PG_PLAIN_BIN")
 # An S3-compatible server (tests/setup/object_store.sh prints it).
 S3_BIN = _place("THREADKEEP_TEST_S3_BIN") or ROOT / "target" / "s3" / "bin" / "moto_server"
+# The weights of an embedding model (tests/setup/weights.sh prints their folder).
+WEIGHTS = _place("THREADKEEP_TEST_WEIGHTS")
 # A running PostgreSQL to make databases on instead of starting one. The fault tests, which crash
 # theirs, always start it.
 DATABASE_URL = os.environ.get("THREADKEEP_TEST_DATABASE_URL")

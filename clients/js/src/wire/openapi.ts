@@ -1322,6 +1322,8 @@ export interface components {
             /** Format: int64 */
             count: number;
         };
+        /** @description Paths of texts, or `false` for none. */
+        ItemIndex: string[] | boolean;
         /** @description Any string, also empty, with NUL or with lone surrogates. In application/msgpack a `str`; one with lone surrogates is a `bin` with the JSON text of the string. */
         ItemKey: string;
         ItemPage: {
@@ -1434,6 +1436,11 @@ export interface components {
              * @description Ids in one request of prune and delete-for-runs.
              */
             ids_per_request_max: number;
+            /**
+             * Format: int64
+             * @description Paths of one put.
+             */
+            index_paths_max: number;
             /**
              * Format: int64
              * @description Key of an item, as UTF-8; a lone surrogate counts 3 bytes.
@@ -1588,7 +1595,10 @@ export interface components {
              * @description Numbers in a vector.
              */
             vector_dims_max: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Path of a text in a value.
+             */
             vector_field_bytes_max: number;
             /** Format: int64 */
             vectors_per_item_max: number;
@@ -1828,6 +1838,7 @@ export interface components {
              * @description The version that the item must have; 0: there must be no item. Absent: the last put wins.
              */
             if_version?: number | null;
+            index?: components["schemas"]["ItemIndex"] | null;
             key: components["schemas"]["ItemKey"];
             /** @description Name of what made the vectors; only vectors of one model are compared. Default `default`. */
             model?: string | null;
@@ -2055,7 +2066,11 @@ export interface components {
             offset?: number | null;
             /** @description Labels that the namespaces begin with. Absent or empty: all that the caller may read. */
             prefix?: string[] | null;
-            /** @description Words: items with at least one of them, those with rare ones and many of them first. At most 1,024 bytes and 32 words. */
+            /**
+             * @description In mode `vector` a text whose vector the server makes, where it has an endpoint for embeddings; it is compared with those
+             *     that the server has made. In modes `text` and `hybrid` words: items with at least one of them, those with rare ones
+             *     and many of them first; at most 1,024 bytes and 32 words.
+             */
             query?: string | null;
             query_vector?: components["schemas"]["Numbers"] | null;
             /** @description Whether this read extends the lives of the items that it returns. Default true. */

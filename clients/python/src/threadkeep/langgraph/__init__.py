@@ -1,7 +1,15 @@
 """The LangGraph checkpointer and the LangGraph store over HTTP."""
 
+from threadkeep.langgraph.embedding import EMBED_ON_SERVER, StoreIndexConfig
 from threadkeep.langgraph.saver import ThreadkeepSaver
 from threadkeep.langgraph.store import ThreadkeepStore
 from threadkeep.langgraph.store_history import ItemVersion, NamespaceSetting
 
-__all__ = ["ItemVersion", "NamespaceSetting", "ThreadkeepSaver", "ThreadkeepStore"]
+__all__ = [
+    "EMBED_ON_SERVER",
+    "ItemVersion",
+    "NamespaceSetting",
+    "StoreIndexConfig",
+    "ThreadkeepSaver",
+    "ThreadkeepStore",
+]

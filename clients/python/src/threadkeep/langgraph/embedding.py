@@ -30,6 +30,8 @@ Path = tuple[str, str | list[str]]
 Extra = Wire | Exception
 """What an operation takes along on the wire, or why it cannot be sent."""
 
+EMBED_ON_SERVER = "threadkeep:server"
+"""As `embed`: the server makes the vectors, in the background. `dims` is not needed then."""
 METRICS = ("cosine", "l2", "inner_product")
 MODEL_CHARACTERS_MAX = 128
 
@@ -156,6 +158,39 @@ class Embedder:
             return self._extra(op, need, await self._aembed([need]))
         except Exception as error:
             return error
+
+
+class OnServer:
+    """The same where the server makes the vectors: it is told the paths and the query."""
+
+    embeddings = None
+
+    def __init__(self, index: IndexConfig) -> None:
+        self._fields = fields_of(index)
+        self._metric = cast(StoreIndexConfig, index).get("distance_type", "cosine")
+
+    def extras(self, ops: Sequence[Op]) -> list[Extra]:
+        """One per operation."""
+        return [self._extra(op) for op in ops]
+
+    async def aextras(self, ops: Sequence[Op]) -> list[Extra]:
+        """The same."""
+        return self.extras(ops)
+
+    def _extra(self, op: Op) -> Wire:
+        if isinstance(op, SearchOp):
+            asks = op.query and wants_vectors(op)
+            return {"query": op.query, "metric": self._metric} if asks else {}
+        if not isinstance(op, PutOp) or op.value is None or op.index is False:
+            return {}
+        return {"index": self._fields if op.index is None else list(op.index)}
+
+
+def embedder_of(index: IndexConfig | None) -> Embedder | OnServer | None:
+    """Of a store's setting."""
+    if index is None:
+        return None
+    return OnServer(index) if index.get("embed") == EMBED_ON_SERVER else Embedder(index)
 
 
 Needs = tuple[list[tuple[str, str]], str | None]

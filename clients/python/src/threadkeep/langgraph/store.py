@@ -25,7 +25,7 @@ from langgraph.store.base import _ensure_refresh as refresh_of
 
 from threadkeep.http.connection import Connection
 from threadkeep.http.settings import TransportName, settings_of
-from threadkeep.langgraph.embedding import Embedder, StoreIndexConfig
+from threadkeep.langgraph.embedding import StoreIndexConfig, embedder_of
 from threadkeep.langgraph.store_calls import StoreCalls
 from threadkeep.langgraph.store_extras import StoreExtras
 from threadkeep.langgraph.store_history import StoreHistory
@@ -50,9 +50,10 @@ class ThreadkeepStore(StoreExtras, StoreHistory, BaseStore):
     then to http://127.0.0.1:7070. Constructing does no I/O and needs no event loop. One object
     serves any number of threads and event loops.
 
-    `index` and `ttl` are what PostgresStore takes. With `index`, values are embedded in this process
-    before they are sent, all texts of a batch in one call, and `search(query=…)` puts the nearest
-    items first, each with a `score`; without it a query is a plain listing, as in the base store.
+    `index` and `ttl` are what PostgresStore takes. With `index`, values are embedded in this
+    process before they are sent, all texts of a batch in one call, and `search(query=…)` puts the
+    nearest items first, each with a `score`; without it a query is a plain listing, as in the base
+    store. With `embed` set to EMBED_ON_SERVER the server embeds, in the background.
     Times to live are in minutes; the server keeps
     their fractions, hides what has expired at once and removes it by itself.
     Failures raise the types of `threadkeep.errors`; None means that an item does not exist.
@@ -81,7 +82,7 @@ class ThreadkeepStore(StoreExtras, StoreHistory, BaseStore):
             transport=transport,
         )
         self.index_config = checked_index(index)
-        embedder = Embedder(self.index_config) if self.index_config else None
+        embedder = embedder_of(self.index_config)
         self.embeddings = embedder.embeddings if embedder else None
         self.ttl_config = checked_ttl(ttl)
         self._connection = Connection(settings)

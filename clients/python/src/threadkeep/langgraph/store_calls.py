@@ -15,7 +15,7 @@ from threadkeep.calls import post
 from threadkeep.errors import ProtocolError
 from threadkeep.http.connection import Connection
 from threadkeep.http.transport import Request
-from threadkeep.langgraph.embedding import Embedder, Extra
+from threadkeep.langgraph.embedding import Embedder, Extra, OnServer
 from threadkeep.langgraph.items import (
     FinderOp,
     Page,
@@ -40,7 +40,7 @@ Plan = Generator[tuple[Request, bool], dict[str, Any], list[Outcome]]
 class StoreCalls:
     """Sends operations over one connection."""
 
-    def __init__(self, connection: Connection, embedder: Embedder | None = None) -> None:
+    def __init__(self, connection: Connection, embedder: Embedder | OnServer | None = None) -> None:
         self._connection = connection
         self._embedder = embedder
 
@@ -77,9 +77,7 @@ class StoreCalls:
             return outcomes
 
 
-def planned(
-    ops: Sequence[Op], extras: Sequence[Extra] | None = None, *, atomic: bool
-) -> Plan:
+def planned(ops: Sequence[Op], extras: Sequence[Extra] | None = None, *, atomic: bool) -> Plan:
     """All operations, in as few requests as the limits allow: one, nearly always.
 
     Where there are several, reads are in the first ones, and each of the others is atomic by

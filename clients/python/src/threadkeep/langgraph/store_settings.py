@@ -8,7 +8,7 @@ from typing import Any
 from langgraph.store.base import IndexConfig, TTLConfig
 
 from threadkeep.errors import InvalidError
-from threadkeep.langgraph.embedding import METRICS, model_of
+from threadkeep.langgraph.embedding import EMBED_ON_SERVER, METRICS, model_of
 
 TTL_FIELDS = frozenset({"refresh_on_read", "omit_expired", "default_ttl", "sweep_interval_minutes"})
 
@@ -20,6 +20,8 @@ def checked_index(index: IndexConfig | None) -> IndexConfig | None:
     settings = _mapping(index, "index")
     dims, fields = settings.get("dims"), settings.get("fields") or ["$"]
     metric, model = settings.get("distance_type", "cosine"), settings.get("model")
+    if settings.get("embed") == EMBED_ON_SERVER:
+        dims = 1
     if isinstance(dims, bool) or not isinstance(dims, int) or dims < 1:
         raise InvalidError("index.dims must be a whole number, 1 or more", field="index.dims")
     if settings.get("embed") is None:
