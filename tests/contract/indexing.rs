@@ -64,9 +64,9 @@ impl Embeddings for Letters {
 async fn store_with(h: &Harness, letters: &Arc<Letters>) -> Store {
     let store = Store::on(h).await;
     let embedder = Embedder::new(Some(Arc::clone(letters) as Arc<dyn Embeddings>));
-    let Store { items, quotas, clock, caller, storage, settings } = store;
+    let Store { items, settings, quotas, clock, caller, storage } = store;
     let items = items.with_embeddings(embedder, Arc::default());
-    Store { items, quotas, clock, caller, storage, settings }
+    Store { items, settings, quotas, clock, caller, storage }
 }
 
 fn worker(store: &Store, letters: &Arc<Letters>) -> Indexer {

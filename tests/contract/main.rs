@@ -95,6 +95,7 @@ macro_rules! contract {
     };
 }
 
+mod item_cases;
 mod pack_cases;
 
 contract! {
@@ -255,94 +256,6 @@ contract! {
         sizes_are_those_of_the_rows
         a_copy_says_that_it_shares
         only_its_own_tenant_sees_a_thread;
-    items:
-        an_item_comes_back_as_it_was_put
-        a_put_replaces_the_value_and_keeps_the_creation
-        a_version_never_comes_twice_for_a_key
-        a_condition_holds_or_nothing_happens
-        a_repeated_request_is_answered_once
-        a_batch_reads_before_it_writes_and_the_last_put_counts
-        an_atomic_batch_happens_whole_or_not_at_all
-        values_that_are_no_documents_are_refused
-        all_edits_of_one_item_survive
-        puts_that_meet_have_versions_of_their_own
-        two_servers_may_write_the_same_items;
-    item_history:
-        files_keep_ten_versions_and_others_none
-        the_longest_prefix_says_how_many
-        a_version_comes_back_as_a_new_one
-        a_repeated_restoration_is_answered_once
-        pages_of_versions_are_whole_and_end_at_their_bytes
-        versions_go_with_their_item
-        every_acknowledged_version_is_kept
-        only_who_may_read_and_write_sees_and_restores
-        servers_follow_each_others_settings;
-    item_history_content:
-        an_erasure_takes_versions_and_settings
-        chunks_of_versions_are_kept_and_go_with_them
-        collections_beside_versions_lose_nothing
-        the_doctor_finds_damaged_versions
-        turning_encryption_on_keeps_versions_and_drops_words;
-    item_words:
-        words_find_the_items_that_have_them
-        a_namespace_without_words_says_how_to_declare_them
-        the_order_is_that_of_the_model
-        items_from_before_get_their_words_in_the_background
-        a_server_that_did_not_know_is_caught_up_with
-        walks_beside_writers_leave_no_stale_words
-        a_token_finds_what_it_may_read
-        an_erasure_takes_words_along
-        words_and_vectors_are_fused_by_their_places;
-    item_lives:
-        what_has_expired_is_absent_everywhere
-        a_read_extends_a_life_of_which_a_tenth_has_passed
-        a_put_without_a_life_takes_the_earlier_one_away
-        an_expired_item_is_created_anew
-        the_sweep_removes_what_has_expired_and_nothing_else;
-    feeds:
-        what_happens_to_items_is_logged_in_its_order
-        only_tenants_with_followers_have_a_log
-        the_end_of_a_life_is_logged
-        what_is_old_goes_and_the_log_begins_anew
-        a_log_that_has_ended_is_another_one
-        erasing_a_subject_erases_what_was_logged_of_it
-        a_follower_reads_the_log_and_then_what_comes;
-    item_search:
-        a_prefix_ends_at_a_label
-        pages_of_a_batch_miss_nothing_and_repeat_nothing
-        newest_come_first_and_a_put_does_not_move_them
-        an_answer_has_what_was_selected
-        namespaces_are_tuples_for_any_labels
-        many_namespaces_are_listed_completely
-        a_token_sees_and_writes_what_it_was_granted;
-    item_vectors:
-        the_nearest_come_first_and_the_rest_follows
-        every_search_equals_a_plain_loop
-        nothing_stale_is_found_or_left
-        an_erased_subject_leaves_no_vector
-        only_vectors_of_one_model_and_length_are_compared
-        vectors_of_others_are_not_found
-        the_longest_names_and_vectors_are_kept
-        a_race_leaves_vectors_of_one_version
-        turning_encryption_on_removes_them;
-    indexing:
-        texts_at_paths_become_vectors_later
-        a_failing_endpoint_is_tried_again_and_fails_no_put
-        another_model_makes_all_vectors_again
-        a_crashed_worker_loses_nothing_and_two_do_the_work_once
-        without_an_endpoint_it_is_said;
-    item_filters:
-        filters_find_what_the_model_finds
-        every_operator_on_every_pair_of_values_is_as_in_the_model
-        filters_over_many_items_find_what_the_model_finds
-        a_filter_opens_so_many_encrypted_items;
-    item_content:
-        equal_parts_of_a_namespace_root_are_kept_once
-        chunks_go_an_hour_after_the_last_item_that_needs_them
-        collections_beside_writers_lose_nothing
-        the_doctor_finds_damaged_items
-        orphaned_chunks_are_found_and_removed
-        a_full_tenant_changes_its_items_and_makes_none;
     erasure:
         an_erased_subject_leaves_no_trace_and_others_keep_everything
         an_erasure_can_stop_after_any_slice

@@ -53,8 +53,7 @@ async fn what_does_not_fit_is_named() {
     for (body, field) in [
         (of(json!({"mode": "text"})), "query"),
         (of(json!({"mode": "words", "query": "x"})), "mode"),
-        (of(json!({"query": "x"})), "mode"),
-        (of(json!({"query": "x", "query_vector": [1.0]})), "mode"),
+        (of(json!({"query": "x", "query_vector": [1.0]})), "query"),
         (of(json!({"mode": "text", "query": "x", "query_vector": [1.0]})), "query_vector"),
         (of(json!({"mode": "vector", "query": "x", "query_vector": [1.0]})), "query"),
         (of(json!({"mode": "vector"})), "query_vector"),
