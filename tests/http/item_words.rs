@@ -57,7 +57,7 @@ async fn what_does_not_fit_is_named() {
         (of(json!({"mode": "text", "query": "x", "query_vector": [1.0]})), "query_vector"),
         (of(json!({"mode": "vector", "query": "x", "query_vector": [1.0]})), "query"),
         (of(json!({"mode": "vector"})), "query_vector"),
-        (of(json!({"mode": "hybrid", "query": "x"})), "query_vector"),
+        (of(json!({"mode": "hybrid", "query": "x"})), "query"),
         (of(json!({"mode": "hybrid", "query_vector": [1.0]})), "query"),
         (of(json!({"mode": "text", "query": "x".repeat(1_025)})), "query"),
         (of(json!({"mode": "text", "query": many})), "query"),

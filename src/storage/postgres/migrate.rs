@@ -22,8 +22,8 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (9, "items", include_str!("../../../migrations/postgres/0009_items.sql")),
     (10, "vectors", include_str!("../../../migrations/postgres/0010_vectors.sql")),
     (11, "item_history", include_str!("../../../migrations/postgres/0011_item_history.sql")),
-    (13, "item_changes", include_str!("../../../migrations/postgres/0013_item_changes.sql")),
     (12, "words", include_str!("../../../migrations/postgres/0012_words.sql")),
+    (13, "item_changes", include_str!("../../../migrations/postgres/0013_item_changes.sql")),
 ];
 
 /// The oldest binary version that can work with the newest schema.
