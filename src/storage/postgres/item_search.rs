@@ -58,11 +58,14 @@ impl PostgresStorage {
         let limit = query.limit.min(usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX));
         let (mut skip, mut after) = (query.offset, query.after.clone());
         let mut page = ItemPage::default();
+        let mut is_again = false;
         loop {
             // One more than asked for tells whether there is a next page.
             let wanted = limit - page.items.len() + 1;
-            // Where the index says nothing, most rows do not match.
-            let looks_into_all = secret.cipher().is_some() && query.scope.filter.is_some();
+            // Where the index says nothing, most rows do not match; nor where what came first did not.
+            let looks_into_all =
+                is_again || secret.cipher().is_some() && query.scope.filter.is_some();
+            is_again = query.scope.filter.is_some();
             let rows = if looks_into_all { wanted.max(MARKED_PAGE) } else { wanted };
             let ask = Ask {
                 scope: &query.scope,
