@@ -59,11 +59,14 @@ impl PostgresStorage {
         let (mut skip, mut after) = (query.offset, query.after.clone());
         let mut page = ItemPage::default();
         let mut candidates = Candidates::of(&secret, &query.scope);
+        let mut is_again = false;
         loop {
             // One more than asked for tells whether there is a next page.
             let wanted = limit - page.items.len() + 1;
-            // Where the index says nothing, most rows do not match.
-            let rows = if candidates.are_limited() { wanted.max(MARKED_PAGE) } else { wanted };
+            // Where the index says nothing, most rows do not match; nor where what came first did not.
+            let looks_into_all = is_again || candidates.are_limited();
+            is_again = query.scope.filter.is_some();
+            let rows = if looks_into_all { wanted.max(MARKED_PAGE) } else { wanted };
             let ask = Ask {
                 scope: &query.scope,
                 within,
