@@ -105,6 +105,8 @@ pub struct Limits {
     pub vector_field_bytes_max: u64,
     /// Paths of one put.
     pub index_paths_max: u64,
+    /// Text that a search embeds.
+    pub query_bytes_max: u64,
     /// Name of an embedding model, and how many a tenant may use.
     pub model_bytes_max: u64,
     pub models_max: u64,
@@ -175,6 +177,7 @@ pub const LIMITS: Limits = Limits {
     vectors_per_item_max: 128,
     vector_field_bytes_max: 512,
     index_paths_max: 32,
+    query_bytes_max: 32_768,
     model_bytes_max: 128,
     models_max: 64,
     scored_rows_max: 10_000,

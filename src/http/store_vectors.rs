@@ -158,6 +158,11 @@ impl Sought {
         }
         let text = query.map(|it| it.0).filter(|it| !it.trim().is_empty());
         let text = text.ok_or_else(|| Error::invalid("query", "the query is empty"))?;
+        let max = LIMITS.query_bytes_max;
+        if text.len() as u64 > max {
+            let detail = format!("the query has at most {max} bytes");
+            return Err(Error::out_of_range("query", detail, max));
+        }
         Ok(SearchMode::Question { text, metric, words })
     }
 }

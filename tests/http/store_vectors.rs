@@ -44,6 +44,21 @@ async fn wrong_vectors_are_refused_by_name_and_nothing_is_stored() {
         refused.assert_problem(422, "invalid");
         assert_eq!(refused.field(), field, "{vectors}");
     }
+    for (index, field) in [
+        (json!(true), "index"),
+        (json!("text"), "index"),
+        (json!([1]), "index"),
+        (json!(["x".repeat(513)]), "index"),
+        (json!(vec!["x"; 33]), "index"),
+        (json!(["nobody embeds it"]), "index"),
+    ] {
+        let body = json!({"namespace": ["n"], "key": "k", "value": {}, "index": index});
+        let refused = server.post(PUT, &body).await;
+        refused.assert_problem(422, "invalid");
+        assert_eq!(refused.field(), field, "{index}");
+    }
+    let both = json!({"namespace": ["n"], "key": "k", "value": {}, "index": ["$"], "vectors": [{"vector": [1]}]});
+    assert_eq!(server.post(PUT, &both).await.field(), "index");
     assert!(server.storage.is_untouched());
 }
 
@@ -61,6 +76,11 @@ async fn wrong_questions_are_refused_by_name() {
         (json!({"query_vector": [1], "sort": "key"}), "sort"),
         (json!({"query_vector": [1], "offset": 9_999, "limit": 2}), "offset"),
         (json!({"query_vector": [1], "limit": -1}), "limit"),
+        (json!({"query": "x", "query_vector": [1]}), "query"),
+        (json!({"query": "  "}), "query"),
+        (json!({"query": "x".repeat(32_769)}), "query"),
+        (json!({"query": "x", "model": "m"}), "model"),
+        (json!({"query": "nobody embeds it"}), "query"),
     ] {
         let refused = server.post(SEARCH, &body).await;
         refused.assert_problem(422, "invalid");

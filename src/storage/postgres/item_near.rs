@@ -8,22 +8,25 @@ use sqlx::{AssertSqlSafe, Connection, Executor, Row};
 use super::item_statement::{Bound, COLUMNS, Statement};
 use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
-use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::item::{Address, Item, ItemPage, Key, SearchItems, Select};
 use crate::domain::namespace::Namespace;
 use crate::domain::vector::{Metric, Near};
+use crate::domain::{Error, Result};
 use crate::storage::items::nearest::{Paging, fits};
 use crate::storage::items::{StoredItem, selected};
 
 /// Candidates up to which all are compared.
 const EXACT_MAX: i64 = 5_000;
-/// Neighbours that an index looks at before it is asked for more; more find nearer ones.
-const NEIGHBOURS_MIN: usize = 200;
+/// Neighbours that an index looks at before it is asked for more. More find nearer ones and take little longer: of 50,000 vectors
+/// in 100 tight groups 200 found 5 of the 10 nearest, 400 found 7 and 1,000 found 9, in 7, 6 and 8 ms.
+const NEIGHBOURS_MIN: usize = 600;
 const NEIGHBOURS_MAX: usize = 1_000;
 /// Entries after which an index gives up: what it looks for is rare among its neighbours then.
 const SCANNED_MAX: usize = 40_000;
+/// Candidates that are held in memory.
+const CANDIDATES_MAX: usize = 250_000;
 /// Items that are read at one time.
 const SLICE: usize = 64;
 
@@ -66,6 +69,13 @@ impl PostgresStorage {
                 return Ok(page);
             }
             // Of the rows with marks some do not match.
+            if wanted > CANDIDATES_MAX {
+                let detail = format!(
+                    "the filter asks for long values, which no index has, and of the {CANDIDATES_MAX} nearest items \
+                     too few match: search below a longer prefix"
+                );
+                return Err(Error::out_of_range("filter", detail, CANDIDATES_MAX as u64));
+            }
             wanted *= 4;
         }
     }

@@ -129,7 +129,7 @@ impl PostgresStorage {
                 ("idle_in_transaction_session_timeout", "60000"),
             ]);
         let storage = Self {
-            vector_indexes: VectorIndexes::new(options.clone()),
+            vector_indexes: VectorIndexes::new(options.clone(), config.migrate),
             models: ModelMemory::default(),
             pool: pool::Pool::new(options, config.connections.max(2))?,
             statements: batch_sql::Statements::default(),

@@ -29,6 +29,8 @@ const LOCK: i32 = 0x7665_6374;
 /// What this process knows of them.
 pub struct VectorIndexes {
     options: PgConnectOptions,
+    /// The schema may be changed.
+    migrates: bool,
     known: Arc<Mutex<Known>>,
 }
 
@@ -50,17 +52,17 @@ enum Extension {
 }
 
 impl VectorIndexes {
-    pub fn new(options: PgConnectOptions) -> Self {
-        Self { options, known: Arc::default() }
+    pub fn new(options: PgConnectOptions, migrates: bool) -> Self {
+        Self { options, migrates, known: Arc::default() }
     }
 
-    /// Makes the extension where it is there to be made, and looks for indexes.
+    /// Makes the extension where it is there to be made and may be, and looks for indexes.
     ///
     /// # Errors
     /// Those of the database; not that the extension is missing.
     pub async fn refresh(&self, pool: &Pool) -> Result<()> {
         let mut connection = pool.get().await?;
-        let extension = find_extension(&mut connection).await?;
+        let extension = find_extension(&mut connection, self.migrates).await?;
         let rows = sqlx::query(
             "select c.relname::text as name from pg_index x join pg_class c on c.oid = x.indexrelid
              where x.indrelid = to_regclass('item_vectors') and x.indisvalid and not x.indisprimary",
@@ -205,12 +207,13 @@ fn text_of(name: &str, model: &Model, metric: Metric, dims: usize) -> String {
     };
     format!(
         "create index concurrently if not exists \"{name}\" on item_vectors
-         using hnsw ((vector::{kind}({dims})) {kind}_{operators}) where model = '{model}' and dims = {dims}"
+         using hnsw ((vector::{kind}({dims})) {kind}_{operators}) with (m = 16, ef_construction = 128)
+         where model = '{model}' and dims = {dims}"
     )
 }
 
 /// Whoever may not make it leaves it to who may.
-async fn find_extension(connection: &mut PgConnection) -> Result<Extension> {
+async fn find_extension(connection: &mut PgConnection, migrates: bool) -> Result<Extension> {
     const FIND: &str = "
         select exists (select from pg_available_extensions where name = 'vector') as is_available,
             (select string_to_array(extversion, '.')::integer[] >= '{0,8}' from pg_extension
@@ -221,7 +224,9 @@ async fn find_extension(connection: &mut PgConnection) -> Result<Extension> {
         match row.get::<Option<bool>, _>("is_new") {
             Some(true) => return Ok(Extension::Ready),
             Some(false) => return Ok(Extension::WithoutIterativeScan),
-            None if !row.get::<bool, _>("is_available") => return Ok(Extension::Missing),
+            None if !migrates || !row.get::<bool, _>("is_available") => {
+                return Ok(Extension::Missing);
+            }
             None => {}
         }
         let made = connection.execute("create extension if not exists vector").await;

@@ -1,4 +1,4 @@
-"""Vectors that look like those of texts: groups around directions, not spread evenly."""
+"""Vectors that look like those of texts: mixtures of topics, not spread evenly."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from array import array
 from operator import mul
 
 DIMS = 384
-GROUPS = 100
-NOISE = 0.6
+TOPICS = 64
+NOISE = 0.8
 
 
 class Clusters:
@@ -17,16 +17,19 @@ class Clusters:
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
         self._noise = array("f", (self._random.gauss(0, 1) for _ in range(100_000)))
-        self._centres = [self._slice() for _ in range(GROUPS)]
+        self._topics = [self._slice() for _ in range(TOPICS)]
 
     def vector(self) -> array[float]:
-        """One in any of the groups."""
-        centre = self._random.choice(self._centres)
-        return array("f", (a + NOISE * b for a, b in zip(centre, self._slice(), strict=True)))
+        """One about some of the topics, each to its own degree."""
+        first, second, third = self._random.sample(self._topics, 3)
+        a, b, c = (self._random.random() for _ in range(3))
+        parts = zip(first, second, third, self._slice(), strict=True)
+        return array("f", (a * w + b * x + c * y + NOISE * z for w, x, y, z in parts))
 
     def near(self, vector: array[float]) -> array[float]:
         """One beside it."""
-        return array("f", (a + NOISE * b / 2 for a, b in zip(vector, self._slice(), strict=True)))
+        pairs = zip(vector, self._slice(), strict=True)
+        return array("f", (a + NOISE * b / 20 for a, b in pairs))
 
     def _slice(self) -> array[float]:
         start = self._random.randrange(len(self._noise) - DIMS)

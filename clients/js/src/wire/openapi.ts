@@ -1546,6 +1546,11 @@ export interface components {
             ops_per_commit_max: number;
             /**
              * Format: int64
+             * @description Text that a search embeds.
+             */
+            query_bytes_max: number;
+            /**
+             * Format: int64
              * @description Ages in retention: `older_than`, `expire_after_seconds`. A hundred years.
              */
             retention_seconds_max: number;
