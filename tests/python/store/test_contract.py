@@ -168,7 +168,7 @@ def test_index_settings_are_checked(server: Server, api_key: str) -> None:
         {},
         {"dims": 0, "embed": embed},
         {"dims": 2},
-        {"dims": 2, "embed": embed, "fields": "x"},
+        {"dims": 2, "embed": embed, "fields": 7},
     ):
         with pytest.raises(InvalidError):
             ThreadkeepStore(server.url, index=wrong)
