@@ -10,10 +10,12 @@ use threadkeep::domain::indexing::Indexer;
 use threadkeep::domain::item::{ChangeItem, ItemOp, ItemSort, OpResult, SearchItems, SearchMode};
 use threadkeep::domain::storage::Storage;
 use threadkeep::domain::vector::{Metric, Model, Vector};
+use threadkeep::domain::words::TextQuery;
 use threadkeep::domain::{Error, Result};
 
 use crate::harness::{Harness, masters};
 use crate::item_vectors::scores;
+use crate::item_words::declare;
 use crate::store::{SECOND, Store, change, search};
 
 /// A text is where its first letter is on a circle.
@@ -135,6 +137,34 @@ pub async fn texts_at_paths_become_vectors_later(h: Harness) {
     for table in ["item_vectors", "item_indexing"] {
         assert_eq!(h.count(&format!("select count(*) from {table} where tenant > ''")).await, 0);
     }
+}
+
+pub async fn words_and_meaning_of_one_question_are_searched_together(h: Harness) {
+    let letters = Letters::new("letters");
+    let store = store_with(&h, &letters).await;
+    if is_refused(&store).await || !declare(&store, &["n"], &["t"]).await {
+        return;
+    }
+    for (key, value) in [
+        // Both; only the word; only the meaning, as its letter says; neither.
+        ("both", r#"{"t":"apple pie"}"#),
+        ("word", r#"{"t":"zebra apple"}"#),
+        ("near", r#"{"t":"avocado"}"#),
+        ("none", r#"{"x":"apple"}"#),
+    ] {
+        store.try_put(indexed(&["n"], key, value, &["t"])).await.unwrap();
+    }
+    work_off(&worker(&store, &letters)).await;
+    let words = Some(TextQuery::new("apple").unwrap());
+    let mode = SearchMode::Question { text: "apple".into(), metric: Metric::Cosine, words };
+    let query = SearchItems { mode, sort: ItemSort::Score, ..search(&["n"], "{}") };
+    let found = scores(&store.search(query).await.items);
+    assert_eq!(found[0].0, "both");
+    assert!(found[0].1 > found[1].1, "{found:?}");
+    let mut with_score: Vec<&str> =
+        found.iter().filter(|it| it.1.is_some()).map(|it| it.0.as_str()).collect();
+    with_score.sort_unstable();
+    assert_eq!(with_score, ["both", "near", "word"]);
 }
 
 pub async fn a_failing_endpoint_is_tried_again_and_fails_no_put(h: Harness) {

@@ -73,6 +73,7 @@ contract! {
         turning_encryption_on_removes_them;
     indexing:
         texts_at_paths_become_vectors_later
+        words_and_meaning_of_one_question_are_searched_together
         a_failing_endpoint_is_tried_again_and_fails_no_put
         another_model_makes_all_vectors_again
         a_crashed_worker_loses_nothing_and_two_do_the_work_once

@@ -16,7 +16,7 @@ use crate::store::{SECOND, Store, change, granted, keys, namespace, scope, searc
 use crate::subjects::{ANN, check_sound, erase};
 
 /// False where values are encrypted: then it is refused.
-async fn declare(store: &Store, labels: &[&str], fields: &[&str]) -> bool {
+pub async fn declare(store: &Store, labels: &[&str], fields: &[&str]) -> bool {
     let fields: Vec<String> = fields.iter().map(|it| (*it).to_owned()).collect();
     let declared = Declared { history: None, text_fields: Some(fields) };
     let put = store.settings.put(&store.caller, namespace(labels), declared, NEVER).await;
