@@ -2,7 +2,7 @@
 
 PYTHON := target/py/bin/python
 RELEASE := $(CURDIR)/target/release/threadkeep
-SOAK := KILLS=20 DATABASE_SHUTDOWNS=5 COMMITS_BETWEEN_FAULTS=300 CONCURRENCY_SECONDS=60 DIFFERENTIAL_EXAMPLES=60 ROUND_TRIPS=300 DERANDOMIZED=0 SCAN_ITEMS=10000 STALL_CHANGES=200000
+SOAK := KILLS=20 DATABASE_SHUTDOWNS=5 COMMITS_BETWEEN_FAULTS=300 CONCURRENCY_SECONDS=60 DIFFERENTIAL_EXAMPLES=60 ROUND_TRIPS=300 DERANDOMIZED=0 SCAN_ITEMS=10000 STALL_CHANGES=200000 VECTORS=50000
 
 .PHONY: run test demo bench soak lint pin setup setup-python setup-node release
 
@@ -17,12 +17,14 @@ lint: setup-python setup-node ## only formatting, lints and types
 
 demo: setup-python setup-node release ## deepagents agents, in Python and JavaScript, that remember after SIGKILL
 	$(PYTHON) examples/deepagents_memory/run.py --binary $(RELEASE)
-	if [ -d node_modules ]; then node examples/deepagents_memory_js/run.mjs --binary $(RELEASE); fi
+	if [ -d node_modules ]; then node examples/deepagents_memory_js/run.mjs --binary $(RELEASE); \
+		else echo "no Node.js 20 here: the JavaScript example did not run" >&2; fi
 
 bench: setup release ## speed and size against the Postgres savers, on one PostgreSQL with fsync on
 	THREADKEEP_BIN=$(RELEASE) THREADKEEP_TEST_PG_BIN="$$(tests/setup/postgres.sh)" $(PYTHON) clients/python/bench/run.py
 	if [ -d node_modules ]; then THREADKEEP_BIN=$(RELEASE) THREADKEEP_TEST_PG_BIN="$$(tests/setup/postgres.sh)" \
-		node --import tsx clients/js/bench/run.ts; fi
+		node --import tsx clients/js/bench/run.ts; \
+		else echo "no Node.js 20 here: the JavaScript benchmark did not run" >&2; fi
 
 soak: setup release ## the fault and concurrency suites at full length
 	env $(addprefix THREADKEEP_TEST_,$(SOAK)) THREADKEEP_BIN=$(RELEASE) \
@@ -44,3 +46,4 @@ setup-node:
 setup: setup-python setup-node
 	tests/setup/postgres.sh
 	tests/setup/object_store.sh
+	tests/setup/weights.sh

@@ -19,12 +19,15 @@ use crate::domain::Result;
 use crate::domain::audit::{Audit, AuditStorage};
 use crate::domain::checkpoints::Checkpoints;
 use crate::domain::clock::Clock;
+use crate::domain::embedding::Embedder;
 use crate::domain::erasure::Erasures;
 use crate::domain::feeds::Feeds;
 use crate::domain::group_commit::GroupCommit;
+use crate::domain::indexing::Indexer;
 use crate::domain::item_commit::ItemCommit;
 use crate::domain::items::Items;
 use crate::domain::limits::LIMITS;
+use crate::domain::namespace_settings::NamespaceSettings;
 use crate::domain::quotas::Quotas;
 use crate::domain::rates::Rates;
 use crate::domain::refusals::Refusals;
@@ -32,6 +35,7 @@ use crate::domain::retention_policies::Policies;
 use crate::domain::storage::{CredentialStorage, Storage};
 use crate::domain::sweeper::Sweeper;
 use crate::domain::threads::Threads;
+use crate::domain::word_walks::WordWalks;
 
 const SWEEP_EVERY: Duration = Duration::from_mins(1);
 /// Histograms keep raw samples until they are told to fold them.
@@ -46,6 +50,7 @@ pub struct App {
     pub threads: Threads,
     pub policies: Policies,
     pub items: Items,
+    pub namespace_settings: Arc<NamespaceSettings>,
     pub feeds: Arc<Feeds>,
     pub tokens: Tokens,
     pub erasures: Erasures,
@@ -83,6 +88,21 @@ pub struct DifferenceMemory {
     pub expanded_bytes_max: u32,
 }
 
+/// Who else is asked.
+#[derive(Default)]
+pub struct Outside {
+    /// Of tokens.
+    pub issuers: Issuers,
+    /// Makes vectors.
+    pub embedder: Embedder,
+}
+
+impl From<Issuers> for Outside {
+    fn from(issuers: Issuers) -> Self {
+        Self { issuers, ..Self::default() }
+    }
+}
+
 impl App {
     /// Starts the commit queue, the reading of keys and the sweepers.
     ///
@@ -94,8 +114,9 @@ impl App {
         listen: SocketAddr,
         settings: Settings,
         metrics: Option<PrometheusHandle>,
-        issuers: Issuers,
+        outside: impl Into<Outside>,
     ) -> Result<Self> {
+        let Outside { issuers, embedder } = outside.into();
         let Settings { memory, retention_interval, audit_keep_days, rates } = settings;
         let credentials: Arc<dyn CredentialStorage> = Arc::<dyn Storage>::clone(&storage);
         let acts: Arc<dyn AuditStorage> = Arc::<dyn Storage>::clone(&storage);
@@ -107,6 +128,10 @@ impl App {
         let feeds = Arc::new(feeds);
         let quotas = Quotas::load(Arc::clone(&storage), Arc::clone(&clock), rates).await?;
         let quotas = Arc::new(quotas);
+        let settings_of = NamespaceSettings::load(Arc::clone(&storage), Arc::clone(&clock));
+        let namespace_settings = Arc::new(settings_of.await?);
+        let declared = Arc::clone(&namespace_settings);
+        let walks = WordWalks::new(Arc::clone(&storage), declared, Arc::clone(&clock));
         let refusals = Refusals::new(Arc::clone(&storage), Arc::clone(&clock), audit_keep_days);
         let refusals = Arc::new(refusals);
         let wake = Arc::new(Notify::new());
@@ -119,7 +144,9 @@ impl App {
         let mut background = vec![
             tokio::spawn(sweeper.run()),
             tokio::spawn(Arc::clone(&quotas).run()),
+            tokio::spawn(Arc::clone(&namespace_settings).run()),
             tokio::spawn(Arc::clone(&feeds).run()),
+            tokio::spawn(walks.run()),
             tokio::spawn(Arc::clone(&refusals).run()),
             tokio::spawn(Arc::clone(&gate).poll()),
             tokio::spawn(sweep(Arc::clone(&storage), Arc::clone(&clock))),
@@ -128,6 +155,12 @@ impl App {
         if let Some(period) = storage.moves_content_every() {
             let (storage, clock) = (Arc::clone(&storage), Arc::clone(&clock));
             background.push(tokio::spawn(move_content(storage, clock, period)));
+        }
+        let indexer = Arc::new(Notify::new());
+        if let Some(embeddings) = embedder.get() {
+            let (storage, clock) = (Arc::clone(&storage), Arc::clone(&clock));
+            let (embeddings, wake) = (Arc::clone(embeddings), Arc::clone(&indexer));
+            background.push(tokio::spawn(Indexer::new(storage, embeddings, clock, wake).run()));
         }
         let bytes_max = usize::try_from(LIMITS.bytes_in_flight_max).unwrap_or(usize::MAX);
         Ok(Self {
@@ -145,7 +178,10 @@ impl App {
                 Arc::clone(&item_commits),
                 Arc::clone(&clock),
                 Arc::clone(&quotas),
-            ),
+                Arc::clone(&namespace_settings),
+            )
+            .with_embeddings(embedder, indexer),
+            namespace_settings,
             feeds,
             quotas,
             refusals,

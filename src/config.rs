@@ -2,12 +2,14 @@
 //! `--help` prints. Reads nothing but the command line and the environment.
 
 mod administration;
+mod embeddings;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use self::administration::{Audit, Erase, Keys, MintToken, Quotas, SetQuota, SqlRoles, Token};
+pub use self::embeddings::EmbeddingsEndpoint;
 
 /// Memory for AI agents that outlives their sandbox.
 #[derive(Debug, Parser)]
@@ -68,6 +70,8 @@ pub struct Serve {
     pub database: Database,
     #[command(flatten)]
     pub objects: ObjectStore,
+    #[command(flatten)]
+    pub embeddings: EmbeddingsEndpoint,
     /// JSON file that says which other issuers' tokens (JWT) are accepted, and for which tenant.
     #[arg(long, env = "THREADKEEP_ISSUERS", value_name = "FILE")]
     pub issuers: Option<PathBuf>,

@@ -11,5 +11,6 @@ pub mod auth;
 pub mod cli;
 pub mod content;
 pub mod domain;
+pub mod embed;
 pub mod http;
 pub mod storage;

@@ -10,13 +10,15 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{io, print, storage_config};
-use crate::app::{App, DifferenceMemory, Settings};
+use crate::app::{App, DifferenceMemory, Outside, Settings};
 use crate::auth::issuers::Issuers;
-use crate::config::{ObjectStore, Serve};
+use crate::config::{EmbeddingsEndpoint, ObjectStore, Serve};
 use crate::domain::clock::Clock;
+use crate::domain::embedding::{Embedder, Embeddings};
 use crate::domain::rates::Rates;
 use crate::domain::storage::Storage;
 use crate::domain::{Error, Result};
+use crate::embed::{self, OpenAi};
 use crate::http::{self, listener};
 use crate::storage;
 use crate::storage::objects::{Objects, Packing};
@@ -25,6 +27,7 @@ use crate::storage::objects::{Objects, Packing};
 const LATENCY_BUCKETS: &[f64] = &[
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0,
 ];
+const EMBEDDINGS_KEY: &str = "THREADKEEP_EMBEDDINGS_KEY";
 const BATCH_BUCKETS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 
 pub(super) async fn run(serve: Serve) -> Result<()> {
@@ -80,8 +83,11 @@ async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHan
         },
     };
     let clock = Arc::new(Clock::System);
-    let issuers = issuers(serve.issuers.as_deref())?;
-    let app = App::start(storage, clock, local, settings, Some(metrics), issuers).await?;
+    let outside = Outside {
+        issuers: issuers(serve.issuers.as_deref())?,
+        embedder: Embedder::new(embeddings(&serve.embeddings)?),
+    };
+    let app = App::start(storage, clock, local, settings, Some(metrics), outside).await?;
     if app.gate.is_unprotected() {
         return Err(unprotected(local));
     }
@@ -104,6 +110,20 @@ async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHan
         tracing::warn!("requests still run, the storage is left as it is");
     }
     Ok(())
+}
+
+/// What makes vectors.
+fn embeddings(settings: &EmbeddingsEndpoint) -> Result<Option<Arc<dyn Embeddings>>> {
+    let EmbeddingsEndpoint { embeddings_url, embeddings_model, embeddings_dims } = settings;
+    let (Some(url), Some(model), Some(dims)) = (embeddings_url, embeddings_model, embeddings_dims)
+    else {
+        return Ok(None);
+    };
+    let key = std::env::var(EMBEDDINGS_KEY).ok().filter(|it| !it.is_empty());
+    let (url, model, dims) = (url.clone(), model.clone(), *dims as usize);
+    let made = OpenAi::new(embed::Settings { url, model, dims, key })?;
+    tracing::info!(model = made.model().as_str(), "an endpoint makes vectors");
+    Ok(Some(Arc::new(made)))
 }
 
 /// Other issuers of tokens.

@@ -27,6 +27,8 @@ pub enum ActKind {
     SecretsRotated,
     PolicyPut,
     PolicyDeleted,
+    NamespaceSettingPut,
+    NamespaceSettingDeleted,
     QuotaSet,
     RoleCreated,
     RoleDropped,
@@ -37,7 +39,7 @@ pub enum ActKind {
 }
 
 impl ActKind {
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::KeyCreated,
         Self::KeyRevoked,
         Self::TokenMinted,
@@ -45,6 +47,8 @@ impl ActKind {
         Self::SecretsRotated,
         Self::PolicyPut,
         Self::PolicyDeleted,
+        Self::NamespaceSettingPut,
+        Self::NamespaceSettingDeleted,
         Self::QuotaSet,
         Self::RoleCreated,
         Self::RoleDropped,
@@ -62,6 +66,8 @@ impl ActKind {
             Self::SecretsRotated => "secrets_rotated",
             Self::PolicyPut => "policy_put",
             Self::PolicyDeleted => "policy_deleted",
+            Self::NamespaceSettingPut => "namespace_setting_put",
+            Self::NamespaceSettingDeleted => "namespace_setting_deleted",
             Self::QuotaSet => "quota_set",
             Self::RoleCreated => "role_created",
             Self::RoleDropped => "role_dropped",

@@ -64,6 +64,8 @@ pub enum Noun {
     Bases,
     Writes,
     Items,
+    /// Earlier versions of items.
+    ItemVersions,
     Values,
     Chunks,
     /// Objects with cold chunks, and their rows.

@@ -48,6 +48,12 @@ pub enum Error {
     /// The key that encrypted the tenant's content was destroyed: nobody can read it again, and nothing more is stored.
     #[error("the tenant's key was destroyed: what was stored cannot be read any more")]
     KeyDestroyed,
+    /// A search has to open what is encrypted, and that is more than it may.
+    #[error(
+        "values are encrypted at rest, so that a search opens every candidate, and there are more than {limit}; look in a \
+         smaller namespace, or search without a filter and decide on what comes back"
+    )]
+    SearchNeedsPlaintext { limit: u64 },
     /// Stored bytes do not match their digest. Never answered with data.
     #[error("stored data is damaged: {0}")]
     Integrity(String),

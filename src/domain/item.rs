@@ -5,9 +5,12 @@ use bytes::Bytes;
 use super::clock::Micros;
 use super::error::{Error, Result};
 use super::exact_json;
+use super::field_path::FieldPath;
 use super::filter::Filter;
 use super::limits::LIMITS;
 use super::namespace::Namespace;
+use super::vector::{Metric, Near, NewVectors};
+use super::words::TextQuery;
 
 pub use super::item_key::Key;
 
@@ -19,7 +22,7 @@ pub struct Address {
 }
 
 /// An item as it is stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Item {
     pub address: Address,
     pub version: i64,
@@ -30,6 +33,9 @@ pub struct Item {
     pub size_bytes: i64,
     /// The exact JSON text; None where it was not asked for.
     pub value: Option<Bytes>,
+    /// How well it fits what a search looks for, higher is better; None: it was not looked at for that, or has nothing to be
+    /// looked at.
+    pub score: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +46,7 @@ pub struct GetItem {
 }
 
 /// Puts or deletes an item.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ChangeItem {
     pub address: Address,
     /// None deletes.
@@ -49,12 +55,32 @@ pub struct ChangeItem {
     pub if_version: Option<i64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct NewValue {
     /// The exact JSON text of an object.
     pub text: Bytes,
     /// None: it stays for ever.
     pub ttl_micros: Option<Micros>,
+    /// None: the item has none from now on.
+    pub vectors: Option<NewVectors>,
+    /// Where the texts are that the server makes vectors of, later.
+    pub index: Vec<FieldPath>,
+}
+
+/// What a search goes by.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum SearchMode {
+    /// All that matches, in the order of [`ItemSort`].
+    #[default]
+    List,
+    /// The nearest first, then what has no vectors of the model.
+    Vector(Near),
+    /// The same for a text, whose vector the server has made first, alone or together with words: no storage sees it.
+    Question { text: String, metric: Metric, words: Option<TextQuery> },
+    /// What has one of the words, best first.
+    Text(TextQuery),
+    /// The best of both, by their places in both.
+    Hybrid(TextQuery, Near),
 }
 
 /// Order of a search.
@@ -67,6 +93,9 @@ pub enum ItemSort {
     Updated,
     /// By namespace and key.
     Key,
+    /// By how well they fit what is looked for; of equal ones as `Created`. A view: puts move items. Not for
+    /// [`SearchMode::List`].
+    Score,
 }
 
 /// How much of the values an answer has.
@@ -91,6 +120,7 @@ pub struct Scope {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchItems {
     pub scope: Scope,
+    pub mode: SearchMode,
     pub limit: usize,
     pub offset: usize,
     pub sort: ItemSort,
@@ -102,7 +132,8 @@ pub struct SearchItems {
 /// Position in a search: of the last item that was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemCursor {
-    /// Of `created_at` or `updated_at`, as the order has it; 0 for the order by key.
+    /// Of `created_at` or `updated_at`, as the order has it; 0 for the order by key; for the order by score how many matches
+    /// have been seen.
     pub time: Micros,
     pub address: Address,
 }
@@ -177,7 +208,7 @@ impl Item {
         let time = match sort {
             ItemSort::Created => self.created_at,
             ItemSort::Updated => self.updated_at,
-            ItemSort::Key => 0,
+            ItemSort::Key | ItemSort::Score => 0,
         };
         ItemCursor { time, address: self.address.clone() }
     }
@@ -256,6 +287,7 @@ mod tests {
             expires_at: Some(1_000),
             size_bytes: 2,
             value: None,
+            score: None,
         };
         assert_eq!(
             [0, 100, 101, 999].map(|now| item.wants_refresh(now)),

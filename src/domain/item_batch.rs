@@ -3,11 +3,14 @@
 //! **Invariant:** a batch has at most one row per item.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use super::clock::Micros;
 use super::item::Address;
 use super::prepared::{Chunk, Sealed};
 use super::quotas::Full;
+use super::vector::NewVectors;
+use super::words::ItemWords;
 
 /// Commands in one batch, and bytes after which it takes no further one.
 const COMMANDS_MAX: usize = 256;
@@ -27,6 +30,14 @@ pub struct PreparedChanges {
     pub size_bytes: usize,
 }
 
+impl PreparedChanges {
+    /// Changes nothing: only asks for what was answered to the request before.
+    pub fn question(tenant: &str, idempotency: Option<Idempotency>, deadline: Micros) -> Self {
+        let (tenant, changes) = (tenant.to_owned(), Vec::new());
+        Self { tenant, changes, idempotency, deadline, full: None, size_bytes: 0 }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct PreparedChange {
     pub address: Address,
@@ -44,6 +55,17 @@ pub struct PreparedValue {
     /// Something is left out of the projection.
     pub has_marks: bool,
     pub content: Option<Content>,
+    /// The value has the shape of a file.
+    pub is_file: bool,
+    /// Earlier versions that the item keeps from now on; None: as many as before, or none.
+    pub history: Option<u32>,
+    /// It is not encrypted: something of it may stand beside it.
+    pub is_readable: bool,
+    /// None: its namespace declares none.
+    pub words: Option<Arc<ItemWords>>,
+    pub vectors: Option<Arc<NewVectors>>,
+    /// Paths of texts whose vectors the server makes, as JSON.
+    pub index: Option<String>,
 }
 
 /// Where the chunks of a large value go.
@@ -230,7 +252,10 @@ impl Folding {
             return false;
         }
         match (first.if_version, change.if_version) {
-            (None, None) if first.put.is_some() && change.put.is_some() => {
+            // A version that is kept has a row of its own: it waits.
+            (None, None)
+                if keeps_nothing(first.put.as_ref()) && keeps_nothing(change.put.as_ref()) =>
+            {
                 first.put.clone_from(&change.put);
                 first.puts += 1;
                 for earlier in self.taken.iter_mut().filter(|it| it.group == group) {
@@ -259,6 +284,11 @@ impl Folding {
     }
 }
 
+/// A put without history.
+fn keeps_nothing(put: Option<&PreparedValue>) -> bool {
+    put.is_some_and(|it| it.history.unwrap_or(0) == 0)
+}
+
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
@@ -282,6 +312,12 @@ mod tests {
             projection: String::new(),
             has_marks: false,
             content: None,
+            is_file: false,
+            history: None,
+            is_readable: true,
+            words: None,
+            vectors: None,
+            index: None,
         };
         let address = Address { namespace, key: Key::of_text(key).unwrap() };
         PreparedChange { address, if_version, put: put.then_some(value) }
@@ -306,6 +342,19 @@ mod tests {
         let put = || command(vec![change("a", None, true)]);
         let expected = [(0, Role::Overtaken(2)), (1, Role::Overtaken(1)), (2, Role::Own)];
         assert_eq!(roles(&[put(), put(), put()]), expected);
+    }
+
+    #[test]
+    fn puts_that_keep_versions_are_rows_of_their_own() {
+        let put = |history| {
+            let mut change = change("a", None, true);
+            change.put.as_mut().unwrap().history = history;
+            command(vec![change])
+        };
+        assert_eq!(roles(&[put(Some(3)), put(Some(3))]), [(0, Role::Own)]);
+        assert_eq!(roles(&[put(Some(0)), put(Some(3))]), [(0, Role::Own)]);
+        let both = [(0, Role::Overtaken(1)), (1, Role::Own)];
+        assert_eq!(roles(&[put(Some(0)), put(None)]), both);
     }
 
     #[test]

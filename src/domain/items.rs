@@ -5,19 +5,24 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures::future::join_all;
+use tokio::sync::Notify;
 
-use super::caller::{Caller, Permission};
-use super::clock::{Clock, Micros, random_hex};
+use super::caller::Caller;
+use super::clock::{Clock, Micros};
+use super::embedding::Embedder;
 use super::error::{Error, Result};
 use super::grants::Action;
 use super::item::{
     Address, ChangeItem, GetItem, Item, ItemOp, ItemPage, ListNamespaces, OpResult, Scope,
-    SearchItems,
+    SearchItems, SearchMode,
 };
-use super::item_batch::{Idempotency, PreparedChanges};
+use super::item_batch::PreparedChanges;
+use super::item_changing::Changing;
 use super::item_commit::{Changed, ItemCommit};
+use super::item_rules::{check_repetitions, fail_as_one, permitted, within};
 use super::limits::LIMITS;
 use super::namespace::Namespace;
+use super::namespace_settings::NamespaceSettings;
 use super::quotas::Quotas;
 use super::storage::Storage;
 
@@ -26,10 +31,14 @@ const PLANS_MAX: u32 = 4;
 
 /// Items of a tenant.
 pub struct Items {
-    storage: Arc<dyn Storage>,
-    commits: Arc<ItemCommit>,
-    clock: Arc<Clock>,
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) commits: Arc<ItemCommit>,
+    pub(super) clock: Arc<Clock>,
     quotas: Arc<Quotas>,
+    pub(super) settings: Arc<NamespaceSettings>,
+    embedder: Embedder,
+    /// Told when vectors are to be made.
+    indexer: Arc<Notify>,
 }
 
 /// Operations that arrived together. What was wrong with one of them already is its result.
@@ -48,8 +57,16 @@ impl Items {
         commits: Arc<ItemCommit>,
         clock: Arc<Clock>,
         quotas: Arc<Quotas>,
+        settings: Arc<NamespaceSettings>,
     ) -> Self {
-        Self { storage, commits, clock, quotas }
+        let (embedder, indexer) = (Embedder::default(), Arc::default());
+        Self { storage, commits, clock, quotas, settings, embedder, indexer }
+    }
+
+    /// With an endpoint for embeddings, and who makes vectors with it.
+    #[must_use]
+    pub fn with_embeddings(self, embedder: Embedder, indexer: Arc<Notify>) -> Self {
+        Self { embedder, indexer, ..self }
     }
 
     /// One operation.
@@ -82,7 +99,7 @@ impl Items {
         let mut results: Vec<Option<Result<OpResult>>> = ops.iter().map(|_| None).collect();
         let (mut reads, mut changes) = (Vec::new(), Vec::new());
         for (at, op) in ops.into_iter().enumerate() {
-            match op.and_then(|op| permitted(caller, op)) {
+            match op.and_then(|op| permitted(caller, op)).and_then(|op| self.embedder.check(op)) {
                 Ok(ItemOp::Change(change)) => changes.push((at, change)),
                 Ok(op) => reads.push((at, op)),
                 Err(error) => results[at] = Some(Err(error)),
@@ -174,7 +191,16 @@ impl Items {
             return Ok(ItemPage::default());
         }
         let now = self.clock.now();
-        let mut page = self.storage.search_items(caller, &within, query, now).await?;
+        let query = &self.embedder.resolve(query.clone()).await?;
+        let mut page = match &query.mode {
+            SearchMode::Text(text) => self.search_text(caller, &within, (query, text), now).await?,
+            SearchMode::Hybrid(text, near) => {
+                self.search_hybrid(caller, &within, (query, text, near), now).await?
+            }
+            SearchMode::List | SearchMode::Vector(_) | SearchMode::Question { .. } => {
+                self.storage.search_items(caller, &within, query, now).await?
+            }
+        };
         if query.refresh_ttl {
             let mut due: Vec<&mut Item> = page.items.iter_mut().collect();
             self.refresh(caller, &mut due, now).await?;
@@ -262,7 +288,7 @@ impl Items {
     }
 
     /// Changes that happen together. `at` tells one of a batch from the others.
-    async fn write(
+    pub(super) async fn write(
         &self,
         changing: &Changing<'_>,
         changes: Vec<ChangeItem>,
@@ -273,6 +299,8 @@ impl Items {
         if puts {
             self.quotas.require_bytes(caller)?;
         }
+        let indexes =
+            changes.iter().any(|it| it.value.as_ref().is_some_and(|it| !it.index.is_empty()));
         let conditional = changes.iter().any(|it| it.if_version.is_some());
         let idempotency = conditional.then(|| changing.idempotency(at));
         for _ in 0..PLANS_MAX {
@@ -282,10 +310,16 @@ impl Items {
                 idempotency.clone(),
                 *deadline,
             );
-            let prepared =
+            let mut prepared =
                 PreparedChanges { full: self.quotas.items_full(caller), ..prepared.await? };
+            self.declare(&mut prepared, &changes)?;
             match self.commits.commit(prepared).await? {
-                Changed::Versions(versions) => return Ok(versions),
+                Changed::Versions(versions) => {
+                    if indexes {
+                        self.indexer.notify_one();
+                    }
+                    return Ok(versions);
+                }
                 Changed::EpochStale => {}
             }
         }
@@ -294,76 +328,4 @@ impl Items {
             retry_after: std::time::Duration::from_millis(500),
         })
     }
-}
-
-/// What the changes of one request share.
-struct Changing<'a> {
-    caller: &'a Caller,
-    atomic: bool,
-    idempotency: Option<(String, [u8; 32])>,
-    deadline: Micros,
-}
-
-impl Changing<'_> {
-    /// Without a key from the caller it is a random one: for a connection that is lost during the commit.
-    fn idempotency(&self, at: Option<usize>) -> Idempotency {
-        let (key, digest) = self.idempotency.clone().unwrap_or_else(|| (random_hex(), [0; 32]));
-        let key = at.map_or_else(|| key.clone(), |at| format!("{key}#{at}"));
-        let Caller { credential, subject, .. } = self.caller;
-        Idempotency { caller: credential.clone(), key, digest, subject: subject.clone() }
-    }
-}
-
-/// Decided from the token alone. A caller that may only append creates items and replaces none.
-fn permitted(caller: &Caller, op: ItemOp) -> Result<ItemOp> {
-    let ItemOp::Change(change) = op else {
-        caller.require(Permission::Namespaces(Action::Read))?;
-        return Ok(op);
-    };
-    let may = |action| caller.may_touch_namespace(change.address.namespace.labels(), action);
-    let creates = change.value.is_some() && change.if_version == Some(0);
-    if may(Action::Write) || creates && may(Action::Append) {
-        return Ok(ItemOp::Change(change));
-    }
-    let only_adds = "it only allows to add items, with if_version 0";
-    let reason = if may(Action::Append) { only_adds } else { "no grant covers this namespace" };
-    Err(Error::NotGranted(reason))
-}
-
-/// Prefixes below which the scope looks; empty: it sees nothing.
-fn within(caller: &Caller, scope: &Scope) -> Vec<Namespace> {
-    if scope.exact && !caller.may_touch_namespace(scope.prefix.labels(), Action::Read) {
-        return Vec::new();
-    }
-    scope.prefix.readable(caller)
-}
-
-/// Of several changes of one item the last one counts; with a condition among them that would lose what the others
-/// were told.
-fn check_repetitions(changes: &[(usize, ChangeItem)]) -> Result<()> {
-    let mut seen: HashMap<&Address, bool> = HashMap::new();
-    for (_, change) in changes {
-        let conditional = change.if_version.is_some();
-        if let Some(earlier) = seen.insert(&change.address, conditional)
-            && (earlier || conditional)
-        {
-            return Err(Error::invalid(
-                "ops",
-                "an item is changed more than once, and with if_version",
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// The first error, with the position of its operation, is that of the whole.
-fn fail_as_one(results: &mut [Option<Result<OpResult>>]) -> Result<()> {
-    for (at, result) in results.iter_mut().enumerate() {
-        if matches!(result, Some(Err(_)))
-            && let Some(Err(error)) = result.take()
-        {
-            return Err(error.within(&format!("ops[{at}]")));
-        }
-    }
-    Ok(())
 }

@@ -77,13 +77,41 @@ pub struct Limits {
     pub store_ops_max: u64,
     /// Items that a listing may skip; beyond, use its cursor.
     pub offset_max: u64,
+    /// Items that one search or count with a filter opens where values are encrypted at rest.
+    pub encrypted_candidates_max: u64,
     /// Time to live of an item. A hundred years.
     pub ttl_minutes_max: u64,
+    /// Namespaces of a tenant that declare something.
+    pub namespace_settings_max: u64,
+    /// Earlier versions that an item keeps.
+    pub item_versions_max: u64,
+    /// Paths in `text_fields` of a namespace's setting, and bytes of one.
+    pub text_fields_max: u64,
+    pub text_field_bytes_max: u64,
     /// Followers of the change feed of one tenant, and of all, on one server.
     pub feed_followers_per_tenant_max: u64,
     pub feed_followers_max: u64,
     /// How long a position of the change feed leads on.
     pub feed_seconds_kept: u64,
+    /// The query of a search by words, and different words in it.
+    pub text_query_bytes_max: u64,
+    pub text_query_words_max: u64,
+    /// Items with a word of the query that are ranked; of more the newest.
+    pub text_candidates_max: u64,
+    /// Numbers in a vector.
+    pub vector_dims_max: u64,
+    pub vectors_per_item_max: u64,
+    /// Path of a text in a value.
+    pub vector_field_bytes_max: u64,
+    /// Paths of one put.
+    pub index_paths_max: u64,
+    /// Text that a search embeds.
+    pub query_bytes_max: u64,
+    /// Name of an embedding model, and how many a tenant may use.
+    pub model_bytes_max: u64,
+    pub models_max: u64,
+    /// `offset` and `limit` together of a search by score.
+    pub scored_rows_max: u64,
 }
 
 /// Key columns of one index sum to at most 2,000 bytes (PostgreSQL refuses entries over about 2,700):
@@ -133,8 +161,24 @@ pub const LIMITS: Limits = Limits {
     filter_terms_max: 128,
     store_ops_max: 1_000,
     offset_max: 1_000_000,
+    encrypted_candidates_max: 10_000,
     ttl_minutes_max: 52_560_000,
+    namespace_settings_max: 1_000,
+    item_versions_max: 1_000,
+    text_fields_max: 32,
+    text_field_bytes_max: 256,
     feed_followers_per_tenant_max: 100,
     feed_followers_max: 1_000,
     feed_seconds_kept: 86_400,
+    text_query_bytes_max: 1_024,
+    text_query_words_max: 32,
+    text_candidates_max: 50_000,
+    vector_dims_max: 4_096,
+    vectors_per_item_max: 128,
+    vector_field_bytes_max: 512,
+    index_paths_max: 32,
+    query_bytes_max: 32_768,
+    model_bytes_max: 128,
+    models_max: 64,
+    scored_rows_max: 10_000,
 };

@@ -27,9 +27,14 @@ use super::sql_role::{self, Dropped, NewSqlRole, SqlRole};
 use super::storage_use::StorageUse;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 
+pub use super::indexing::IndexingStorage;
 pub use super::item_feed::FeedStorage;
+pub use super::item_history::ItemHistoryStorage;
 pub use super::item_storage::ItemStorage;
+pub use super::namespace_settings::SettingsStorage;
 pub use super::retention_storage::RetentionStorage;
+pub use super::text_search::TextStorage;
+pub use super::word_walks::WalkStorage;
 
 /// All of a storage engine.
 pub trait Storage:
@@ -37,7 +42,12 @@ pub trait Storage:
     + ThreadStorage
     + RetentionStorage
     + ItemStorage
+    + ItemHistoryStorage
+    + SettingsStorage
     + FeedStorage
+    + IndexingStorage
+    + TextStorage
+    + WalkStorage
     + ErasureStorage
     + QuotaStorage
     + AuditStorage
@@ -51,8 +61,12 @@ impl<T> Storage for T where
         + ThreadStorage
         + RetentionStorage
         + ItemStorage
+        + ItemHistoryStorage
+        + SettingsStorage
         + FeedStorage
-        + FeedStorage
+        + IndexingStorage
+        + TextStorage
+        + WalkStorage
         + ErasureStorage
         + QuotaStorage
         + AuditStorage

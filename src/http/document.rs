@@ -19,6 +19,9 @@ const PERMISSION: &str = "x-permission";
 /// Operations whose end may not be known when a connection to the database breaks.
 const QUEUED: [&str; 4] = ["commit_checkpoints", "put_item", "delete_item", "run_store_batch"];
 
+/// Operations that look into items.
+const SEARCHING: [&str; 3] = ["search_items", "count_items", "run_store_batch"];
+
 /// The document as it is answered and as `openapi/openapi.json` holds it.
 pub fn text() -> String {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
@@ -120,6 +123,9 @@ fn complete_operation(operation: &mut Value) {
     }
     if QUEUED.contains(&id.as_str()) {
         codes.push(Code::CommitUnknown);
+    }
+    if SEARCHING.contains(&id.as_str()) {
+        codes.push(Code::SearchNeedsPlaintext);
     }
     let with_key = permission.is_some();
     let request = operation.pointer_mut("/requestBody/content").filter(|_| with_key);

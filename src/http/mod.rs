@@ -16,10 +16,12 @@ mod exact;
 mod expand;
 pub mod grants;
 mod health;
+mod item_history;
 mod item_key;
 mod leases;
 pub mod listener;
 mod media;
+mod namespace_settings;
 pub mod problem;
 mod pruning;
 mod refusals;
@@ -29,8 +31,10 @@ mod service;
 mod shorten;
 mod storage_use;
 mod store;
+mod store_answers;
 mod store_batch;
 mod store_changes;
+mod store_vectors;
 mod store_wire;
 mod subjects;
 mod threads;
@@ -87,6 +91,13 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Namespaces(Read), routes!(store::search)))
         .routes(needs(Namespaces(Read), routes!(store::list_namespaces)))
         .routes(needs(Namespaces(Read), routes!(store::count)))
+        .routes(needs(Namespaces(Read), routes!(item_history::list)))
+        .routes(needs(Namespaces(Read), routes!(item_history::get)))
+        .routes(needs(Namespaces(Write), routes!(item_history::restore)))
+        .routes(needs(Namespaces(Write), routes!(namespace_settings::put)))
+        .routes(needs(Namespaces(Read), routes!(namespace_settings::get)))
+        .routes(needs(Namespaces(Write), routes!(namespace_settings::delete)))
+        .routes(needs(Namespaces(Read), routes!(namespace_settings::list)))
         .routes(needs(Namespaces(Read), routes!(store_changes::follow)))
         .routes(needs(Tenant, routes!(usage::get)))
         .routes(needs(Tenant, routes!(audit::list)))

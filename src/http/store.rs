@@ -10,9 +10,8 @@ use super::Empty;
 use super::call::{Answer, Call, Reply};
 use super::decode::{Input, Received};
 use super::problem::Problem;
-use super::store_wire::{
-    CountBody, DeleteBody, GetBody, ItemOut, ListBody, PageOut, PutBody, SearchBody,
-};
+use super::store_answers::{ItemOut, PageOut};
+use super::store_wire::{CountBody, DeleteBody, GetBody, ListBody, PutBody, SearchBody};
 use crate::app::App;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;

@@ -11,9 +11,8 @@ use super::call::{Answer, Call};
 use super::decode::{Input, Received};
 use super::problem::Problem;
 use super::store::{CountOut, GotItem, NamespacesOut, VersionOut};
-use super::store_wire::{
-    CountBody, DeleteBody, GetBody, ItemOut, ListBody, PageOut, PutBody, SearchBody,
-};
+use super::store_answers::{ItemOut, PageOut};
+use super::store_wire::{CountBody, DeleteBody, GetBody, ListBody, PutBody, SearchBody};
 use crate::app::App;
 use crate::domain::Result;
 use crate::domain::item::{ItemOp, ItemSort, OpResult};

@@ -1,22 +1,24 @@
-//! Requests and answers of the store as they travel.
+//! Requests of the store as they travel.
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::checkpoints::limit;
-use super::cursor;
 use super::decode::Received;
-use super::exact::{Exact, ExactOut, Text};
-use super::item_key::{KeyIn, KeyOut};
+use super::exact::{Exact, Text};
+use super::item_key::KeyIn;
+use super::store_answers::position;
+use super::store_vectors::{
+    IndexIn, MetricIn, ModeIn, Numbers, Sought, VectorIn, new_vectors, paths,
+};
 use crate::domain::filter::Filter;
 use crate::domain::item::{
-    Address, ChangeItem, GetItem, Item, ItemCursor, ItemPage, ItemSort, Key, ListNamespaces,
-    MatchCondition, MatchKind, NewValue, Scope, SearchItems, Select, ttl_micros,
+    Address, ChangeItem, GetItem, ItemSort, ListNamespaces, MatchCondition, MatchKind, NewValue,
+    Scope, SearchItems, SearchMode, Select, ttl_micros,
 };
 use crate::domain::limits::LIMITS;
 use crate::domain::namespace::Namespace;
-use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
 
 const SEARCH_LIMIT_DEFAULT: i64 = 10;
@@ -35,6 +37,14 @@ pub struct PutBody<'a> {
     /// The item expires after so many minutes without a put, or a read that refreshes. Absent: never.
     #[schema(minimum = 0, maximum = 52_560_000)]
     ttl_minutes: Option<f64>,
+    /// What the value means, as numbers: searches by vector find the item by the nearest of them. They replace those that the
+    /// item had; absent: it has none.
+    vectors: Option<Vec<VectorIn>>,
+    /// Name of what made the vectors; only vectors of one model are compared. Default `default`.
+    model: Option<Text>,
+    /// Paths of the texts that the server makes vectors of, in the background: `a.b`, `list[*].text`, `list[-1]`, `*`, `{a,b}`, and `$` for the
+    /// whole value. Only where it has an endpoint for embeddings. Absent or false: none.
+    index: Option<IndexIn>,
     /// The version that the item must have; 0: there must be no item. Absent: the last put wins.
     #[schema(minimum = 0)]
     if_version: Option<i64>,
@@ -80,6 +90,20 @@ pub struct SearchBody<'a> {
     /// Matches to skip. Default 0.
     #[schema(minimum = 0, maximum = 1_000_000)]
     offset: Option<i64>,
+    /// Default `vector` with a `query` or a `query_vector`, else a plain listing. `text` and `hybrid` need a namespace that
+    /// declares `text_fields` (`put_namespace_setting`).
+    mode: Option<ModeIn>,
+    /// `text`, `hybrid`: items with at least one of its words, those with rare ones and many of them first; at most 1,024 bytes
+    /// and 32 words. `vector`, and `hybrid` without a `query_vector`: the server makes its vector, where it has an endpoint for
+    /// embeddings; it is compared with those that the server has made.
+    query: Option<Text>,
+    /// The nearest items come first, each with a `score`; those without vectors of the model come last, without one. `offset`
+    /// and `limit` are at most 10,000 together.
+    query_vector: Option<Numbers>,
+    /// Whose vectors are compared. Default `default`.
+    model: Option<Text>,
+    /// What `score` is: the cosine of the angle (the default), the negated distance, or the inner product. Higher is nearer.
+    metric: Option<MetricIn>,
     /// Default `created`: newest first, an order that puts do not change.
     sort: Option<SortIn>,
     /// `next_cursor` of the page before, with the same arguments and no offset.
@@ -144,40 +168,6 @@ pub struct CountBody<'a> {
     filter: Option<Exact<'a>>,
 }
 
-#[derive(Serialize, ToSchema)]
-#[schema(as = Item)]
-pub struct ItemOut {
-    namespace: Vec<String>,
-    #[schema(value_type = KeyIn)]
-    key: KeyOut,
-    /// Grows with each put, and never comes twice for a key.
-    version: i64,
-    #[schema(format = DateTime)]
-    created_at: String,
-    #[schema(format = DateTime)]
-    updated_at: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ttl_minutes: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(format = DateTime)]
-    expires_at: Option<String>,
-    /// Of the whole value's JSON text.
-    size_bytes: i64,
-    /// Absent where no values were asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Exact)]
-    value: Option<ExactOut>,
-}
-
-#[derive(Serialize, ToSchema)]
-#[schema(as = ItemPage)]
-pub struct PageOut {
-    items: Vec<ItemOut>,
-    /// Send it with the same arguments for the next page; absent at the end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<String>,
-}
-
 impl PutBody<'_> {
     pub fn into_domain(self, received: &Received) -> Result<ChangeItem> {
         let text = self.value.part_of(&received.body);
@@ -186,7 +176,12 @@ impl PutBody<'_> {
         let namespace = Namespace::of_put(texts(self.namespace))?;
         Ok(ChangeItem {
             address: Address { namespace, key: self.key.into_domain()? },
-            value: Some(NewValue { text: own(text), ttl_micros }),
+            value: Some(NewValue {
+                text: own(text),
+                ttl_micros,
+                index: paths(self.index, self.vectors.is_some())?,
+                vectors: new_vectors(self.vectors, self.model)?,
+            }),
             if_version: self.if_version.map(version).transpose()?,
         })
     }
@@ -213,10 +208,23 @@ impl DeleteBody<'_> {
 
 impl SearchBody<'_> {
     pub fn into_domain(self) -> Result<SearchItems> {
-        let sort = match self.sort.unwrap_or(SortIn::Created) {
-            SortIn::Created => ItemSort::Created,
-            SortIn::Updated => ItemSort::Updated,
-            SortIn::Key => ItemSort::Key,
+        let (limit, offset) =
+            (limit(Some(self.limit.unwrap_or(SEARCH_LIMIT_DEFAULT)))?, offset(self.offset)?);
+        let mode = Sought {
+            mode: self.mode,
+            query: self.query,
+            query_vector: self.query_vector,
+            model: self.model,
+            metric: self.metric,
+            is_sorted: self.sort.is_some(),
+            rows: limit.saturating_add(offset),
+        };
+        let mode = mode.into_domain()?;
+        let sort = match self.sort {
+            _ if mode != SearchMode::List => ItemSort::Score,
+            None | Some(SortIn::Created) => ItemSort::Created,
+            Some(SortIn::Updated) => ItemSort::Updated,
+            Some(SortIn::Key) => ItemSort::Key,
         };
         let select = match (self.values, self.select) {
             (Some(false), _) => Select::Nothing,
@@ -232,8 +240,9 @@ impl SearchBody<'_> {
         };
         Ok(SearchItems {
             scope: scope(self.prefix, self.exact, self.filter)?,
-            limit: limit(Some(self.limit.unwrap_or(SEARCH_LIMIT_DEFAULT)))?,
-            offset: offset(self.offset)?,
+            mode,
+            limit,
+            offset,
             sort,
             after: self.cursor.map(|it| position(sort, &it.0)).transpose()?,
             select,
@@ -277,49 +286,6 @@ impl CountBody<'_> {
     }
 }
 
-impl From<Item> for ItemOut {
-    fn from(item: Item) -> Self {
-        Self {
-            namespace: item.address.namespace.labels().to_vec(),
-            key: KeyOut(item.address.key),
-            version: item.version,
-            created_at: rfc3339(item.created_at),
-            updated_at: rfc3339(item.updated_at),
-            ttl_minutes: item.ttl_micros.map(|it| it as f64 / 60_000_000.0),
-            expires_at: item.expires_at.map(rfc3339),
-            size_bytes: item.size_bytes,
-            value: item.value.map(ExactOut),
-        }
-    }
-}
-
-impl PageOut {
-    pub fn new(page: ItemPage, sort: ItemSort) -> Self {
-        let encode = |it: ItemCursor| {
-            let place = (it.address.namespace.labels().to_vec(), it.address.key.json());
-            cursor::encode(cursor_kind(sort), &(it.time, place.0, place.1))
-        };
-        Self {
-            items: page.items.into_iter().map(ItemOut::from).collect(),
-            next_cursor: page.next.map(encode),
-        }
-    }
-}
-
-fn cursor_kind(sort: ItemSort) -> &'static str {
-    match sort {
-        ItemSort::Created => "items:created",
-        ItemSort::Updated => "items:updated",
-        ItemSort::Key => "items:key",
-    }
-}
-
-fn position(sort: ItemSort, text: &str) -> Result<ItemCursor> {
-    let (time, labels, key): (i64, Vec<String>, String) = cursor::decode(cursor_kind(sort), text)?;
-    let key = Key::of_json(key.as_bytes())?;
-    Ok(ItemCursor { time, address: Address { namespace: Namespace::new(labels)?, key } })
-}
-
 fn scope(
     prefix: Option<Vec<Text>>,
     exact: Option<bool>,
@@ -330,7 +296,7 @@ fn scope(
     Ok(Scope { prefix, exact: exact.unwrap_or_default(), filter })
 }
 
-fn address(namespace: Vec<Text>, key: KeyIn<'_>) -> Result<Address> {
+pub fn address(namespace: Vec<Text>, key: KeyIn<'_>) -> Result<Address> {
     let namespace = Namespace::new(texts(namespace))?;
     if namespace.labels().is_empty() {
         return Err(Error::invalid("namespace", "Namespace cannot be empty."));
@@ -342,7 +308,7 @@ fn texts(texts: Vec<Text>) -> Vec<String> {
     texts.into_iter().map(|it| it.0).collect()
 }
 
-fn version(version: i64) -> Result<i64> {
+pub fn version(version: i64) -> Result<i64> {
     if version >= 0 {
         return Ok(version);
     }

@@ -110,12 +110,20 @@ pub struct Dialect {
     pub packed: &'static str,
     /// `{after_item}`: what comes after the item whose namespace is $2, as a cell has it, and whose key is $3.
     pub after_item: &'static str,
+    /// `{after_version}`: the same for the version $4 of an item.
+    pub after_version: &'static str,
     /// `{this_item}`: whether it is the item whose namespace is $2, as a cell has it, and whose key is $3.
     pub this_item: &'static str,
     /// `{hide_item}`: assignments, each behind a comma, after which no index shows anything of the item; $1 is the tenant.
     pub hide_item: &'static str,
     /// What no namespace comes before.
     pub first_namespace: &'static str,
+    /// `{namespace}`: the namespace that is $2, as a cell has it.
+    pub namespace: &'static str,
+    /// `{numbers}`: the vector that is $9: as a text of an array, or as bytes.
+    pub numbers: &'static str,
+    /// `{skip_locked}`: ends a statement that locks those of its rows that nobody else has locked.
+    pub skip_locked: &'static str,
     /// `{lock}`: ends a statement that locks the rows it reads.
     pub lock: &'static str,
 }
@@ -129,6 +137,10 @@ impl Dialect {
             ("{map_bytes}", self.map_bytes),
             ("{packed}", self.packed),
             ("{after_item}", self.after_item),
+            ("{after_version}", self.after_version),
+            ("{namespace}", self.namespace),
+            ("{numbers}", self.numbers),
+            ("{skip_locked}", self.skip_locked),
             ("{this_item}", self.this_item),
             ("{hide_item}", self.hide_item),
             ("{lock}", self.lock),

@@ -38,6 +38,9 @@ const LISTS_OF_WRITES: &str = "select parts from writes
 const LISTS_OF_ITEMS: &str = "select parts from items
     where tenant = $1 and scope_id = $2 and parts is not null";
 
+const LISTS_OF_VERSIONS: &str = "select parts from item_versions
+    where tenant = $1 and scope_id = $2 and parts is not null";
+
 const CHUNKS: Source<'static> = Source {
     columns: "name",
     size: "32",
@@ -185,6 +188,7 @@ impl Move<'_> {
         let mut marks = Marks::default();
         let mut lists = access.rows(LISTS_OF_VALUES, place).await?;
         lists.extend(access.rows(LISTS_OF_ITEMS, place).await?);
+        lists.extend(access.rows(LISTS_OF_VERSIONS, place).await?);
         for key in threads {
             lists.extend(access.rows(LISTS_OF_WRITES, &[place[0].clone(), (*key).into()]).await?);
         }

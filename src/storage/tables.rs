@@ -82,8 +82,14 @@ pub const TABLES: &[Table] = &[
     table("audit_events", Erase::Never("what was done and by which key; it outlives whom it was done to"), PLAIN, SECRET),
     table("items", Erase::Items, Doctor::Examined, CONTENT),
     table("namespace_roots", Erase::Items, PLAIN, OWN),
+    table("namespace_settings", Erase::Items, PLAIN, OWN),
+    table("item_versions", Erase::Items, Doctor::Examined, CONTENT),
     table("item_feeds", Erase::Never("of tenants, not of subjects"), PLAIN, OWN),
     table("item_changes", Erase::Items, PLAIN, OWN),
+    table("word_walks", Erase::Items, Doctor::Never("a walk holds it against the items"), OWN),
+    table("item_vectors", Erase::Items, Doctor::Never("they count only with the version of their item"), CONTENT),
+    table("vector_models", Erase::Never("names of models"), PLAIN, OWN),
+    table("item_indexing", Erase::Items, Doctor::Never("the worker holds it against the items"), OWN),
     table("sql_roles", Erase::Never("of tenants, for operators"), PLAIN, SECRET),
 ];
 

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
+use threadkeep::domain::Error;
 use threadkeep::domain::exact_json;
 use threadkeep::domain::filter::Filter;
-use threadkeep::domain::item::{ItemSort, Select};
+use threadkeep::domain::item::{ItemOp, ItemSort, SearchItems, Select};
+use threadkeep::domain::limits::LIMITS;
 
 use crate::harness::Harness;
 use crate::item_search::{runner, sample};
@@ -248,4 +250,36 @@ pub async fn filters_over_many_items_find_what_the_model_finds(h: Harness) {
         assert_eq!(store.count(scope(&["n"], &filter)).await, expected.len() as u64, "{filter}");
     }
     assert!(matched > 100, "only {matched} matches");
+}
+
+/// Encrypted values are looked into one by one, and so many at most.
+pub async fn a_filter_opens_so_many_encrypted_items(h: Harness) {
+    let h = h.encrypting(None).await;
+    let store = Store::on(&h).await;
+    let max = usize::try_from(LIMITS.encrypted_candidates_max).unwrap();
+    let all: Vec<usize> = (0..max + 2).collect();
+    for some in all.chunks(500) {
+        let puts = some.iter().map(|at| {
+            let value = format!("{{\"at\":{},\"odd\":{}}}", at, at % 2);
+            put(&["many"], &format!("{at:06}"), &value)
+        });
+        store.batch(puts.collect(), true).await.unwrap();
+    }
+    store.put(&["few"], "k", r#"{"at":-1}"#).await;
+    let by_key = |filter: &str, limit| SearchItems {
+        sort: ItemSort::Key,
+        limit,
+        ..search(&["many"], filter)
+    };
+    assert_eq!(keys(&store.search(by_key(r#"{"odd":1}"#, 2)).await.items), ["000001", "000003"]);
+    let last = format!("{{\"at\":{}}}", max - 1);
+    // Whether there is another match lies behind the limit.
+    for filter in [&last, r#"{"at":-1}"#] {
+        let refused = store.run(ItemOp::Search(by_key(filter, 1))).await.unwrap_err();
+        assert!(matches!(refused, Error::SearchNeedsPlaintext { limit } if limit == max as u64));
+        let refused = store.run(ItemOp::Count(scope(&["many"], filter))).await.unwrap_err();
+        assert!(matches!(refused, Error::SearchNeedsPlaintext { .. }));
+    }
+    assert_eq!(store.count(scope(&["many"], "{}")).await, max as u64 + 2);
+    assert_eq!(keys(&store.search(search(&["few"], r#"{"at":-1}"#)).await.items), ["k"]);
 }

@@ -32,11 +32,16 @@ mod encryption_command;
 mod encryption_keys;
 mod erasure;
 mod exactness;
+mod indexing;
 mod item_content;
 mod item_filters;
+mod item_history;
+mod item_history_content;
 mod item_lives;
 mod item_plans;
 mod item_search;
+mod item_vectors;
+mod item_words;
 mod items;
 mod keys;
 mod leases;
@@ -89,6 +94,9 @@ macro_rules! contract {
         }
     };
 }
+
+mod item_cases;
+mod pack_cases;
 
 contract! {
     values:
@@ -248,51 +256,6 @@ contract! {
         sizes_are_those_of_the_rows
         a_copy_says_that_it_shares
         only_its_own_tenant_sees_a_thread;
-    items:
-        an_item_comes_back_as_it_was_put
-        a_put_replaces_the_value_and_keeps_the_creation
-        a_version_never_comes_twice_for_a_key
-        a_condition_holds_or_nothing_happens
-        a_repeated_request_is_answered_once
-        a_batch_reads_before_it_writes_and_the_last_put_counts
-        an_atomic_batch_happens_whole_or_not_at_all
-        values_that_are_no_documents_are_refused
-        all_edits_of_one_item_survive
-        puts_that_meet_have_versions_of_their_own
-        two_servers_may_write_the_same_items;
-    item_lives:
-        what_has_expired_is_absent_everywhere
-        a_read_extends_a_life_of_which_a_tenth_has_passed
-        a_put_without_a_life_takes_the_earlier_one_away
-        an_expired_item_is_created_anew
-        the_sweep_removes_what_has_expired_and_nothing_else;
-    feeds:
-        what_happens_to_items_is_logged_in_its_order
-        only_tenants_with_followers_have_a_log
-        the_end_of_a_life_is_logged
-        what_is_old_goes_and_the_log_begins_anew
-        a_log_that_has_ended_is_another_one
-        erasing_a_subject_erases_what_was_logged_of_it
-        a_follower_reads_the_log_and_then_what_comes;
-    item_search:
-        a_prefix_ends_at_a_label
-        pages_of_a_batch_miss_nothing_and_repeat_nothing
-        newest_come_first_and_a_put_does_not_move_them
-        an_answer_has_what_was_selected
-        namespaces_are_tuples_for_any_labels
-        many_namespaces_are_listed_completely
-        a_token_sees_and_writes_what_it_was_granted;
-    item_filters:
-        filters_find_what_the_model_finds
-        every_operator_on_every_pair_of_values_is_as_in_the_model
-        filters_over_many_items_find_what_the_model_finds;
-    item_content:
-        equal_parts_of_a_namespace_root_are_kept_once
-        chunks_go_an_hour_after_the_last_item_that_needs_them
-        collections_beside_writers_lose_nothing
-        the_doctor_finds_damaged_items
-        orphaned_chunks_are_found_and_removed
-        a_full_tenant_changes_its_items_and_makes_none;
     erasure:
         an_erased_subject_leaves_no_trace_and_others_keep_everything
         an_erasure_can_stop_after_any_slice
@@ -355,25 +318,4 @@ contract! {
     upheaval:
         what_survives_reads_back_and_nothing_is_left_in_the_end
         what_survives_reads_back_from_packs_too;
-    packs:
-        packed_content_reads_back_exactly
-        hot_and_small_threads_stay_in_the_database
-        packed_histories_lists_and_bases_are_whole
-        a_copy_for_another_owner_has_its_own_content
-        objects_are_deleted_an_hour_after_their_last_chunk
-        packs_that_are_mostly_dead_are_rewritten
-        a_folder_is_a_store;
-    packs_examined:
-        packed_content_is_read_where_the_store_is_given
-        damage_in_the_store_is_found
-        counters_of_packs_are_found_and_corrected
-        packed_content_counts_as_much_as_before;
-    pack_faults:
-        an_upload_whose_rows_never_came_is_deleted_after_a_day
-        a_damaged_pack_is_an_integrity_error
-        a_store_that_is_down_stops_reads_of_packed_content_only
-        two_packers_at_once_do_no_harm
-        a_scope_that_is_packed_twice_points_to_one_pack
-        what_is_removed_during_an_upload_is_not_brought_back
-        a_server_without_the_right_store_is_refused;
 }

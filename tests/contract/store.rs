@@ -9,11 +9,12 @@ use threadkeep::domain::filter::Filter;
 use threadkeep::domain::grants::{Actions, NamespaceGrant, Scoped};
 use threadkeep::domain::item::{
     Address, ChangeItem, GetItem, Item, ItemOp, ItemPage, ItemSort, Key, ListNamespaces, NewValue,
-    OpResult, Scope, SearchItems, Select,
+    OpResult, Scope, SearchItems, SearchMode, Select,
 };
 use threadkeep::domain::item_commit::ItemCommit;
 use threadkeep::domain::items::{ItemBatchRequest, Items};
 use threadkeep::domain::namespace::Namespace;
+use threadkeep::domain::namespace_settings::NamespaceSettings;
 use threadkeep::domain::quotas::Quotas;
 use threadkeep::domain::rates::Rates;
 use threadkeep::domain::storage::Storage;
@@ -27,6 +28,7 @@ pub const START: Micros = 1_700_000_000_000_000;
 /// A server of the store with a clock of its own.
 pub struct Store {
     pub items: Items,
+    pub settings: Arc<NamespaceSettings>,
     pub quotas: Arc<Quotas>,
     pub clock: Arc<Clock>,
     pub caller: Caller,
@@ -44,8 +46,18 @@ impl Store {
         let quotas = Quotas::load(Arc::clone(storage), Arc::clone(&clock), Rates::default());
         let quotas = Arc::new(quotas.await.unwrap());
         let own = Arc::clone(&quotas);
-        let items = Items::new(Arc::clone(storage), commits, Arc::clone(&clock), own);
-        Self { items, quotas, clock, caller: caller.clone(), storage: Arc::clone(storage) }
+        let settings = NamespaceSettings::load(Arc::clone(storage), Arc::clone(&clock));
+        let settings = Arc::new(settings.await.unwrap());
+        let declared = Arc::clone(&settings);
+        let items = Items::new(Arc::clone(storage), commits, Arc::clone(&clock), own, declared);
+        Self {
+            items,
+            settings,
+            quotas,
+            clock,
+            caller: caller.clone(),
+            storage: Arc::clone(storage),
+        }
     }
 
     /// The same server asked by somebody else.
@@ -140,7 +152,12 @@ pub fn address(labels: &[&str], key: &str) -> Address {
 }
 
 pub fn change(labels: &[&str], key: &str, value: Option<&str>) -> ChangeItem {
-    let new = |it: &str| NewValue { text: Bytes::from(it.to_owned()), ttl_micros: None };
+    let new = |it: &str| NewValue {
+        text: Bytes::from(it.to_owned()),
+        ttl_micros: None,
+        vectors: None,
+        index: vec![],
+    };
     ChangeItem { address: address(labels, key), value: value.map(new), if_version: None }
 }
 
@@ -160,6 +177,7 @@ pub fn scope(prefix: &[&str], filter: &str) -> Scope {
 pub fn search(prefix: &[&str], filter: &str) -> SearchItems {
     SearchItems {
         scope: scope(prefix, filter),
+        mode: SearchMode::List,
         limit: 1_000,
         offset: 0,
         sort: ItemSort::Created,

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::tokens::{SECOND, START};
 use crate::wire::{base64, commit, put};
 
 /// Holder and fence of the lease on the thread.
@@ -59,7 +60,7 @@ const ANYBODY: Answers = answers([OK, OK, OK, OK, OK]);
 /// A put replaces: to append is not enough.
 const WRITE_ITEM: Answers = answers([OK, DENIED, DENIED, DENIED, DENIED]);
 
-pub const ROWS: [Row; 35] = [
+pub const ROWS: [Row; 42] = [
     row(
         "commit_checkpoints",
         |thread, _| body(commit(thread, &[put("2", &base64(b"x"))])),
@@ -133,6 +134,26 @@ pub const ROWS: [Row; 35] = [
     row("search_items", |thread, _| below(thread), READ),
     row("list_namespaces", |_, _| body(json!({})), READ),
     row("count_items", |thread, _| below(thread), READ),
+    row("list_item_versions", |thread, _| item(thread, json!({})), READ),
+    row("get_item_version", |thread, _| item(thread, json!({"version": 1})), READ),
+    // The version that it has: the time of its put.
+    row(
+        "restore_item_version",
+        |thread, _| item(thread, json!({"version": START + 2 * SECOND})),
+        answers([ABSENT, DENIED, DENIED, DENIED, DENIED]),
+    ),
+    row(
+        "put_namespace_setting",
+        |thread, _| body(json!({"namespace": ["ann", thread], "history": 3})),
+        WRITE_ITEM,
+    ),
+    row("get_namespace_setting", |thread, _| body(json!({"namespace": ["ann", thread]})), READ),
+    row(
+        "delete_namespace_setting",
+        |thread, _| body(json!({"namespace": ["ann", thread]})),
+        WRITE_ITEM,
+    ),
+    row("list_namespace_settings", |_, _| body(json!({})), READ),
     row("follow_changes", |thread, _| query(&format!("?ns=ann&ns={thread}")), READ),
     // Each operation is asked for by itself, and refused in its place.
     row(

@@ -20,6 +20,8 @@ use threadkeep::domain::history::Chain;
 use threadkeep::domain::item::{Address, Item};
 use threadkeep::domain::key::Key;
 use threadkeep::domain::names::ThreadId;
+use threadkeep::domain::namespace::Namespace;
+use threadkeep::domain::namespace_settings::Setting;
 use threadkeep::domain::planner::Batch;
 use threadkeep::domain::prepared::Prepared;
 use threadkeep::domain::retention::{Policy, PruneRequest, Pruned, Removed, Report};
@@ -68,6 +70,10 @@ pub struct Memory {
     pub reports: Mutex<BTreeMap<String, Vec<Report>>>,
     /// (tenant, address) → item.
     pub items: Mutex<BTreeMap<(String, Address), Item>>,
+    /// (tenant, address) → earlier versions, oldest first.
+    pub item_versions: Mutex<BTreeMap<(String, Address), Vec<Item>>>,
+    /// (tenant, namespace) → setting.
+    pub settings: Mutex<BTreeMap<(String, Namespace), Setting>>,
     /// Values on their way to a batch.
     pub texts: Mutex<HashMap<Address, Bytes>>,
     pub accounts: Accounts,

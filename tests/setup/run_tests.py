@@ -22,6 +22,7 @@ PYTHON_SOURCES = [CLIENT, PYTHON_TESTS, ROOT / "tests" / "setup", ROOT / "exampl
 JAVASCRIPT_CLIENT = ROOT / "clients" / "js"
 JAVASCRIPT_TESTS = ROOT / "tests" / "js"
 NODE_BIN = ROOT / "node_modules" / ".bin"
+NODE_NEEDED = "not run: needs Node.js 20 or newer with npm, then tests/setup/node.sh"
 SETUP = ROOT / "tests" / "setup"
 MYPY: list[str | Path] = [
     PYTHON,
@@ -31,7 +32,7 @@ MYPY: list[str | Path] = [
     f"--cache-dir={ROOT / 'target' / 'mypy'}",
 ]
 REPORTS = ROOT / "target" / "test-reports"
-SOAK_SUITES = ["faults", "concurrency", "differential", "store"]
+SOAK_SUITES = ["faults", "concurrency", "differential", "recall", "store"]
 
 
 def lints() -> list[Suite]:
@@ -51,17 +52,16 @@ def lints() -> list[Suite]:
     ]
 
 
-def has_node() -> bool:
-    """Node.js is not ours to install. Where it was found, its modules are here (node.sh)."""
+def without_node(name: str) -> list[Suite]:
+    """Node.js is not ours to install (node.sh); what did not run without it has failed."""
     if NODE_BIN.exists():
-        return True
-    print("== JavaScript: no Node.js 20 here, so not tested", flush=True)
-    return False
+        return []
+    return [Suite(name, failed=1, reasons=[NODE_NEEDED])]
 
 
 def javascript_lints() -> list[Suite]:
-    if not has_node():
-        return []
+    if missing := without_node("javascript lints"):
+        return missing
     types: list[str | Path] = [NODE_BIN / "tsc", "-p"]
     return [
         lint("biome", [NODE_BIN / "biome", "ci", "."]),
@@ -117,8 +117,8 @@ def python_tests(name: str, cwd: Path, paths: list[str], env: dict[str, str]) ->
 
 
 def javascript_tests(name: str, cwd: Path, env: dict[str, str]) -> list[Suite]:
-    if not has_node():
-        return []
+    if missing := without_node(name):
+        return missing
     report = REPORTS / f"{name.replace(' ', '-')}.xml"
     report.unlink(missing_ok=True)
     reporters = ["--reporter=default", "--reporter=junit", f"--outputFile.junit={report}"]
@@ -155,11 +155,14 @@ def environment() -> dict[str, str]:
     if "THREADKEEP_TEST_S3_BIN" not in env:
         script = [ROOT / "tests" / "setup" / "object_store.sh"]
         env["THREADKEEP_TEST_S3_BIN"] = subprocess.check_output(script, text=True).strip()
-    plain = postgres_without_pgvector()
-    if plain and "THREADKEEP_TEST_PG_PLAIN_BIN" not in env:
+    if "THREADKEEP_TEST_WEIGHTS" not in env:
+        script = [ROOT / "tests" / "setup" / "weights.sh"]
+        env["THREADKEEP_TEST_WEIGHTS"] = subprocess.check_output(script, text=True).strip()
+    if "THREADKEEP_TEST_PG_PLAIN_BIN" not in env:
+        plain = postgres_without_pgvector(Path(env["THREADKEEP_TEST_PG_BIN"]))
         env["THREADKEEP_TEST_PG_PLAIN_BIN"] = str(plain)
     print(f"== PostgreSQL: {env['THREADKEEP_TEST_PG_BIN']}")
-    print(f"== PostgreSQL without pgvector: {plain or 'none installed, so not tested'}", flush=True)
+    print(f"== PostgreSQL without pgvector: {env['THREADKEEP_TEST_PG_PLAIN_BIN']}", flush=True)
     return env
 
 

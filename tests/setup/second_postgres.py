@@ -1,4 +1,4 @@
-"""Looks for a PostgreSQL of the system's own without pgvector, to show that it is optional."""
+"""A PostgreSQL without pgvector, to show that it is optional: the system's own, else ours less it."""
 
 import os
 import re
@@ -10,13 +10,31 @@ OLDEST_VERSION = 14
 NOBODY = 65534
 
 
-def postgres_without_pgvector() -> Path | None:
-    """The folder with its initdb and postgres; None when there is none, or all have pgvector."""
+def postgres_without_pgvector(whole: Path) -> Path:
+    """The folder with its initdb and postgres. `whole` is that of ours, which has pgvector."""
+    return _installed() or _made_from(whole)
+
+
+def _installed() -> Path | None:
+    """Of another version than ours, most likely, so it is worth more."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), reverse=True)
     on_path = shutil.which("initdb")
     if on_path:
         found.append(Path(on_path).resolve())
     return next((initdb.parent for initdb in found if _fits(initdb)), None)
+
+
+def _made_from(whole: Path) -> Path:
+    """The same files in a second folder beside it, but for the extension's. Links cost no space."""
+    install = whole.parent
+    plain = install.with_name("pginstall_plain")
+    if not plain.exists():
+        unfinished = install.with_name("pginstall_unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        extension = shutil.ignore_patterns("vector.so", "vector.control", "vector--*")
+        shutil.copytree(install, unfinished, copy_function=os.link, ignore=extension, symlinks=True)
+        unfinished.rename(plain)
+    return plain / "bin"
 
 
 def _fits(initdb: Path) -> bool:

@@ -36,6 +36,18 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
         "the rows of the select before, by their whole key",
     ),
     ("storage/wrapped.rs", "from {} where length(master)", "whether a server may start"),
+    ("postgres/item_words.rs", "update word_walks set claimed_until = $3", "polling of walks"),
+    ("sqlite/item_words.rs", "update word_walks set claimed_until = $3", "polling of walks"),
+    (
+        "sqlite/item_words.rs",
+        "select 1 from word_walks where tenant is not null",
+        "polling of walks",
+    ),
+    (
+        "storage/setting_rows.rs",
+        "from namespace_settings where tenant is not null",
+        "polling of settings",
+    ),
     ("postgres/feeds.rs", "select c.ctid from item_feeds f", "removal by age, log by log"),
     ("postgres/feeds.rs", "delete from item_feeds f where f.wanted_until <", "removal by age"),
     ("sqlite/feeds.rs", "delete from item_feeds where wanted_until <", "removal by age"),
@@ -105,4 +117,10 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
         "polling of the outbox",
     ),
     ("sqlite/pack_writes.rs", "from object_deletions where dropped_at <=", "polling of the outbox"),
+    ("storage/indexing_rows.rs", "from item_indexing where due_at <=", "polling of due vectors"),
+    (
+        "storage/indexing_rows.rs",
+        "from item_indexing where due_at is null",
+        "what another model made",
+    ),
 ];

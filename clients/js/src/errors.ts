@@ -11,6 +11,7 @@ export interface ErrorDetails {
   status?: number | undefined;
   field?: string | undefined;
   limit?: number | undefined;
+  currentVersion?: number | undefined;
   requestId?: string | undefined;
   cause?: unknown;
 }
@@ -55,6 +56,11 @@ export class ThreadkeepError extends Error {
 /** An argument is of the wrong kind, missing or out of range. Sending it again is no use. */
 export class InvalidError extends ThreadkeepError {
   static override readonly code: string = "invalid";
+}
+
+/** Values are encrypted at rest, and the search would have to open more of them than `limit`. */
+export class SearchNeedsPlaintextError extends InvalidError {
+  static override readonly code = "search_needs_plaintext";
 }
 
 /** A value or a request is over the declared `limit`. */
@@ -102,9 +108,15 @@ export class ThreadExistsError extends ConflictError {
   static override readonly code = "thread_exists";
 }
 
-/** The item is at another version than the condition says. */
+/** The item is at another version than the condition says: `currentVersion`, 0 where there is none. */
 export class VersionConflictError extends ConflictError {
   static override readonly code = "version_conflict";
+  readonly currentVersion: number | undefined;
+
+  constructor(detail: string, details: ErrorDetails = {}) {
+    super(detail, details);
+    this.currentVersion = details.currentVersion;
+  }
 }
 
 /** A position of the change feed is too old: list the items, and follow without one. */
@@ -177,6 +189,7 @@ const BY_CODE: Record<Schemas["Problem"]["code"], Kind> = {
   malformed_body: InvalidError,
   invalid: InvalidError,
   idempotency_mismatch: InvalidError,
+  search_needs_plaintext: SearchNeedsPlaintextError,
   too_large: TooLargeError,
   quota_exceeded: QuotaExceededError,
   unauthorized: UnauthorizedError,
@@ -229,12 +242,13 @@ export function errorOfProblem(status: number, problem: Record<string, unknown>)
   const known: Partial<Record<string, Kind>> = BY_CODE;
   const byCode = code !== undefined && Object.hasOwn(known, code) ? known[code] : undefined;
   const kind = byCode ?? BY_STATUS.get(status) ?? ProtocolError;
-  const { limit } = problem;
+  const { limit, current_version: currentVersion } = problem;
   return new kind(text(problem["detail"]) ?? text(problem["title"]) ?? `HTTP ${status}`, {
     code,
     status,
     field: text(problem["field"]),
     limit: typeof limit === "number" ? limit : undefined,
+    currentVersion: typeof currentVersion === "number" ? currentVersion : undefined,
     requestId: text(problem["request_id"]),
   });
 }

@@ -1,4 +1,4 @@
-//! Items of the store: that each opens to what was put.
+//! Items of the store, and their earlier versions: that each opens to what was put.
 
 use super::content::{Chunks, Value, Verdict};
 use super::{Ward, size};
@@ -15,20 +15,63 @@ const ITEMS: Source<'static> = Source {
         + coalesce(length(parts), 0)",
     rows: "from items where tenant = $1 and {after_item} order by namespace, key",
 };
-/// Where the value begins in a row.
-const VALUE: usize = 3;
+
+const VERSIONS: Source<'static> = Source {
+    columns: "namespace, key, version, scope_id, 'json', size_bytes, digest, body, parts",
+    size: ITEMS.size,
+    rows: "from item_versions where tenant = $1 and {after_version} order by namespace, key, version",
+};
+
+/// Versions of an item that is not there: nothing shows them.
+const STRAY: &str = "select v.size_bytes from item_versions v where v.tenant = $1 and not exists (
+    select 1 from items i where i.tenant = v.tenant and i.namespace = v.namespace and i.key = v.key)";
+
+const DELETE_STRAY: &str = "delete from item_versions as v where v.tenant = $1 and not exists (
+    select 1 from items i where i.tenant = v.tenant and i.namespace = v.namespace and i.key = v.key)
+    returning size_bytes";
+
+/// What is gone through: rows, where the value begins in one, and how many columns say where it stands.
+struct Values {
+    source: Source<'static>,
+    value: usize,
+    key: usize,
+    noun: Noun,
+}
 
 impl Ward<'_> {
     pub(super) async fn examine_items(&self, report: &mut Report) -> Result<()> {
-        let mut after = self.first_item();
+        let values = Values { source: ITEMS, value: 3, key: 2, noun: Noun::Items };
+        self.examine_item_values(&values, self.first_item(), report).await
+    }
+
+    pub(super) async fn examine_versions(&self, report: &mut Report) -> Result<()> {
+        let values = Values { source: VERSIONS, value: 4, key: 3, noun: Noun::ItemVersions };
+        self.examine_item_values(&values, self.first_version(), report).await?;
+        let mut access = if self.fix { self.engine.hold() } else { self.engine.look() }.await?;
+        let stray =
+            access.rows(if self.fix { DELETE_STRAY } else { STRAY }, &[self.name()]).await?;
+        access.end().await?;
+        let bytes = stray.iter().map(|row| row.integer(0)).sum::<Result<i64>>()?.unsigned_abs();
+        let state = if self.fix { State::Repaired } else { State::Orphan };
+        report.add(state, Noun::ItemVersions, size(stray.len()), bytes);
+        Ok(())
+    }
+
+    async fn examine_item_values(
+        &self,
+        values: &Values,
+        mut after: Vec<Cell>,
+        report: &mut Report,
+    ) -> Result<()> {
+        let noun = values.noun;
         loop {
             let mut access = self.engine.look().await?;
             let binds = [vec![self.name()], after].concat();
-            let rows = page(access.as_mut(), self.dialect, &ITEMS, &binds).await?;
+            let rows = page(access.as_mut(), self.dialect, &values.source, &binds).await?;
             let mut found = Vec::new();
             for row in &rows {
-                let scope_id = row.integer(2).unwrap_or_default();
-                let value = Value::read((scope_id, self.row_of_item(row)?), row, VALUE)?;
+                let scope_id = scope_of(row, values);
+                let value = Value::read((scope_id, self.row_of_item(row)?), row, values.value)?;
                 let place = [self.name(), scope_id.into()];
                 let one = std::slice::from_ref(&value);
                 let chunks = Chunks::load(access.as_mut(), &self.secret, &place, one).await?;
@@ -36,20 +79,14 @@ impl Ward<'_> {
             }
             access.end().await?;
             let Some(last) = rows.last() else { return Ok(()) };
-            after = last.0[..2].to_vec();
+            after = last.0[..values.key].to_vec();
             for ((value, mut chunks), row) in found.into_iter().zip(&rows) {
-                chunks
-                    .fetch(self.engine.objects(), &self.secret, row.integer(2).unwrap_or_default())
-                    .await?;
+                let scope_id = scope_of(row, values);
+                chunks.fetch(self.engine.objects(), &self.secret, scope_id).await?;
                 let bytes = value.stored_bytes() + size(row.bytes(1)?.len());
                 let verdict = value.examine(&self.secret, &chunks);
                 let is_read = !matches!(verdict, Verdict::Moved);
-                report.add(
-                    if is_read { State::Checked } else { State::Moved },
-                    Noun::Items,
-                    1,
-                    bytes,
-                );
+                report.add(if is_read { State::Checked } else { State::Moved }, noun, 1, bytes);
                 let (state, detail) = match verdict {
                     Verdict::Sound | Verdict::Moved => continue,
                     Verdict::Damaged(detail) => (State::Damaged, detail),
@@ -57,7 +94,7 @@ impl Ward<'_> {
                         (State::Unreadable, "a chunk of the value is missing or damaged")
                     }
                 };
-                report.find(state, Noun::Items, bytes, self.place_of_item(row), detail);
+                report.find(state, noun, bytes, self.place_of_item(row), detail);
             }
         }
     }
@@ -65,6 +102,11 @@ impl Ward<'_> {
     /// Comes before every item.
     pub(super) fn first_item(&self) -> Vec<Cell> {
         vec![Cell::from(self.dialect.first_namespace), Cell::Bytes(Vec::new())]
+    }
+
+    /// Comes before every version.
+    pub(super) fn first_version(&self) -> Vec<Cell> {
+        [self.first_item(), vec![i64::MIN.into()]].concat()
     }
 
     fn row_of_item(&self, row: &Record) -> Result<ValueRow<'static>> {
@@ -77,4 +119,8 @@ impl Ward<'_> {
         let namespace = namespaces::of_cell(&row.0[0]);
         Place { namespace: namespace.map(|it| it.labels().to_vec()), ..self.place(None) }
     }
+}
+
+fn scope_of(row: &Record, values: &Values) -> i64 {
+    row.integer(values.value - 1).unwrap_or_default()
 }

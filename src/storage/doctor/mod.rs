@@ -98,6 +98,7 @@ impl Ward<'_> {
         self.examine_garbage(now, report).await?;
         self.examine_threads(report).await?;
         self.examine_items(report).await?;
+        self.examine_versions(report).await?;
         self.examine_scopes(report).await?;
         self.examine_stray_rows(report).await
     }

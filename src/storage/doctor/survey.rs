@@ -48,6 +48,13 @@ const LISTS_OF_ITEMS: Source<'static> = Source {
         order by namespace, key",
 };
 
+const LISTS_OF_VERSIONS: Source<'static> = Source {
+    columns: "namespace, key, version, parts",
+    size: "length(parts)",
+    rows: "from item_versions where tenant = $1 and {after_version} and scope_id = $5 and parts is not null
+        order by namespace, key, version",
+};
+
 const NAMES: Source<'static> = Source {
     columns: "name, length(body), case when length(body) = 25 then body end",
     size: "64",
@@ -243,6 +250,15 @@ impl Ward<'_> {
             let Some(last) = rows.last() else { break };
             after = last.0[..2].to_vec();
             let lists = rows.iter().map(|row| row.bytes(2)).collect::<Result<Vec<_>>>()?;
+            self.mark_lists(access, scope_id, &lists, marks).await?;
+        }
+        let mut after = self.first_version();
+        loop {
+            let binds = [vec![self.name()], after, vec![scope_id.into()]].concat();
+            let rows = page(access, self.dialect, &LISTS_OF_VERSIONS, &binds).await?;
+            let Some(last) = rows.last() else { break };
+            after = last.0[..3].to_vec();
+            let lists = rows.iter().map(|row| row.bytes(3)).collect::<Result<Vec<_>>>()?;
             self.mark_lists(access, scope_id, &lists, marks).await?;
         }
         for key in holders {

@@ -1,4 +1,4 @@
-//! Items of a database on which encryption is being turned on: a part of `threadkeep encrypt`, for every engine.
+//! Items, and their earlier versions, of a database on which encryption is being turned on: a part of `threadkeep encrypt`, for every engine.
 
 use bytes::Bytes;
 
@@ -10,13 +10,40 @@ use crate::domain::{Error, Result};
 use crate::storage::access::{Accessible, Cell, Record, Source, page};
 use crate::storage::homes::{ValueRow, item_place};
 
-const ITEMS: Source<'static> = Source {
-    columns: "namespace, key, scope_id, digest, body",
-    size: "length(body)",
-    rows: "from items where tenant = $1 and {after_item} order by namespace, key",
+/// Rows of a table, and how one of them is changed. The first `key` columns say where it stands.
+struct Rows {
+    source: Source<'static>,
+    key: usize,
+    change: &'static str,
+}
+
+const ITEMS: Rows = Rows {
+    source: Source {
+        columns: "namespace, key, scope_id, digest, body",
+        size: "length(body)",
+        rows: "from items where tenant = $1 and {after_item} order by namespace, key",
+    },
+    key: 2,
+    change: "update items set body = $4{hide_item} where tenant = $1 and {this_item}",
 };
 
-const ENCRYPT: &str = "update items set body = $4{hide_item} where tenant = $1 and {this_item}";
+const VERSIONS: Rows = Rows {
+    source: Source {
+        columns: "namespace, key, version, scope_id, digest, body",
+        size: "length(body)",
+        rows: "from item_versions where tenant = $1 and {after_version} order by namespace, key, version",
+    },
+    key: 3,
+    change: "update item_versions set body = $5 where tenant = $1 and {this_item} and version = $4",
+};
+
+/// Vectors would say what is in the values.
+const VECTORS: [&str; 3] = [
+    "delete from item_vectors where tenant = $1",
+    "delete from item_indexing where tenant = $1",
+    "update items set vector_bytes = 0, is_indexed = false
+        where tenant = $1 and (vector_bytes > 0 or is_indexed)",
+];
 
 /// Encrypts the rows of a tenant's items, a page in each transaction. What of them lies in chunks goes with its scope.
 ///
@@ -27,41 +54,64 @@ pub async fn encrypt_items(
     tenant: &str,
     secret: &TenantSecret,
 ) -> Result<()> {
+    let mut access = engine.hold().await?;
+    for text in VECTORS {
+        access.rows(text, &[tenant.into()]).await?;
+    }
+    access.end().await?;
+    encrypt_rows(engine, tenant, secret, &ITEMS).await?;
+    encrypt_rows(engine, tenant, secret, &VERSIONS).await
+}
+
+async fn encrypt_rows(
+    engine: &dyn Accessible,
+    tenant: &str,
+    secret: &TenantSecret,
+    of: &Rows,
+) -> Result<()> {
     let Some(cipher) = secret.cipher() else { return Ok(()) };
     let dialect = engine.dialect();
-    let encrypt = dialect.fill(ENCRYPT);
-    let mut after = vec![Cell::from(dialect.first_namespace), Cell::Bytes(Vec::new())];
+    let change = dialect.fill(of.change);
+    let first = [dialect.first_namespace.into(), Cell::Bytes(Vec::new()), i64::MIN.into()];
+    let mut after = first[..of.key].to_vec();
     loop {
         let mut access = engine.hold().await?;
         let binds = [vec![Cell::from(tenant)], after].concat();
-        let rows = page(access.as_mut(), dialect, &ITEMS, &binds).await?;
+        let rows = page(access.as_mut(), dialect, &of.source, &binds).await?;
         let Some(last) = rows.last() else { return access.end().await };
-        after = last.0[..2].to_vec();
+        after = last.0[..of.key].to_vec();
         for row in &rows {
-            if let Some(body) = encrypted(secret, cipher, row)? {
-                let place = [Cell::from(tenant), row.0[0].clone(), row.0[1].clone()];
+            if let Some(body) = encrypted(secret, cipher, row, of.key)? {
+                let place = [&[Cell::from(tenant)], &row.0[..of.key]].concat();
                 let binds = [&place[..], &[Cell::Bytes(body.to_vec())]].concat();
-                access.rows(&encrypt, &binds).await?;
+                access.rows(&change, &binds).await?;
             }
         }
         access.end().await?;
     }
 }
 
-/// None: it is already.
-fn encrypted(secret: &TenantSecret, cipher: &Cipher, row: &Record) -> Result<Option<Bytes>> {
+/// `at` has the scope, then the digest, then the body. None: it is encrypted already.
+fn encrypted(
+    secret: &TenantSecret,
+    cipher: &Cipher,
+    row: &Record,
+    at: usize,
+) -> Result<Option<Bytes>> {
     let damaged = || Error::Integrity("an item is damaged".into());
     let namespace = namespaces::of_cell(&row.0[0]).ok_or_else(damaged)?;
     let namespace = namespaces::encode(&namespace);
-    let scope_id = match &row.0[2] {
+    let scope_id = match &row.0[at] {
         Cell::Null => NO_SCOPE,
-        _ => row.integer(2)?,
+        _ => row.integer(at)?,
     };
     let place = ValueRow::Item(item_place(secret, &namespace, row.bytes(1)?));
-    let body = row.bytes(4)?;
-    place.home(scope_id, (TAG, row.bytes(3)?), |home| match encrypt_plain(cipher, home, body) {
-        Some(encrypted) => Ok(Some(encrypted)),
-        None if move_encrypted(cipher, (home, home), body).is_ok() => Ok(None),
-        None => Err(damaged()),
+    let body = row.bytes(at + 2)?;
+    place.home(scope_id, (TAG, row.bytes(at + 1)?), |home| {
+        match encrypt_plain(cipher, home, body) {
+            Some(encrypted) => Ok(Some(encrypted)),
+            None if move_encrypted(cipher, (home, home), body).is_ok() => Ok(None),
+            None => Err(damaged()),
+        }
     })
 }

@@ -2,8 +2,12 @@
 
 pub mod encrypting;
 pub mod listing;
+pub mod models;
 pub mod namespaces;
+pub mod nearest;
 pub mod projection;
+pub mod versions;
+pub mod words;
 
 use bytes::Bytes;
 use std::sync::{Arc, Mutex};
@@ -15,10 +19,14 @@ use super::sealing::Sealer;
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoint::Value;
 use crate::domain::clock::Micros;
-use crate::domain::item::{Address, ChangeItem, Item, ItemSort, NewValue, Select};
+use crate::domain::exact_fields::pick;
+use crate::domain::field_path::FieldPath;
+use crate::domain::item::{Address, ChangeItem, Item, ItemSort, NewValue, Scope, Select};
 use crate::domain::item_batch::{
     Content, Idempotency, ItemBatch, PreparedChange, PreparedChanges, PreparedValue,
 };
+use crate::domain::item_history::is_file;
+use crate::domain::limits::LIMITS;
 use crate::domain::names::Tag;
 use crate::domain::prepared::Sealed;
 use crate::domain::{Error, Result};
@@ -146,13 +154,42 @@ pub fn selected(text: Bytes, select: &Select) -> Result<Option<Bytes>> {
         Select::Nothing => return Ok(None),
         Select::Fields(fields) => fields,
     };
-    projection::pick(&text, fields).map(|it| Some(Bytes::from(it)))
+    pick(&text, fields).map(|it| Some(Bytes::from(it)))
+}
+
+/// What a filter may still look into. Where values are encrypted no index narrows that down.
+pub struct Candidates {
+    left: Option<u64>,
+}
+
+impl Candidates {
+    pub fn of(secret: &TenantSecret, scope: &Scope) -> Self {
+        let is_blind = secret.cipher().is_some() && scope.filter.is_some();
+        Self { left: is_blind.then_some(LIMITS.encrypted_candidates_max) }
+    }
+
+    pub fn are_limited(&self) -> bool {
+        self.left.is_some()
+    }
+
+    /// Before one is looked at.
+    ///
+    /// # Errors
+    /// `SearchNeedsPlaintext` when it is one too many.
+    pub fn take(&mut self) -> Result<()> {
+        if let Some(left) = &mut self.left {
+            let limit = LIMITS.encrypted_candidates_max;
+            *left = left.checked_sub(1).ok_or(Error::SearchNeedsPlaintext { limit })?;
+        }
+        Ok(())
+    }
 }
 
 /// Columns and directions of an order.
 pub fn order_by(sort: ItemSort) -> &'static str {
     match sort {
-        ItemSort::Created => "created_at desc, namespace, key",
+        // Scores are not in the database: what has none, or the same, comes in this order.
+        ItemSort::Created | ItemSort::Score => "created_at desc, namespace, key",
         ItemSort::Updated => "updated_at desc, namespace, key",
         ItemSort::Key => "namespace, key",
     }
@@ -180,8 +217,18 @@ impl From<Columns> for Item {
             expires_at,
             size_bytes,
         } = columns;
-        let value = None;
-        Self { address, version, created_at, updated_at, ttl_micros, expires_at, size_bytes, value }
+        let (value, score) = (None, None);
+        Self {
+            address,
+            version,
+            created_at,
+            updated_at,
+            ttl_micros,
+            expires_at,
+            size_bytes,
+            value,
+            score,
+        }
     }
 }
 
@@ -209,7 +256,22 @@ fn prepare_value(
             (sealed, Some(Content { scope_id: target.scope_id, epoch, chunks }))
         }
     };
-    Ok(PreparedValue { sealed, ttl_micros: value.ttl_micros, projection, has_marks, content })
+    let vectors = value.vectors.clone().map(Arc::new);
+    let paths: Vec<&str> = value.index.iter().map(FieldPath::as_str).collect();
+    let index = (!paths.is_empty()).then(|| serde_json::Value::from(paths).to_string());
+    Ok(PreparedValue {
+        sealed,
+        ttl_micros: value.ttl_micros,
+        projection,
+        has_marks,
+        content,
+        vectors,
+        index,
+        is_file: is_file(&document),
+        history: None,
+        is_readable: secret.cipher().is_none(),
+        words: None,
+    })
 }
 
 /// One envelope.
@@ -231,6 +293,11 @@ pub fn row_of(secret: &TenantSecret, address: &Address) -> ValueRow<'static> {
     ValueRow::Item(item_place(secret, &namespace, address.key.as_bytes()))
 }
 
+/// A question has to have its vector before a storage sees it.
+pub fn unresolved() -> Error {
+    Error::Internal("a question reached the storage without its vector".into())
+}
+
 fn tag() -> Result<Tag> {
     Tag::new(TAG)
 }
@@ -238,7 +305,8 @@ fn tag() -> Result<Tag> {
 fn size(change: &PreparedChange) -> usize {
     let value = change.put.as_ref().map_or(0, |it| {
         let chunks = it.content.iter().flat_map(|it| &it.chunks).map(|it| it.body.len() + 64);
-        it.sealed.body.len() + it.projection.len() + chunks.sum::<usize>()
+        let vectors = it.vectors.as_ref().map_or(0, |it| it.size_bytes());
+        it.sealed.body.len() + it.projection.len() + chunks.sum::<usize>() + vectors
     });
     ROW_BYTES + value
 }

@@ -6,11 +6,9 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::domain::exact_json::{self, code_points};
-use crate::domain::{Error, Result};
+use crate::domain::exact_json::code_points;
 
 /// Stands for something that was left out; no escaped string is like it.
 pub const MARK: &str = "\u{1}\u{3}";
@@ -78,56 +76,6 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
-/// Some top-level fields of an object, each as it stands in the text, in the order of `fields`.
-///
-/// # Errors
-/// `Integrity` for text that is no object.
-pub fn pick(text: &[u8], fields: &[String]) -> Result<String> {
-    let damaged = |_| Error::Integrity("a stored value is no object".into());
-    let object: Fields<'_> = serde_json::from_slice(text).map_err(damaged)?;
-    let mut picked = Vec::new();
-    for field in fields {
-        // The last one counts, as parsers have it.
-        if let Some((name, value)) = object.0.iter().rfind(|(name, _)| is_named(name, field)) {
-            picked.push(format!("{}:{}", name.get(), value.get()));
-        }
-    }
-    Ok(format!("{{{}}}", picked.join(",")))
-}
-
-fn is_named(name: &RawValue, field: &str) -> bool {
-    let parsed = exact_json::parse("value", name.get().as_bytes());
-    matches!(parsed, Ok(Value::String(name)) if name == field)
-}
-
-/// An object's fields as they stand in its text.
-struct Fields<'a>(Vec<(&'a RawValue, &'a RawValue)>);
-
-impl<'de: 'a, 'a> serde::Deserialize<'de> for Fields<'a> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Vec<(&'de RawValue, &'de RawValue)>;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: serde::de::MapAccess<'de>>(
-                self,
-                mut map: A,
-            ) -> Result<Self::Value, A::Error> {
-                let mut fields = Vec::new();
-                while let Some(field) = map.next_entry()? {
-                    fields.push(field);
-                }
-                Ok(fields)
-            }
-        }
-        deserializer.deserialize_map(Visitor).map(Self)
-    }
-}
-
 fn project_part(value: &Value, has_marks: &mut bool) -> Value {
     let mut marked = *has_marks;
     let (projected, is_long) = match value {
@@ -169,6 +117,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::domain::exact_json;
 
     fn parsed(text: &str) -> Value {
         exact_json::parse("x", text.as_bytes()).unwrap()
@@ -213,16 +162,5 @@ mod tests {
         let wide: Vec<String> = (0..2_000).map(|it| format!("\"k{it}\":{it}")).collect();
         let (text, has_marks) = project("t", &parsed(&format!("{{{}}}", wide.join(","))));
         assert_eq!((text.as_str(), has_marks), (r#"{"t":"\u0001\u0003"}"#, true));
-    }
-
-    #[test]
-    fn picked_fields_keep_their_text() {
-        let text = br#"{"a": 1.0, "b":{"x" :  2}, "\u0063":"\ud800", "a":1e2}"#;
-        let pick = |fields: &[&str]| {
-            pick(text, &fields.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>()).unwrap()
-        };
-        assert_eq!(pick(&["b", "a"]), r#"{"b":{"x" :  2},"a":1e2}"#);
-        assert_eq!(pick(&["c", "zz"]), r#"{"\u0063":"\ud800"}"#);
-        assert_eq!(pick(&[]), "{}");
     }
 }

@@ -10,7 +10,8 @@ use crate::storage::marks::Marks;
 use crate::storage::objects::packs::Scope;
 use crate::storage::objects::place::Place;
 
-/// Lists of the scope's values: of manifests, of the writes of all threads that hold the scope, and of items.
+/// Lists of the scope's values: of manifests, of the writes of all threads that hold the scope, and of items with their
+/// earlier versions.
 const LISTS: &str = r"
 select m.parts, m.no from manifests m where m.tenant = $1 and m.scope_id = $2 and m.parts is not null
 union all
@@ -20,6 +21,9 @@ where h.tenant = $1 and h.scope_id = $2 and h.kind = 'thread' and w.parts is not
 union all
 select i.parts, null from items i
 where i.tenant = $1 and i.scope_id = $2 and i.parts is not null
+union all
+select v.parts, null from item_versions v
+where v.tenant = $1 and v.scope_id = $2 and v.parts is not null
 order by no
 ";
 

@@ -23,10 +23,16 @@ pub(super) const DIALECT: Dialect = Dialect {
     map_bytes: "20 * cardinality(channel_keys)",
     packed: "(length(body) = 25 and substr(body, 1, 1) = '\\x02'::bytea)",
     after_item: "(namespace, key) > (array(select jsonb_array_elements_text(cast($2 as jsonb))), $3)",
+    after_version: "(namespace, key, version) >
+        (array(select jsonb_array_elements_text(cast($2 as jsonb))), $3, $4)",
     this_item: "namespace = array(select jsonb_array_elements_text(cast($2 as jsonb))) and key = $3",
     // The mark of projections, for all of the document.
-    hide_item: ", projection = jsonb_build_object($1, chr(1) || chr(3)), has_marks = true",
+    hide_item: ", projection = jsonb_build_object($1, chr(1) || chr(3)), has_marks = true,
+        words = null, word_counts = null, word_total = null, word_fields = null",
     first_namespace: "[]",
+    namespace: "array(select jsonb_array_elements_text(cast($2 as jsonb)))",
+    numbers: "cast($9 as text)::real[]",
+    skip_locked: "for update skip locked",
     lock: "for update",
 };
 

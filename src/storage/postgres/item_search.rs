@@ -16,7 +16,7 @@ use crate::domain::filter::Filter;
 use crate::domain::item::{Item, ItemCursor, ItemPage, ItemSort, Scope, SearchItems, Select};
 use crate::domain::limits::LIMITS;
 use crate::domain::namespace::Namespace;
-use crate::storage::items::{StoredItem, selected};
+use crate::storage::items::{Candidates, StoredItem, selected};
 
 /// Rows with marks that one statement looks at, where nothing is known of how many match.
 const MARKED_PAGE: usize = 256;
@@ -58,13 +58,13 @@ impl PostgresStorage {
         let limit = query.limit.min(usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX));
         let (mut skip, mut after) = (query.offset, query.after.clone());
         let mut page = ItemPage::default();
+        let mut candidates = Candidates::of(&secret, &query.scope);
         let mut is_again = false;
         loop {
             // One more than asked for tells whether there is a next page.
             let wanted = limit - page.items.len() + 1;
             // Where the index says nothing, most rows do not match; nor where what came first did not.
-            let looks_into_all =
-                is_again || secret.cipher().is_some() && query.scope.filter.is_some();
+            let looks_into_all = is_again || candidates.are_limited();
             is_again = query.scope.filter.is_some();
             let rows = if looks_into_all { wanted.max(MARKED_PAGE) } else { wanted };
             let ask = Ask {
@@ -82,7 +82,8 @@ impl PostgresStorage {
             let hits = self.search(&caller.tenant, &ask).await?;
             let last = hits.last().map(|it| (it.number, it.stored.item.position(query.sort)));
             let collecting = Collecting { secret: &secret, query, skip, limit };
-            let (matched, end) = self.collect(&caller.tenant, &collecting, hits, &mut page).await?;
+            let onto = (&mut page, &mut candidates);
+            let (matched, end) = self.collect(&caller.tenant, &collecting, hits, onto).await?;
             let more = last.filter(|(number, _)| *number >= asked && query.scope.filter.is_some());
             after = match (end, more) {
                 (End::Full, _) | (End::Done, None) => return Ok(page),
@@ -104,7 +105,7 @@ impl PostgresStorage {
         tenant: &str,
         collecting: &Collecting<'_>,
         hits: Vec<Hit>,
-        page: &mut ItemPage,
+        (page, candidates): (&mut ItemPage, &mut Candidates),
     ) -> Result<(usize, End)> {
         let Collecting { secret, query, skip, limit } = collecting;
         let items: Vec<StoredItem> = hits.iter().map(|it| it.stored.clone()).collect();
@@ -120,6 +121,7 @@ impl PostgresStorage {
             if hit.stored.body.is_none() && needs_text {
                 return Ok((matched, end));
             }
+            candidates.take()?;
             matched += hit.number - number - 1;
             number = hit.number;
             end = End::Cut(hit.stored.item.position(query.sort));
@@ -157,6 +159,7 @@ impl PostgresStorage {
         let secret = self.secret(&caller.tenant).await?;
         let mut count = self.count_certain(&caller.tenant, within, scope, now).await?;
         let Some(filter) = &scope.filter else { return Ok(count) };
+        let mut candidates = Candidates::of(&secret, scope);
         let mut after: Option<ItemCursor> = None;
         loop {
             let ask = Ask {
@@ -175,6 +178,7 @@ impl PostgresStorage {
             let chunks = self.content_of_items(&caller.tenant, &secret, &items).await?;
             let asked = items.len();
             for item in items.iter().filter(|it| it.body.is_some()) {
+                candidates.take()?;
                 count += u64::from(holds(filter, &item.open(&secret, &chunks)?, true)?);
                 after = Some(item.item.position(ItemSort::Key));
             }

@@ -14,15 +14,16 @@ use crate::storage::items::order_by;
 
 /// A statement that is put together: its text and what it binds.
 pub(super) struct Statement {
-    text: String,
+    pub(super) text: String,
     binds: Vec<Bound>,
 }
 
-enum Bound {
+pub(super) enum Bound {
     Text(String),
     Texts(Vec<String>),
     Bytes(Vec<u8>),
     Number(i64),
+    Reals(Vec<f32>),
 }
 
 /// What one statement of a search asks for.
@@ -54,26 +55,26 @@ const PLAIN_COLUMNS: &str = "i.tenant, i.namespace, i.key, i.version, i.created_
     i.expires_at, i.size_bytes, i.has_marks";
 
 /// What a search looks at of a row before it knows that it is a hit.
-const COLUMNS: &str = "i.tenant, i.namespace, i.key, i.version, i.created_at, i.updated_at, i.ttl_micros, \
+pub(super) const COLUMNS: &str = "i.tenant, i.namespace, i.key, i.version, i.created_at, i.updated_at, i.ttl_micros, \
     i.expires_at, i.size_bytes, i.has_marks, i.projection";
 
 /// Conditions of a search.
-struct Wanted {
+pub(super) struct Wanted {
     /// Life and range.
-    place: String,
+    pub(super) place: String,
     /// There is a range.
     is_part: bool,
     /// Behind a position; begins with `and` where there is one.
     after: String,
     /// On `i` and on `p.d`, the tenant's projection.
-    filter: String,
+    pub(super) filter: String,
     indexed: String,
 }
 
 impl Wanted {
     /// What stands before `select`, and from `from` to the last condition. A plan is made without the values, so it cannot
     /// know which of the two indexes has fewer rows: the statement looks, and runs one branch of two.
-    fn source(&self) -> (String, String) {
+    pub(super) fn source(&self) -> (String, String) {
         let Self { place, filter, indexed, after, .. } = self;
         let (with, items) = if indexed.is_empty() {
             let items = format!("(select {COLUMNS} from items i where i.tenant = $1 and {place})");
@@ -132,7 +133,7 @@ impl Wanted {
 
 impl Statement {
     /// $1 is the tenant, $2 the time.
-    fn new(tenant: &str, now: Micros) -> Self {
+    pub(super) fn new(tenant: &str, now: Micros) -> Self {
         let binds = vec![Bound::Text(tenant.to_owned()), Bound::Number(now)];
         Self { text: String::new(), binds }
     }
@@ -202,7 +203,12 @@ impl Statement {
         statement
     }
 
-    fn conditions(&mut self, tenant: &str, within: &[Namespace], scope: &Scope) -> Wanted {
+    pub(super) fn conditions(
+        &mut self,
+        tenant: &str,
+        within: &[Namespace],
+        scope: &Scope,
+    ) -> Wanted {
         let mut all = vec!["(i.expires_at is null or i.expires_at > $2)".to_owned()];
         if scope.exact {
             let namespace = self.bind(Bound::Text(literal(&scope.prefix)));
@@ -239,7 +245,7 @@ impl Statement {
         let place = format!("(i.namespace, i.key) > (cast({namespace} as text)::text[], {key})");
         let column = match sort {
             ItemSort::Key => return format!(" and {place}"),
-            ItemSort::Created => "i.created_at",
+            ItemSort::Created | ItemSort::Score => "i.created_at",
             ItemSort::Updated => "i.updated_at",
         };
         let time = self.bind(Bound::Number(after.time));
@@ -247,7 +253,7 @@ impl Statement {
         format!(" and {column} <= {time} and ({column} < {time} or {place})")
     }
 
-    fn bind(&mut self, bound: Bound) -> String {
+    pub(super) fn bind(&mut self, bound: Bound) -> String {
         self.binds.push(bound);
         format!("${}", self.binds.len())
     }
@@ -262,6 +268,7 @@ impl Statement {
             Bound::Texts(texts) => query.bind(texts),
             Bound::Bytes(bytes) => query.bind(bytes),
             Bound::Number(number) => query.bind(number),
+            Bound::Reals(numbers) => query.bind(numbers),
         })
     }
 }

@@ -7,7 +7,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
 use super::items::literal;
-use super::{PostgresStorage, failure};
+use super::{PostgresStorage, failure, item_declared, item_vectors};
 use crate::domain::item_batch::{ItemBatch, ItemGroup, ItemOutcome, ItemRow};
 use crate::domain::storage::BatchError;
 use crate::storage::items::{learn, memory_key};
@@ -66,10 +66,12 @@ const JUDGED: &str = r"
         where gate.tenant = r.tenant and gate.scope_id = r.scope_id limit 1) gate on true
 ), found as materialized (
     select g.*, i.version as old_version, i.created_at as old_created_at, i.scope_id as old_scope_id,
+        i.vector_bytes as old_vector_bytes, i.is_indexed as old_is_indexed,
         i.version is not null as is_stored,
         i.version is not null and (i.expires_at is null or i.expires_at > $18) as is_live
     from gated g
-    left join lateral (select i.version, i.created_at, i.expires_at, i.scope_id from items i
+    left join lateral (select i.version, i.created_at, i.expires_at, i.scope_id, i.vector_bytes, i.is_indexed
+        from items i
         where i.tenant = g.tenant and i.namespace = g.namespace::text[] and i.key = g.key
         for no key update) i on true
 ), judged as materialized (
@@ -94,15 +96,19 @@ const CHANGES: &str = r"
         updated_at = greatest(v.new_created_at, $18), ttl_micros = v.ttl_micros,
         expires_at = $18 + v.ttl_micros, size_bytes = v.size_bytes, digest = v.digest, body = v.body,
         parts = v.parts, scope_id = v.scope_id, projection = v.projection::jsonb,
-        has_marks = v.has_marks
+        has_marks = v.has_marks, vector_bytes = {vector_bytes}, is_indexed = {is_indexed},
+        history = coalesce({history}, case when v.is_live then i.history else 0 end),
+        (words, word_counts, word_total, word_fields) = row({words})
     from v
     where v.is_ok and v.is_stored and not v.deletes
         and i.tenant = v.tenant and i.namespace = v.namespace::text[] and i.key = v.key
 ), created as (
     insert into items (tenant, namespace, key, version, created_at, updated_at, ttl_micros, expires_at,
-        size_bytes, digest, body, parts, scope_id, projection, has_marks)
+        size_bytes, digest, body, parts, scope_id, projection, has_marks, vector_bytes, is_indexed, history,
+        words, word_counts, word_total, word_fields)
     select tenant, namespace::text[], key, new_version, new_created_at, new_created_at, ttl_micros,
-        $18 + ttl_micros, size_bytes, digest, body, parts, scope_id, projection::jsonb, has_marks
+        $18 + ttl_micros, size_bytes, digest, body, parts, scope_id, projection::jsonb, has_marks, {vector_bytes},
+        {is_indexed}, coalesce({history}, 0), {words}
     from v where is_ok and not is_stored and not deletes
 ), deleted as (
     delete from items i using v
@@ -154,10 +160,11 @@ const REMEMBERED: &str = r"
 
 const ANSWER: &str = r"
 select grp, change, state, is_ok, case when deletes then 0 else new_version end as version,
-    case when is_live then old_version else 0 end as current, epoch, null::bytea as answer, null::boolean as same
+    case when is_live then old_version else 0 end as current, epoch, null::bytea as answer, null::boolean as same,
+    {raced}
 from v where tenant is not null
 union all
-select grp, 0, 'prior', false, 0, 0, null, answer, same from prior
+select grp, 0, 'prior', false, 0, 0, null, answer, same, false from prior
 ";
 
 impl PostgresStorage {
@@ -187,6 +194,7 @@ impl PostgresStorage {
         };
         let outcomes = outcomes(batch, &rows);
         self.learn_of_items(batch, &outcomes, &rows);
+        self.remove_left_vectors(batch, &rows).await;
         Ok(outcomes)
     }
 
@@ -211,8 +219,11 @@ impl PostgresStorage {
     }
 }
 
-/// Parts that a batch does not need are left out; so there are eight texts.
+/// Parts that a batch does not need are left out; so there are thirty-two texts.
 fn text(batch: &ItemBatch) -> String {
+    let changes = item_vectors::filled(CHANGES, batch);
+    let changes = item_declared::fill(&changes, batch);
+    let answer = ANSWER.replace("{raced}", item_vectors::RACED);
     let asks = batch.groups.iter().any(|it| it.idempotency.is_some());
     let has_content = batch.rows.iter().any(|it| content(it).is_some());
     let parts = [
@@ -220,18 +231,20 @@ fn text(batch: &ItemBatch) -> String {
         if asks { PRIOR } else { NO_PRIOR },
         if has_content { GATE } else { NO_GATE },
         JUDGED,
-        CHANGES,
+        changes.as_str(),
         LOGGED,
+        item_vectors::STALE,
         if has_content { CHUNKS } else { "" },
+        if item_vectors::has_vectors(batch) { item_vectors::ADDED } else { "" },
         if asks { REMEMBERED } else { "" },
-        ANSWER,
+        answer.as_str(),
     ];
     parts.concat()
 }
 
-type Query<'q> = sqlx::query::Query<'q, sqlx::Postgres, sqlx::postgres::PgArguments>;
+pub(super) type Query<'q> = sqlx::query::Query<'q, sqlx::Postgres, sqlx::postgres::PgArguments>;
 
-fn bind<'q>(query: Query<'q>, batch: &ItemBatch) -> Query<'q> {
+fn bind<'q>(query: Query<'q>, batch: &'q ItemBatch) -> Query<'q> {
     let rows = &batch.rows;
     let put = |of: fn(&crate::domain::item_batch::PreparedValue) -> Option<i64>| {
         rows.iter().map(|it| it.put.as_ref().and_then(of)).collect::<Vec<Option<i64>>>()
@@ -260,7 +273,8 @@ fn bind<'q>(query: Query<'q>, batch: &ItemBatch) -> Query<'q> {
         )
         .bind(rows.iter().map(|it| it.put.as_ref().map(|it| it.has_marks)).collect::<Vec<_>>())
         .bind(batch.now);
-    bind_chunks(bind_requests(query, batch), batch)
+    let query = bind_chunks(bind_requests(query, batch), batch);
+    item_declared::bind(item_vectors::bind(query, batch), batch)
 }
 
 fn bind_requests<'q>(query: Query<'q>, batch: &ItemBatch) -> Query<'q> {

@@ -15,15 +15,17 @@ use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::item::{
-    Address, ChangeItem, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems,
+    Address, ChangeItem, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems, SearchMode,
 };
 use crate::domain::item_batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
 use crate::domain::item_storage::ItemStorage;
 use crate::domain::namespace::Namespace;
 use crate::domain::storage::BatchError;
+use crate::storage::indexing_rows::Indexable;
+use crate::storage::items::models::ModelMemory;
 use crate::storage::items::projection::array_literal;
 use crate::storage::items::{
-    Columns, StoredItem, Target, memory_key, needs_content, prepare, with_request,
+    Columns, StoredItem, Target, memory_key, needs_content, prepare, unresolved, with_request,
 };
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::opening::{Chunks, parts_of};
@@ -70,6 +72,7 @@ impl ItemStorage for PostgresStorage {
         deadline: Micros,
     ) -> Result<PreparedChanges> {
         let secret = self.secret(&caller.tenant).await?;
+        self.models.check_changes(self, (&caller.tenant, &secret), &changes).await?;
         let mut targets = Vec::new();
         for change in changes.iter().filter(|it| needs_content(it)) {
             targets.push(self.target(&caller.tenant, change.address.namespace.root()).await?);
@@ -101,8 +104,17 @@ impl ItemStorage for PostgresStorage {
         query: &SearchItems,
         now: Micros,
     ) -> Result<ItemPage> {
-        let read = || self.read_item_page(caller, within, query, now);
-        self.noting_loss(steady(read).await)
+        let page = match &query.mode {
+            SearchMode::List => steady(|| self.read_item_page(caller, within, query, now)).await,
+            SearchMode::Text(_) | SearchMode::Hybrid(..) => {
+                Err(crate::domain::Error::Internal("a search by words asks for candidates".into()))
+            }
+            SearchMode::Vector(near) => {
+                steady(|| self.read_nearest(caller, within, (query, near), now)).await
+            }
+            SearchMode::Question { .. } => Err(unresolved()),
+        };
+        self.noting_loss(page)
     }
 
     async fn list_namespaces(
@@ -147,6 +159,12 @@ impl ItemStorage for PostgresStorage {
     }
 }
 
+impl Indexable for PostgresStorage {
+    fn models(&self) -> &ModelMemory {
+        &self.models
+    }
+}
+
 impl PostgresStorage {
     async fn open_items(
         &self,
@@ -173,7 +191,7 @@ impl PostgresStorage {
         Ok(found)
     }
 
-    async fn read_items(
+    pub(super) async fn read_items(
         &self,
         tenant: &str,
         addresses: &[Address],
@@ -275,7 +293,7 @@ impl PostgresStorage {
                     delete from items where ctid = any (array(
                         select ctid from items where expires_at <= $1 and tenant is not null
                         limit $2 for update skip locked))
-                    returning tenant, namespace, key, version, scope_id
+                    returning tenant, namespace, key, version, scope_id, vector_bytes, is_indexed
                  ), logged as (
                     insert into item_changes
                         (tenant, xid, n, namespace, key, version, kind, written_at)
@@ -283,6 +301,12 @@ impl PostgresStorage {
                         g.key, g.version, 'expire', $1
                     from gone g where exists (select from item_feeds f
                         where f.tenant = g.tenant and f.wanted_until > $1)
+                 ), vectors as (
+                    delete from item_vectors x using gone where gone.vector_bytes > 0
+                        and x.tenant = gone.tenant and x.namespace = gone.namespace and x.key = gone.key
+                 ), indexing as (
+                    delete from item_indexing x using gone where gone.is_indexed
+                        and x.tenant = gone.tenant and x.namespace = gone.namespace and x.key = gone.key
                  ), trash as (
                     insert into garbage (tenant, thread_key, scope_id, created_at)
                     select distinct tenant, scope_id, scope_id, $1 from gone

@@ -20,6 +20,9 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (7, "quotas_audit", include_str!("../../../migrations/postgres/0007_quotas_audit.sql")),
     (8, "owned_threads", include_str!("../../../migrations/postgres/0008_owned_threads.sql")),
     (9, "items", include_str!("../../../migrations/postgres/0009_items.sql")),
+    (10, "vectors", include_str!("../../../migrations/postgres/0010_vectors.sql")),
+    (11, "item_history", include_str!("../../../migrations/postgres/0011_item_history.sql")),
+    (12, "words", include_str!("../../../migrations/postgres/0012_words.sql")),
     (13, "item_changes", include_str!("../../../migrations/postgres/0013_item_changes.sql")),
 ];
 

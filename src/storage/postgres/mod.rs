@@ -16,14 +16,20 @@ mod feeds;
 mod freed;
 mod garbage;
 mod item_chunks;
+mod item_declared;
 mod item_erasure;
 mod item_filter;
+mod item_history;
 mod item_namespaces;
+mod item_near;
 mod item_search;
 mod item_statement;
+mod item_vectors;
+mod item_words;
 mod item_writes;
 mod items;
 mod keys;
+mod known_threads;
 mod leases;
 mod list;
 mod list_details;
@@ -40,16 +46,18 @@ mod runs;
 mod sql_roles;
 mod threads;
 mod values;
+mod vector_indexes;
 
-use std::collections::HashSet;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use sqlx::Row;
 use sqlx::postgres::PgConnectOptions;
 
+use self::known_threads::KnownThreads;
+use self::vector_indexes::VectorIndexes;
 use crate::content::keys::TenantSecret;
 use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
@@ -68,6 +76,7 @@ use crate::domain::{Error, Result};
 use crate::storage::StorageConfig;
 use crate::storage::chunk_memory::ChunkMemory;
 use crate::storage::encrypting::encrypt;
+use crate::storage::items::models::ModelMemory;
 use crate::storage::objects::Objects;
 use crate::storage::objects::audit::{audit, check_start};
 use crate::storage::prepare::prepare;
@@ -75,8 +84,6 @@ use crate::storage::secret_memory::{Memory, SecretMemory};
 use crate::storage::tenant_keys::{destroy, given, secret_of};
 use crate::storage::wrapped::rotate;
 
-/// Threads whose existence this process remembers, so that a commit does not look for a new one.
-const KNOWN_THREADS_MAX: usize = 100_000;
 /// Namespace roots whose scopes this process remembers.
 const KNOWN_ROOTS_MAX: u64 = 100_000;
 
@@ -94,6 +101,8 @@ pub struct PostgresStorage {
     /// (tenant, root) → its content scope. A hint: a batch finds that it is gone.
     roots: moka::sync::Cache<(String, String), i64>,
     objects: Option<Arc<Objects>>,
+    models: ModelMemory,
+    vector_indexes: VectorIndexes,
 }
 
 impl PostgresStorage {
@@ -120,6 +129,8 @@ impl PostgresStorage {
                 ("idle_in_transaction_session_timeout", "60000"),
             ]);
         let storage = Self {
+            vector_indexes: VectorIndexes::new(options.clone(), config.migrate),
+            models: ModelMemory::default(),
             pool: pool::Pool::new(options, config.connections.max(2))?,
             statements: batch_sql::Statements::default(),
             reads: read_sql::ReadStatements::assemble(),
@@ -134,6 +145,7 @@ impl PostgresStorage {
         storage.check_fit(config.allow_unsafe).await?;
         migrate::run(&storage.pool, config.migrate).await?;
         storage.check_sees_rows().await?;
+        storage.vector_indexes.refresh(&storage.pool).await?;
         if config.exclusive {
             check_start(storage.objects.as_deref(), &storage).await?;
         }
@@ -316,6 +328,7 @@ impl Engine for PostgresStorage {
     }
 
     async fn sweep(&self, now: Micros) -> Result<()> {
+        self.vector_indexes.refresh(&self.pool).await?;
         self.sweep_items(now).await?;
         self.sweep_changes(now).await?;
         self.sweep_expired(now).await
@@ -366,32 +379,5 @@ impl Engine for PostgresStorage {
 
     async fn close(&self) {
         self.pool.close();
-    }
-}
-
-/// A hint only: a wrong one costs one more statement.
-#[derive(Default)]
-struct KnownThreads {
-    set: Mutex<HashSet<(String, String)>>,
-}
-
-impl KnownThreads {
-    fn contains(&self, tenant: &str, thread_id: &str) -> bool {
-        self.set.lock().is_ok_and(|set| set.contains(&(tenant.to_owned(), thread_id.to_owned())))
-    }
-
-    fn insert(&self, tenant: &str, thread_id: &str) {
-        if let Ok(mut set) = self.set.lock() {
-            if set.len() >= KNOWN_THREADS_MAX {
-                set.clear();
-            }
-            set.insert((tenant.to_owned(), thread_id.to_owned()));
-        }
-    }
-
-    fn remove(&self, tenant: &str, thread_id: &str) {
-        if let Ok(mut set) = self.set.lock() {
-            set.remove(&(tenant.to_owned(), thread_id.to_owned()));
-        }
     }
 }

@@ -24,10 +24,14 @@ const DIALECT: Dialect = Dialect {
     map_bytes: "length(map)",
     packed: "(length(body) = 25 and substr(body, 1, 1) = x'02')",
     after_item: "(namespace, key) > ($2, $3)",
+    after_version: "(namespace, key, version) > ($2, $3, $4)",
     this_item: "namespace = $2 and key = $3",
-    hide_item: "",
+    hide_item: ", words = null, word_counts = null, word_total = null, word_fields = null",
     // A text: every blob comes after it.
     first_namespace: "",
+    namespace: "$2",
+    numbers: "$9",
+    skip_locked: "",
     // There is one writer, so whoever writes holds every gate.
     lock: "",
 };

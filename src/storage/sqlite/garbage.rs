@@ -199,6 +199,11 @@ impl SqliteStorage {
             "select parts from items where tenant = $1 and scope_id = $2 and parts is not null",
         );
         mark_lists(write, &mut marks, lists.bind(&garbage.tenant).bind(garbage.scope_id)).await?;
+        let lists = sqlx::query(
+            "select parts from item_versions
+             where tenant = $1 and scope_id = $2 and parts is not null",
+        );
+        mark_lists(write, &mut marks, lists.bind(&garbage.tenant).bind(garbage.scope_id)).await?;
         let nodes = marks.nodes();
         let place = (garbage.tenant.as_str(), garbage.scope_id);
         for (_, body) in read_chunks(write, place, nodes.iter().map(Vec::as_slice)).await? {

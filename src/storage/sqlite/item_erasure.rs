@@ -12,6 +12,14 @@ use crate::storage::items::{memory_key, namespaces};
 
 const SLICE_ROWS: i64 = 500;
 
+/// Before their items, so that nothing is left of one that is gone.
+const VECTORS: [&str; 2] = [
+    "delete from item_vectors where rowid in (
+        select rowid from item_vectors where tenant = $1 and namespace >= $2 and namespace < $3 limit $4)",
+    "delete from item_indexing where rowid in (
+        select rowid from item_indexing where tenant = $1 and namespace >= $2 and namespace < $3 limit $4)",
+];
+
 const ITEMS: &str = "
 delete from items where rowid in (
     select rowid from items where tenant = $1 and namespace >= $2 and namespace < $3 limit $4)
@@ -32,6 +40,8 @@ delete from scope_holders where tenant = $1 and kind = 'namespace'
     and scope_id = (select scope_id from namespace_roots where tenant = $1 and root = $2);
 update scopes set epoch = epoch + 1 where tenant = $1
     and scope_id = (select scope_id from namespace_roots where tenant = $1 and root = $2);
+delete from namespace_settings where tenant = $1 and namespace >= $4 and namespace < $5;
+delete from word_walks where tenant = $1 and namespace >= $4 and namespace < $5;
 delete from namespace_roots where tenant = $1 and root = $2";
 
 impl SqliteStorage {
@@ -41,10 +51,20 @@ impl SqliteStorage {
         let namespace = Namespace::stored(vec![root.clone()]);
         let _turn = self.connections.background().await;
         let mut write = self.connections.begin_write().await?;
+        let (from, to) = (namespaces::encode(&namespace), namespaces::end(&namespace));
+        for text in VECTORS {
+            let gone = sqlx::query(text).bind(tenant).bind(&from).bind(&to).bind(SLICE_ROWS);
+            let gone = gone.execute(&mut *write).await.map_err(storage_error)?;
+            if gone.rows_affected() >= SLICE_ROWS.unsigned_abs() {
+                write.commit().await?;
+                let more = More::Certainly;
+                return Ok(Slice { removed: Receipt::default(), thread_ids: Vec::new(), more });
+            }
+        }
         let rows = sqlx::query(ITEMS)
             .bind(tenant)
-            .bind(namespaces::encode(&namespace))
-            .bind(namespaces::end(&namespace))
+            .bind(from)
+            .bind(to)
             .bind(SLICE_ROWS)
             .fetch_all(&mut *write)
             .await
@@ -71,6 +91,8 @@ impl SqliteStorage {
                 .bind(tenant)
                 .bind(&root)
                 .bind(subject)
+                .bind(namespaces::encode(&namespace))
+                .bind(namespaces::end(&namespace))
                 .execute(&mut *write)
                 .await
                 .map_err(storage_error)?;

@@ -18,19 +18,19 @@ use crate::domain::item::{
 use crate::domain::limits::LIMITS;
 use crate::domain::namespace::Namespace;
 use crate::storage::items::listing::Listing;
-use crate::storage::items::{StoredItem, namespaces, order_by, selected};
+use crate::storage::items::{Candidates, StoredItem, namespaces, order_by, selected};
 use crate::storage::objects::shelf::Shelf;
 
 /// Rows that are opened at one time.
 const SLICE: usize = 64;
 
 /// A statement that is put together: its conditions and what they bind.
-struct Wanted {
-    text: String,
+pub(super) struct Wanted {
+    pub(super) text: String,
     binds: Vec<Bound>,
 }
 
-enum Bound {
+pub(super) enum Bound {
     Text(String),
     Bytes(Vec<u8>),
     Number(i64),
@@ -194,6 +194,7 @@ impl Scan<'_> {
              where i.tenant = $1 order by j.key"
         );
         let opens = self.wants_values || self.scope.filter.is_some();
+        let mut candidates = Candidates::of(self.tenant.secret, self.scope);
         for slice in numbers.chunks(SLICE) {
             let rows = sqlx::query(AssertSqlSafe(text.clone()))
                 .bind(self.tenant.name)
@@ -204,6 +205,7 @@ impl Scan<'_> {
             let stored = rows.iter().map(read_item).collect::<Result<Vec<_>>>()?;
             let chunks = content_of(read, self.tenant, if opens { &stored } else { &[] }).await?;
             for stored in stored {
+                candidates.take()?;
                 let value =
                     if opens { Some(stored.open(self.tenant.secret, &chunks)?) } else { None };
                 let matches = match (&self.scope.filter, &value) {
@@ -222,7 +224,7 @@ impl Scan<'_> {
 }
 
 impl Wanted {
-    fn new(tenant: &str, within: &[Namespace], scope: &Scope, now: Micros) -> Self {
+    pub(super) fn new(tenant: &str, within: &[Namespace], scope: &Scope, now: Micros) -> Self {
         let binds = vec![Bound::Text(tenant.to_owned()), Bound::Number(now)];
         let text = "(i.expires_at is null or i.expires_at > $2)".to_owned();
         let mut wanted = Self { text, binds };
@@ -256,19 +258,19 @@ impl Wanted {
                 self.text.push_str(&format!(" and {place}"));
                 return;
             }
-            ItemSort::Created => "i.created_at",
+            ItemSort::Created | ItemSort::Score => "i.created_at",
             ItemSort::Updated => "i.updated_at",
         };
         let time = self.bind(Bound::Number(after.time));
         self.text.push_str(&format!(" and ({column} < {time} or {column} = {time} and {place})"));
     }
 
-    fn bind(&mut self, bound: Bound) -> String {
+    pub(super) fn bind(&mut self, bound: Bound) -> String {
         self.binds.push(bound);
         format!("${}", self.binds.len())
     }
 
-    fn query(&self, text: String) -> Query<'static, Sqlite, SqliteArguments> {
+    pub(super) fn query(&self, text: String) -> Query<'static, Sqlite, SqliteArguments> {
         self.binds.iter().fold(sqlx::query(AssertSqlSafe(text)), |query, bound| match bound {
             Bound::Text(text) => query.bind(text.clone()),
             Bound::Bytes(bytes) => query.bind(bytes.clone()),

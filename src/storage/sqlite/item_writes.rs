@@ -8,16 +8,19 @@ use sqlx::{Executor, Row};
 
 use super::SqliteStorage;
 use super::errors::batch_error;
+use super::item_vectors::replace_vectors;
 use super::rows::RowSet;
 use crate::domain::item_batch::{ItemBatch, ItemOutcome, ItemRow};
 use crate::domain::item_feed::ChangeKind;
 use crate::domain::storage::BatchError;
+use crate::storage::items::words::bytes_of;
 use crate::storage::items::{learn, memory_key, namespaces};
 
 /// Rows in their order; those that are not stored have nulls.
 const READ_ROWS: &str = "
 begin immediate;
-select i.version, i.created_at, i.scope_id, coalesce(i.expires_at > $3, 1) as is_live, s.epoch
+select i.version, i.created_at, i.scope_id, i.history, coalesce(i.expires_at > $3, 1) as is_live, s.epoch,
+    i.vector_bytes > 0 or i.is_indexed as has_vectors
 from json_each($1) j
 left join items i on i.tenant = j.value ->> 0 and i.namespace = substr($2, j.value ->> 1, j.value ->> 2)
     and i.key = substr($2, j.value ->> 3, j.value ->> 4)
@@ -31,16 +34,23 @@ join idempotency x on x.tenant = j.value ->> 0 and x.caller = j.value ->> 1 and 
 
 const WRITE_ALL: &str = "
 insert into items (tenant, namespace, key, version, created_at, updated_at, ttl_micros, expires_at, size_bytes,
-                   digest, body, parts, scope_id)
+                   digest, body, parts, scope_id, vector_bytes, is_indexed, history,
+                   words, word_counts, word_total, word_fields)
 select j.value ->> 0, substr($2, j.value ->> 1, j.value ->> 2), substr($2, j.value ->> 3, j.value ->> 4),
        j.value ->> 5, j.value ->> 6, max(j.value ->> 6, $9), j.value ->> 7, $9 + (j.value ->> 7), j.value ->> 8,
        substr($2, j.value ->> 9, j.value ->> 10), substr($2, j.value ->> 11, j.value ->> 12),
-       substr($2, j.value ->> 13, j.value ->> 14), j.value ->> 15
+       substr($2, j.value ->> 13, j.value ->> 14), j.value ->> 15, j.value ->> 16,
+       j.value ->> 17, j.value ->> 18,
+       substr($2, j.value ->> 19, j.value ->> 20), substr($2, j.value ->> 21, j.value ->> 22),
+       j.value ->> 23, j.value ->> 24
 from json_each($1) j where true
 on conflict (tenant, namespace, key) do update set
     version = excluded.version, created_at = excluded.created_at, updated_at = excluded.updated_at,
     ttl_micros = excluded.ttl_micros, expires_at = excluded.expires_at, size_bytes = excluded.size_bytes,
-    digest = excluded.digest, body = excluded.body, parts = excluded.parts, scope_id = excluded.scope_id;
+    digest = excluded.digest, body = excluded.body, parts = excluded.parts, scope_id = excluded.scope_id,
+    vector_bytes = excluded.vector_bytes, is_indexed = excluded.is_indexed, history = excluded.history,
+    words = excluded.words, word_counts = excluded.word_counts, word_total = excluded.word_total,
+    word_fields = excluded.word_fields;
 delete from items where (tenant, namespace, key) in
     (select j.value ->> 0, substr($4, j.value ->> 1, j.value ->> 2), substr($4, j.value ->> 3, j.value ->> 4)
      from json_each($3) j);
@@ -70,9 +80,11 @@ struct Judged {
     new_version: i64,
     new_created_at: i64,
     old_scope_id: Option<i64>,
+    old_history: i64,
     epoch: Option<i64>,
     /// What the log says of it, with which version.
     logged: Option<(ChangeKind, i64)>,
+    had_vectors: bool,
 }
 
 impl SqliteStorage {
@@ -118,6 +130,8 @@ async fn apply(write: &mut SqliteConnection, batch: &ItemBatch) -> Result<Applie
     }
     let open: HashSet<usize> =
         (0..outcomes.len()).filter(|group| outcomes[*group].is_none()).collect();
+    let versions = |at: usize| (judged[at].new_version, judged[at].had_vectors);
+    replace_vectors(write, batch, &open, &versions).await?;
     write_all(write, batch, &judged, &open).await?;
     let mut versions: HashMap<usize, Vec<i64>> = HashMap::new();
     for (row, judged) in batch.rows.iter().zip(&judged) {
@@ -181,7 +195,12 @@ async fn judge(
             new_version,
             new_created_at: created_at.filter(|_| is_live).unwrap_or(batch.now),
             old_scope_id: found.try_get("scope_id")?,
+            old_history: found
+                .try_get::<Option<i64>, _>("history")?
+                .filter(|_| is_live)
+                .unwrap_or(0),
             epoch,
+            had_vectors: found.try_get::<Option<bool>, _>("has_vectors")?.unwrap_or_default(),
         })
     });
     judged.collect()
@@ -280,6 +299,8 @@ fn put(puts: &mut RowSet, chunks: &mut RowSet, row: &ItemRow, judged: &Judged) {
     let digest = puts.bytes(&value.sealed.digest);
     let body = puts.bytes(&value.sealed.body);
     let parts = puts.optional_bytes(value.sealed.parts.as_deref());
+    let words = puts.optional_bytes(value.words.as_ref().map(|it| bytes_of(&it.words)).as_deref());
+    let counts = puts.optional_bytes(value.words.as_ref().map(|it| it.counts.as_slice()));
     let scope_id = value.content.as_ref().map(|it| it.scope_id);
     puts.push(json!([
         row.tenant,
@@ -297,7 +318,16 @@ fn put(puts: &mut RowSet, chunks: &mut RowSet, row: &ItemRow, judged: &Judged) {
         body.1,
         parts.0,
         parts.1,
-        scope_id
+        scope_id,
+        value.vectors.as_ref().map_or(0, |it| it.size_bytes()),
+        i64::from(value.index.is_some()),
+        value.history.map_or(judged.old_history, i64::from),
+        words.0,
+        words.1,
+        counts.0,
+        counts.1,
+        value.words.as_ref().map(|it| it.total),
+        value.words.as_ref().map(|it| it.fields)
     ]));
     for chunk in value.content.iter().flat_map(|it| &it.chunks) {
         let (name, body) = (chunks.bytes(&chunk.name), chunks.bytes(&chunk.body));
@@ -306,7 +336,7 @@ fn put(puts: &mut RowSet, chunks: &mut RowSet, row: &ItemRow, judged: &Judged) {
 }
 
 /// Where namespace and key are in the blob.
-fn address(set: &mut RowSet, row: &ItemRow) -> [usize; 4] {
+pub(super) fn address(set: &mut RowSet, row: &ItemRow) -> [usize; 4] {
     let namespace = set.bytes(&namespaces::encode(&row.address.namespace));
     let key = set.bytes(row.address.key.as_bytes());
     [namespace.0, namespace.1, key.0, key.1]

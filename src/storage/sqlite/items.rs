@@ -14,14 +14,17 @@ use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Micros, random_id};
 use crate::domain::item::{
-    Address, ChangeItem, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems,
+    Address, ChangeItem, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems, SearchMode,
 };
 use crate::domain::item_batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
 use crate::domain::item_storage::ItemStorage;
 use crate::domain::namespace::Namespace;
 use crate::domain::storage::BatchError;
+use crate::storage::indexing_rows::Indexable;
+use crate::storage::items::models::ModelMemory;
 use crate::storage::items::{
-    Columns, StoredItem, Target, memory_key, namespaces, needs_content, prepare, with_request,
+    Columns, StoredItem, Target, memory_key, namespaces, needs_content, prepare, unresolved,
+    with_request,
 };
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::opening::Chunks;
@@ -59,6 +62,7 @@ impl ItemStorage for SqliteStorage {
         deadline: Micros,
     ) -> Result<PreparedChanges> {
         let secret = self.secret(&caller.tenant).await?;
+        self.models.check_changes(self, (&caller.tenant, &secret), &changes).await?;
         let mut targets = Vec::new();
         for change in changes.iter().filter(|it| needs_content(it)) {
             targets.push(self.target(&caller.tenant, change.address.namespace.root()).await?);
@@ -101,7 +105,14 @@ impl ItemStorage for SqliteStorage {
         query: &SearchItems,
         now: Micros,
     ) -> Result<ItemPage> {
-        self.read_item_page(caller, within, query, now).await
+        match &query.mode {
+            SearchMode::List => self.read_item_page(caller, within, query, now).await,
+            SearchMode::Text(_) | SearchMode::Hybrid(..) => {
+                Err(crate::domain::Error::Internal("a search by words asks for candidates".into()))
+            }
+            SearchMode::Vector(near) => self.read_nearest(caller, within, (query, near), now).await,
+            SearchMode::Question { .. } => Err(unresolved()),
+        }
     }
 
     async fn list_namespaces(
@@ -144,6 +155,12 @@ impl ItemStorage for SqliteStorage {
     }
 }
 
+impl Indexable for SqliteStorage {
+    fn models(&self) -> &ModelMemory {
+        &self.models
+    }
+}
+
 impl SqliteStorage {
     /// The content scope of a namespace root.
     async fn target(&self, tenant: &str, root: &str) -> Result<Target> {
@@ -178,6 +195,12 @@ impl SqliteStorage {
                  update item_feeds set changes = max(changes, coalesce(
                      (select max(c.n) from item_changes c where c.tenant = item_feeds.tenant), 0))
                  where tenant is not null and wanted_until > $1;
+                 delete from item_vectors where (tenant, namespace, key) in
+                     (select tenant, namespace, key from items where expires_at <= $1
+                     and tenant is not null order by expires_at, rowid limit $2);
+                 delete from item_indexing where (tenant, namespace, key) in
+                     (select tenant, namespace, key from items where expires_at <= $1
+                     and tenant is not null order by expires_at, rowid limit $2);
                  delete from items where rowid in (select rowid from items where expires_at <= $1
                      and tenant is not null order by expires_at, rowid limit $2)",
             )

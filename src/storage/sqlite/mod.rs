@@ -22,7 +22,11 @@ mod freed;
 mod garbage;
 mod history;
 mod item_erasure;
+mod item_history;
+mod item_near;
 mod item_search;
+mod item_vectors;
+mod item_words;
 mod item_writes;
 mod items;
 mod keys;
@@ -70,6 +74,7 @@ use crate::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 use crate::domain::{Error, Result};
 use crate::storage::chunk_memory::ChunkMemory;
 use crate::storage::encrypting::encrypt;
+use crate::storage::items::models::ModelMemory;
 use crate::storage::objects::Objects;
 use crate::storage::objects::audit::{audit, check_start};
 use crate::storage::secret_memory::SecretMemory;
@@ -89,6 +94,7 @@ pub struct SqliteStorage {
     /// (tenant, root) → its content scope. A hint: a batch finds that it is gone.
     roots: moka::sync::Cache<(String, String), i64>,
     objects: Option<Arc<Objects>>,
+    models: ModelMemory,
 }
 
 /// How to open a file.
@@ -125,6 +131,7 @@ impl SqliteStorage {
             chunks: ChunkMemory::default(),
             roots: moka::sync::Cache::new(KNOWN_ROOTS_MAX),
             objects: config.objects,
+            models: ModelMemory::default(),
         };
         if config.exclusive {
             check_start(storage.objects.as_deref(), &storage).await?;

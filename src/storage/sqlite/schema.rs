@@ -18,6 +18,9 @@ const MIGRATIONS: &[(i64, i64, &str)] = &[
     (7, 1, include_str!("../../../migrations/sqlite/0007_quotas_audit.sql")),
     (8, 1, include_str!("../../../migrations/sqlite/0008_owned_threads.sql")),
     (9, 1, include_str!("../../../migrations/sqlite/0009_items.sql")),
+    (10, 1, include_str!("../../../migrations/sqlite/0010_vectors.sql")),
+    (11, 1, include_str!("../../../migrations/sqlite/0011_item_history.sql")),
+    (12, 1, include_str!("../../../migrations/sqlite/0012_words.sql")),
     (13, 1, include_str!("../../../migrations/sqlite/0013_item_changes.sql")),
 ];
 

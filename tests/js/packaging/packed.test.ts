@@ -36,30 +36,66 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const PROGRAM = `
-import { ThreadkeepError } from "threadkeep";
-import { ThreadkeepSaver } from "threadkeep/langgraph";
+import { Client, ThreadkeepError } from "threadkeep";
+import { ThreadkeepSaver, ThreadkeepStore } from "threadkeep/langgraph";
 import { Annotation, START, StateGraph } from "@langchain/langgraph";
 
 const State = Annotation.Root({ text: Annotation });
+const node = async ({ text }, config) => {
+  await config.store.put(["packed"], "k", { bytes: new TextEncoder().encode(text + "!") });
+  const item = await config.store.get(["packed"], "k");
+  return { text: new TextDecoder().decode(item.value.bytes) };
+};
 const graph = new StateGraph(State)
-  .addNode("node", ({ text }) => ({ text: text + "!" }))
+  .addNode("node", node)
   .addEdge(START, "node")
-  .compile({ checkpointer: new ThreadkeepSaver() });
+  .compile({ checkpointer: new ThreadkeepSaver(), store: new ThreadkeepStore() });
 const config = { configurable: { thread_id: "packed" } };
 await graph.invoke({ text: "hello" }, config);
 const { values } = await graph.getState(config);
 const refused = await new ThreadkeepSaver({ apiKey: "tk_no" }).getTuple(config).catch((error) => error);
+const { checkpointCount } = await new Client().getThread("packed");
+if (checkpointCount !== 3) throw new Error("the client sees another thread");
 console.log(values.text, refused instanceof ThreadkeepError, refused.code);
 `;
 
 const TYPED = `
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import { ConflictError, type ThreadkeepError } from "threadkeep";
-import { type PruneReport, ThreadkeepSaver } from "threadkeep/langgraph";
+import type { BaseStore, GetOperation, Item, PutOperation } from "@langchain/langgraph-checkpoint";
+import { Client, ConflictError, type Thread, type ThreadkeepError } from "threadkeep";
+import { type PruneReport, ThreadkeepSaver, type StoreItem, ThreadkeepStore } from "threadkeep/langgraph";
 
 const saver: BaseCheckpointSaver = new ThreadkeepSaver({ url: "http://127.0.0.1:1", attempts: 1 });
 export const report: Promise<PruneReport> = new ThreadkeepSaver().prune(["t"], { keepLast: 2, olderThan: new Date() });
 export const field = (error: ThreadkeepError): string | undefined => (error instanceof ConflictError ? error.code : error.field);
+const client = new Client();
+export const made = (thread: Thread): Date => thread.createdAt;
+export const step = (thread: Thread): number | undefined => thread.lastStep;
+// @ts-expect-error: not a field
+export const wrong = (thread: Thread) => thread.created_at;
+export const secret: Promise<string> = client.tokens.mint({ subject: "ann" }).then((it) => it.token);
+// @ts-expect-error: not an order
+client.listThreads({ sort: "size" });
+const mine = new ThreadkeepStore({ ttl: { defaultTtl: 5 } });
+export const store: BaseStore = mine;
+export const item: Promise<StoreItem | null> = mine.get(["n"], "k");
+export const plain: Promise<Item | null> = store.get(["n"], "k");
+export const results: Promise<[Item | null, void]> = mine.batch<[GetOperation, PutOperation]>([
+  { namespace: ["n"], key: "k" },
+  { namespace: ["n"], key: "k", value: { a: 1 } },
+]);
+mine.search(["n"], { filter: { a: { $gt: 1, $exists: true }, "b.c": [1, new Date()], $or: [{ d: null }] }, exact: true });
+const given: Record<string, any> = { a: 1 };
+mine.search(["n"], { filter: { a: { b: { c: { $in: [1, { d: 2 }] } } }, $not: { e: { $not: { $lt: 5n } } } } });
+mine.search(["n"], { filter: given });
+// @ts-expect-error: not an operator
+mine.search(["n"], { filter: { a: { $bogus: 1 } } });
+// @ts-expect-error: nor deeper
+mine.search(["n"], { filter: { a: { b: { $like: "x" } } } });
+// @ts-expect-error: not an order
+mine.search(["n"], { sortBy: "size" });
+// @ts-expect-error: minutes
+mine.put(["n"], "k", {}, false, { ttl: "5" });
 // @ts-expect-error: not an option
 new ThreadkeepSaver({ uri: "http://127.0.0.1:1" });
 export default saver;
@@ -121,7 +157,7 @@ it("imports nothing of Node and names nothing that only Node has", () => {
 it("runs where there is no process, with names by WebCrypto", async () => {
   const program = `
     delete process.getBuiltinModule;
-    const { ThreadkeepSaver } = await import("threadkeep/langgraph");
+    const { ThreadkeepSaver, ThreadkeepStore } = await import("threadkeep/langgraph");
     const url = process.env.THREADKEEP_URL, apiKey = process.env.THREADKEEP_API_KEY;
     for (const name of ["process", "require", "setImmediate"]) delete globalThis[name];
     const saver = new ThreadkeepSaver({ url, apiKey });
@@ -134,6 +170,11 @@ it("runs where there is no process, with names by WebCrypto", async () => {
     }
     const found = await saver.getTuple(config);
     if (found.checkpoint.channel_values.list.at(-1) !== 3) throw new Error("lost");
+    const store = new ThreadkeepStore({ url, apiKey });
+    const value = { bytes: new Uint8Array([1, 2, 255]), big: 2n ** 60n };
+    await Promise.all([store.put(["n"], "k", value), store.put(["n"], "l", value)]);
+    const items = await store.search(["n"], { filter: value });
+    if (items.length !== 2 || items[0].value.bytes[2] !== 255 || items[0].value.big !== 2n ** 60n) throw new Error("lost");
   `;
   writeFileSync(join(folder, "elsewhere.mjs"), program);
   const place = inject("servers").postgres;

@@ -32,12 +32,14 @@ NUMBERS = st.one_of(
     st.integers(-3, 3), st.sampled_from([2.0, 0.5, 2**70, -1e300, 10, 9]), st.integers()
 )
 TEXTS = st.sampled_from(["", "2", "x", "é", "\0", "\ud800", "long " * 100])
-LEAVES = st.one_of(NUMBERS, TEXTS, st.none())
+LEAVES = st.one_of(NUMBERS, TEXTS, st.none(), st.binary(max_size=5))
 VALUES = st.recursive(
     LEAVES,
     lambda inner: st.one_of(
         st.lists(inner, max_size=3),
-        st.dictionaries(st.sampled_from(["x", "y", "\0"]), inner, max_size=2),
+        st.dictionaries(
+            st.sampled_from(["x", "\0", "$threadkeep:bytes", "$$threadkeep:x"]), inner, max_size=2
+        ),
     ),
     max_leaves=6,
 )

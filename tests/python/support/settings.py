@@ -24,6 +24,8 @@ PG_BIN = _place("THREADKEEP_TEST_PG_BIN")
 PG_PLAIN_BIN = _place("THREADKEEP_TEST_PG_PLAIN_BIN")
 # An S3-compatible server (tests/setup/object_store.sh prints it).
 S3_BIN = _place("THREADKEEP_TEST_S3_BIN") or ROOT / "target" / "s3" / "bin" / "moto_server"
+# The weights of an embedding model (tests/setup/weights.sh prints their folder).
+WEIGHTS = _place("THREADKEEP_TEST_WEIGHTS")
 # A running PostgreSQL to make databases on instead of starting one. The fault tests, which crash
 # theirs, always start it.
 DATABASE_URL = os.environ.get("THREADKEEP_TEST_DATABASE_URL")
@@ -49,6 +51,8 @@ SCAN_ITEMS = _number("THREADKEEP_TEST_SCAN_ITEMS", 3_000)
 # The change feed: changes beside followers that take none, and what the server may grow by then.
 STALL_CHANGES = _number("THREADKEEP_TEST_STALL_CHANGES", 20_000)
 STALL_GROWTH_BYTES_MAX = _number("THREADKEEP_TEST_STALL_GROWTH_MIB_MAX", 24) << 20
+# Recall: vectors of 384 dimensions. Over 5,000, so that PostgreSQL asks its index.
+VECTORS = _number("THREADKEEP_TEST_VECTORS", 6000)
 
 # How long to wait for something that must happen before giving up. Never a measure of speed.
 PATIENCE_SECONDS = _number("THREADKEEP_TEST_PATIENCE_SECONDS", 60)

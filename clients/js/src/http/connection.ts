@@ -7,10 +7,11 @@ import type { Settings } from "./settings.js";
 
 const MSGPACK = "application/msgpack";
 
-/** One POST. `path` begins with a slash. */
+/** One request, a POST unless it says otherwise. `path` begins with a slash and may end with a query. */
 export interface Request {
+  method?: "GET" | "POST" | "DELETE";
   path: string;
-  body: Uint8Array<ArrayBuffer>;
+  body?: Uint8Array<ArrayBuffer>;
   isWrite: boolean;
   idempotencyKey?: string | undefined;
 }
@@ -28,12 +29,17 @@ export class Connection {
 
   /** The answer's map. Throws a typed error; never returns a failure. */
   async call(request: Request): Promise<Record<string, unknown>> {
+    return decoded(await this.answer(request));
+  }
+
+  /** Sends until the answer is a success, whatever it holds. */
+  async answer(request: Request): Promise<Answer> {
     const attempts = new Attempts(this.#settings, request.isWrite);
     for (;;) {
       const begun = Date.now();
       const outcome = await this.#send(request);
       if ("status" in outcome && outcome.status >= 200 && outcome.status < 300) {
-        return decoded(outcome);
+        return outcome;
       }
       const ms = attempts.msUntilNext(outcome, Date.now() - begun);
       await new Promise((resolve) => setTimeout(resolve, ms));
@@ -46,11 +52,11 @@ export class Connection {
     const timer = setTimeout(() => canceller.abort(), requestTimeoutMs);
     try {
       const response = await fetch(url + request.path, {
-        method: "POST",
+        method: request.method ?? "POST",
         headers: request.idempotencyKey
           ? { ...this.#headers, "idempotency-key": request.idempotencyKey }
           : this.#headers,
-        body: request.body,
+        body: request.body ?? null,
         redirect: "manual",
         signal: canceller.signal,
       });

@@ -15,6 +15,7 @@ import {
   WRITES_IDX_MAP,
 } from "@langchain/langgraph-checkpoint";
 import { InvalidError } from "../errors.js";
+import { idOf, threadIdOf } from "../wire/ids.js";
 import { exact, wellFormed } from "../wire/packing.js";
 import type { Schemas } from "../wire/schemas.js";
 import { BYTES_MIN } from "./differences.js";
@@ -69,19 +70,6 @@ export function targetOf(config: RunnableConfig): Target {
     checkpointNs: idOf(keys["checkpoint_ns"] ?? "", "checkpoint_ns"),
     checkpointId: idOf(getCheckpointId(config), "checkpoint_id") || undefined,
   };
-}
-
-/** A thread id as text; numbers are taken as their text. */
-export function threadIdOf(value: unknown): string {
-  const threadId = idOf(value, "thread_id");
-  if (threadId === "") throw new InvalidError("thread_id is empty", { field: "thread_id" });
-  return threadId;
-}
-
-export function idOf(value: unknown, field: string): string {
-  if (typeof value === "number" || typeof value === "bigint") return String(value);
-  if (typeof value === "string") return wellFormed(value, field);
-  throw new InvalidError(`${field} is not text`, { field });
 }
 
 /** A config of exactly the three keys. */

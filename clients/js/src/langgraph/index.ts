@@ -1,4 +1,26 @@
-/** For LangGraph.js: the checkpointer. */
+/** For LangGraph.js: the checkpointer and the store. */
 
-export type { PrunedThread, PruneOptions, PruneReport, Removed } from "./prune.js";
+export type { PrunedThread, PruneOptions, PruneReport, Removed } from "../client/prune.js";
+export type {
+  FilterCondition,
+  FilterOperators,
+  FilterValue,
+  StoreCountOperation,
+  StoreFilter,
+  StoreGetOperation,
+  StoreItem,
+  StoreOperation,
+  StorePage,
+  StorePutOperation,
+  StoreSearchItem,
+  StoreSearchOperation,
+} from "./operations.js";
 export { ThreadkeepSaver, type ThreadkeepSaverOptions } from "./saver.js";
+export {
+  type PutOptions,
+  type ScanOptions,
+  type SearchOptions,
+  type StoreValue,
+  ThreadkeepStore,
+} from "./store.js";
+export type { StoreTtlOptions, ThreadkeepStoreOptions } from "./store_settings.js";

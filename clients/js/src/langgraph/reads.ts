@@ -4,10 +4,11 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { CheckpointListOptions, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
 import { InvalidError, ProtocolError } from "../errors.js";
 import { jsonIn, listIn, optionalTextIn, textIn, textsIn } from "../wire/answers.js";
+import { idOf } from "../wire/ids.js";
 import { exact } from "../wire/packing.js";
 import type { AnswerOf, Body, Schemas } from "../wire/schemas.js";
 import { loaded, View } from "./decode.js";
-import { idOf, type Serializer, type Target, targetOf } from "./encode.js";
+import { type Serializer, type Target, targetOf } from "./encode.js";
 import {
   basesOf,
   type Chain,

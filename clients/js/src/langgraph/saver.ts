@@ -11,19 +11,6 @@ import {
   type DeltaChannelHistory,
   type PendingWrite,
 } from "@langchain/langgraph-checkpoint";
-import { CodecError, InvalidError } from "../errors.js";
-import { type ConnectionOptions, settingsOf } from "../http/settings.js";
-import { tupleOf, type View } from "./decode.js";
-import {
-  checkpointOp,
-  configOf,
-  idOf,
-  type Serializer,
-  targetOf,
-  threadIdOf,
-  writesOp,
-} from "./encode.js";
-import { Link } from "./link.js";
 import {
   nothingPruned,
   type PruneOptions,
@@ -31,7 +18,13 @@ import {
   pruneBody,
   pruneReport,
   runIdsOf,
-} from "./prune.js";
+} from "../client/prune.js";
+import { CodecError, InvalidError } from "../errors.js";
+import { type ConnectionOptions, settingsOf } from "../http/settings.js";
+import { idOf, threadIdOf } from "../wire/ids.js";
+import { tupleOf, type View } from "./decode.js";
+import { checkpointOp, configOf, type Serializer, targetOf, writesOp } from "./encode.js";
+import { Link } from "./link.js";
 import { Get, History, List, loadedHistory } from "./reads.js";
 
 const MEMORY_BYTES_MAX = 32 * 1024 * 1024;

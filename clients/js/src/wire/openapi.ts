@@ -470,6 +470,68 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/store/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List the versions of an item
+         * @description The present version and the earlier ones that are kept, newest first. Items that look like files keep 10, others none, unless
+         *     their namespace declares another number (`put_namespace_setting`).
+         */
+        post: operations["list_item_versions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/store/history/get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get a version of an item
+         * @description An absent `version` means that it is not kept, or was never there, or that the item is not there, or not the caller's.
+         */
+        post: operations["get_item_version"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/store/history/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore a version of an item
+         * @description Puts the value of that version, with its time to live begun anew, as a new version; what it replaces becomes an earlier one. A
+         *     repetition with the same `Idempotency-Key` is answered like the first.
+         */
+        post: operations["restore_item_version"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/store/namespaces": {
         parameters: {
             query?: never;
@@ -526,6 +588,88 @@ export interface paths {
          *     nothing and repeat nothing while others write.
          */
         post: operations["search_items"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/store/settings/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete a setting of a namespace
+         * @description What shorter prefixes declare holds again. No error when there is none.
+         */
+        post: operations["delete_namespace_setting"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/store/settings/get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get a setting of a namespace
+         * @description The namespace's own, and what holds for its items.
+         */
+        post: operations["get_namespace_setting"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/store/settings/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List settings of namespaces
+         * @description Those of namespaces below a prefix that the caller may read, in the order of their labels. There are at most 1,000.
+         */
+        post: operations["list_namespace_settings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/store/settings/put": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Put a setting of a namespace
+         * @description For the namespace and all below it; of several prefixes the longest that says something counts, for each field by itself.
+         *     Replaces what this namespace declared. Other servers follow within two seconds. Needs the right to write to the namespace;
+         *     an empty one stands for the whole tenant.
+         */
+        post: operations["put_namespace_setting"];
         delete?: never;
         options?: never;
         head?: never;
@@ -996,6 +1140,15 @@ export interface components {
         } | {
             insert: components["schemas"]["Data"];
         };
+        /** @description What holds for a namespace. */
+        EffectiveNamespaceSetting: {
+            /**
+             * Format: int32
+             * @description Absent: 10 for items that look like files, 0 for others.
+             */
+            history?: number | null;
+            text_fields?: string[] | null;
+        };
         /** @description The answer of writes that have nothing to tell. */
         Empty: Record<string, never>;
         /** @description What an erasure removed. Counts are of rows; of what a copy shares with its source, once. */
@@ -1052,6 +1205,11 @@ export interface components {
         FailedStoreOp: {
             error: components["schemas"]["StoreOpError"];
         };
+        FieldVector: {
+            /** @description Which part of the value it stands for, for whoever reads it: a path, `$` for all of it. */
+            field?: string | null;
+            vector: components["schemas"]["Numbers"];
+        };
         GetCheckpoint: {
             /** @description Absent: the greatest by byte order. */
             checkpoint_id?: string | null;
@@ -1084,6 +1242,12 @@ export interface components {
             /** @description Whether this read extends the item's life. Default true. */
             refresh_ttl?: boolean | null;
         };
+        GetItemVersion: {
+            key: components["schemas"]["ItemKey"];
+            namespace: string[];
+            /** Format: int64 */
+            version: number;
+        };
         GetThread: {
             thread_id: string;
         };
@@ -1102,6 +1266,13 @@ export interface components {
         };
         GotItem: {
             item?: components["schemas"]["Item"] | null;
+        };
+        GotItemVersion: {
+            version?: components["schemas"]["ItemVersionOf"] | null;
+        };
+        GotNamespaceSetting: {
+            effective: components["schemas"]["EffectiveNamespaceSetting"];
+            setting?: components["schemas"]["NamespaceSetting"] | null;
         };
         GotStorage: {
             storage?: components["schemas"]["ThreadStorage"] | null;
@@ -1153,6 +1324,11 @@ export interface components {
             key: components["schemas"]["ItemKey"];
             namespace: string[];
             /**
+             * Format: double
+             * @description How near it is to what was searched for, higher is nearer. Absent where it has nothing to compare.
+             */
+            score?: number | null;
+            /**
              * Format: int64
              * @description Of the whole value's JSON text.
              */
@@ -1173,6 +1349,8 @@ export interface components {
             /** Format: int64 */
             count: number;
         };
+        /** @description Paths of texts, or `false` for none. */
+        ItemIndex: string[] | boolean;
         /** @description Any string, also empty, with NUL or with lone surrogates. In application/msgpack a `str`; one with lone surrogates is a `bin` with the JSON text of the string. */
         ItemKey: string;
         ItemPage: {
@@ -1185,6 +1363,28 @@ export interface components {
         ItemVersion: {
             /** Format: int64 */
             version: number;
+        };
+        ItemVersionOf: {
+            /** @description The item has this version now. */
+            current: boolean;
+            /** Format: int64 */
+            size_bytes: number;
+            /** Format: double */
+            ttl_minutes?: number | null;
+            /**
+             * Format: date-time
+             * @description When it was put.
+             */
+            updated_at: string;
+            /** @description Absent where no values were asked for. */
+            value?: components["schemas"]["Exact"];
+            /** Format: int64 */
+            version: number;
+        };
+        ItemVersions: {
+            /** @description Send it with the same arguments for the next page; absent at the end. */
+            next_cursor?: string | null;
+            versions: components["schemas"]["ItemVersionOf"][];
         };
         Lease: {
             /**
@@ -1238,6 +1438,11 @@ export interface components {
             difference_ops_max: number;
             /**
              * Format: int64
+             * @description Items that one search or count with a filter opens where values are encrypted at rest.
+             */
+            encrypted_candidates_max: number;
+            /**
+             * Format: int64
              * @description The text of a token of a configured issuer (JWT).
              */
             external_token_bytes_max: number;
@@ -1277,9 +1482,19 @@ export interface components {
             ids_per_request_max: number;
             /**
              * Format: int64
+             * @description Paths of one put.
+             */
+            index_paths_max: number;
+            /**
+             * Format: int64
              * @description Key of an item, as UTF-8; a lone surrogate counts 3 bytes.
              */
             item_key_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Earlier versions that an item keeps.
+             */
+            item_versions_max: number;
             /**
              * Format: int64
              * @description Nesting of skeleton, metadata and filter documents.
@@ -1298,6 +1513,13 @@ export interface components {
             list_bytes_max: number;
             /** Format: int64 */
             list_rows_max: number;
+            /**
+             * Format: int64
+             * @description Name of an embedding model, and how many a tenant may use.
+             */
+            model_bytes_max: number;
+            /** Format: int64 */
+            models_max: number;
             /** Format: int64 */
             namespace_bytes_max: number;
             /**
@@ -1305,6 +1527,11 @@ export interface components {
              * @description Labels of a namespace, and their bytes together.
              */
             namespace_labels_max: number;
+            /**
+             * Format: int64
+             * @description Namespaces of a tenant that declare something.
+             */
+            namespace_settings_max: number;
             /**
              * Format: int64
              * @description Digits of a number in an item or a filter, and its power of ten.
@@ -1319,9 +1546,19 @@ export interface components {
             ops_per_commit_max: number;
             /**
              * Format: int64
+             * @description Text that a search embeds.
+             */
+            query_bytes_max: number;
+            /**
+             * Format: int64
              * @description Ages in retention: `older_than`, `expire_after_seconds`. A hundred years.
              */
             retention_seconds_max: number;
+            /**
+             * Format: int64
+             * @description `offset` and `limit` together of a search by score.
+             */
+            scored_rows_max: number;
             /**
              * Format: int64
              * @description Checkpoints, writes, values and chunks of a thread whose storage is reported.
@@ -1341,6 +1578,25 @@ export interface components {
             task_id_bytes_max: number;
             /** Format: int64 */
             task_path_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Items with a word of the query that are ranked; of more the newest.
+             */
+            text_candidates_max: number;
+            /** Format: int64 */
+            text_field_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Paths in `text_fields` of a namespace's setting, and bytes of one.
+             */
+            text_fields_max: number;
+            /**
+             * Format: int64
+             * @description The query of a search by words, and different words in it.
+             */
+            text_query_bytes_max: number;
+            /** Format: int64 */
+            text_query_words_max: number;
             /**
              * Format: int64
              * @description Thread id.
@@ -1383,6 +1639,18 @@ export interface components {
              * @description One value, write, skeleton or metadata document.
              */
             value_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Numbers in a vector.
+             */
+            vector_dims_max: number;
+            /**
+             * Format: int64
+             * @description Path of a text in a value.
+             */
+            vector_field_bytes_max: number;
+            /** Format: int64 */
+            vectors_per_item_max: number;
             /** Format: int64 */
             writer_bytes_max: number;
             /** Format: int64 */
@@ -1421,6 +1689,19 @@ export interface components {
             /** @description Send it with the same arguments for the next page; absent at the end. */
             next_cursor?: string | null;
         };
+        ListItemVersions: {
+            /** @description `next_cursor` of the page before. */
+            cursor?: string | null;
+            key: components["schemas"]["ItemKey"];
+            /**
+             * Format: int64
+             * @description Default 100; at most 1,000 and about 4 MiB of values come at one time.
+             */
+            limit?: number | null;
+            namespace: string[];
+            /** @description True: with the values. Default false. */
+            values?: boolean | null;
+        };
         ListNamespaces: {
             /** @description All must hold. */
             conditions?: components["schemas"]["NamespaceCondition"][] | null;
@@ -1436,6 +1717,10 @@ export interface components {
             max_depth?: number | null;
             /** Format: int64 */
             offset?: number | null;
+        };
+        ListNamespaceSettings: {
+            /** @description Labels that the namespaces begin with. */
+            prefix?: string[] | null;
         };
         /** @description Also what the command line prints. */
         MintedToken: {
@@ -1474,6 +1759,25 @@ export interface components {
         Namespaces: {
             namespaces: string[][];
         };
+        NamespaceSetting: {
+            /** Format: date-time */
+            changed_at: string;
+            /** Format: int32 */
+            history?: number | null;
+            /** @description Words of items that were there before are still being indexed: searches may miss them. */
+            indexing?: boolean;
+            namespace: string[];
+            text_fields?: string[] | null;
+        };
+        NamespaceSettingName: {
+            namespace: string[];
+        };
+        NamespaceSettingPut: {
+            setting: components["schemas"]["NamespaceSetting"];
+        };
+        NamespaceSettings: {
+            settings: components["schemas"]["NamespaceSetting"][];
+        };
         NarrowToken: {
             grants?: components["schemas"]["Grants"] | null;
             /**
@@ -1510,6 +1814,8 @@ export interface components {
             seeds: components["schemas"]["ChannelValue"][];
             writes: components["schemas"]["TaskWrite"][];
         };
+        /** @description Finite numbers, kept as 32-bit floats. In application/msgpack also a `bin` with their bytes, little-endian. */
+        Numbers: number[];
         Op: {
             checkpoint: components["schemas"]["Checkpoint"];
         } | {
@@ -1521,7 +1827,7 @@ export interface components {
              * @description For programs; stable.
              * @enum {string}
              */
-            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "version_conflict" | "thread_taken" | "resend_whole" | "position_gone" | "key_destroyed" | "too_large" | "quota_exceeded" | "unsupported_media_type" | "invalid" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
+            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "version_conflict" | "thread_taken" | "resend_whole" | "position_gone" | "key_destroyed" | "too_large" | "quota_exceeded" | "unsupported_media_type" | "invalid" | "search_needs_plaintext" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
             /**
              * Format: int64
              * @description Of `version_conflict`: the version that the item has; 0 when there is none.
@@ -1581,7 +1887,10 @@ export interface components {
              * @description The version that the item must have; 0: there must be no item. Absent: the last put wins.
              */
             if_version?: number | null;
+            index?: components["schemas"]["ItemIndex"] | null;
             key: components["schemas"]["ItemKey"];
+            /** @description Name of what made the vectors; only vectors of one model are compared. Default `default`. */
+            model?: string | null;
             namespace: string[];
             /**
              * Format: double
@@ -1590,6 +1899,25 @@ export interface components {
             ttl_minutes?: number | null;
             /** @description An object. Replaces all of the item's value. */
             value: components["schemas"]["Exact"];
+            /**
+             * @description What the value means, as numbers: searches by vector find the item by the nearest of them. They replace those that the
+             *     item had; absent: it has none.
+             */
+            vectors?: components["schemas"]["FieldVector"][] | null;
+        };
+        PutNamespaceSetting: {
+            /**
+             * Format: int64
+             * @description Earlier versions that an item keeps, 0-1,000. Absent: a shorter prefix says it, else 10 for items that look like files
+             *     and 0 for others. Each item follows with its next put.
+             */
+            history?: number | null;
+            namespace: string[];
+            /**
+             * @description Paths of the fields whose words are indexed: names, with `.` between them; `$` stands for all texts of the value; an
+             *     empty list for none. Absent: a shorter prefix says it, else none.
+             */
+            text_fields?: string[] | null;
         };
         PutRetentionPolicy: {
             /** @description Only report what would go. Default false. */
@@ -1670,6 +1998,20 @@ export interface components {
              * @description 1-3,600.
              */
             ttl_seconds: number;
+        };
+        RestoreItemVersion: {
+            /**
+             * Format: int64
+             * @description The version that the item must have now.
+             */
+            if_version?: number | null;
+            key: components["schemas"]["ItemKey"];
+            namespace: string[];
+            /**
+             * Format: int64
+             * @description The version whose value comes back.
+             */
+            version: number;
         };
         RetentionDue: {
             /** Format: int64 */
@@ -1762,6 +2104,10 @@ export interface components {
              * @description Default 10; at most 1,000 and about 4 MiB of values come at one time.
              */
             limit?: number | null;
+            metric?: components["schemas"]["VectorMetric"] | null;
+            mode?: components["schemas"]["SearchMode"] | null;
+            /** @description Whose vectors are compared. Default `default`. */
+            model?: string | null;
             /**
              * Format: int64
              * @description Matches to skip. Default 0.
@@ -1769,6 +2115,13 @@ export interface components {
             offset?: number | null;
             /** @description Labels that the namespaces begin with. Absent or empty: all that the caller may read. */
             prefix?: string[] | null;
+            /**
+             * @description `text`, `hybrid`: items with at least one of its words, those with rare ones and many of them first; at most 1,024 bytes
+             *     and 32 words. `vector`, and `hybrid` without a `query_vector`: the server makes its vector, where it has an endpoint for
+             *     embeddings; it is compared with those that the server has made.
+             */
+            query?: string | null;
+            query_vector?: components["schemas"]["Numbers"] | null;
             /** @description Whether this read extends the lives of the items that it returns. Default true. */
             refresh_ttl?: boolean | null;
             /** @description Only these top-level fields of the values. */
@@ -1777,6 +2130,8 @@ export interface components {
             /** @description False: no values. Default true. */
             values?: boolean | null;
         };
+        /** @enum {string} */
+        SearchMode: "vector" | "text" | "hybrid";
         StoreBatch: {
             /** @description Default true. */
             atomic?: boolean | null;
@@ -1907,6 +2262,8 @@ export interface components {
             data: components["schemas"]["DataAnswered"];
             tag: string;
         };
+        /** @enum {string} */
+        VectorMetric: "cosine" | "l2" | "inner_product";
         View: {
             bases: components["schemas"]["Base"][];
             checkpoint_id: string;
@@ -2439,6 +2796,78 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"] & {
                     /** @enum {string} */
                     code?: "invalid" | "idempotency_mismatch";
+                };
+            };
+        };
+        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Too much is encrypted to be searched; `idempotency_mismatch`: The Idempotency-Key was used before */
+        "422.invalid.idempotency_mismatch.search_needs_plaintext": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "invalid",
+                 *       "detail": "The request is not valid",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "The request is not valid",
+                 *       "type": "urn:threadkeep:problem:invalid"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "invalid" | "idempotency_mismatch" | "search_needs_plaintext";
+                };
+            };
+        };
+        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Too much is encrypted to be searched */
+        "422.invalid.search_needs_plaintext": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "invalid",
+                 *       "detail": "The request is not valid",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "The request is not valid",
+                 *       "type": "urn:threadkeep:problem:invalid"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "invalid" | "search_needs_plaintext";
+                };
+            };
+        };
+        /** @description `invalid`: The request is not valid */
+        "422.invalid.text_fields": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "invalid",
+                 *       "detail": "The request is not valid",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "The request is not valid",
+                 *       "type": "urn:threadkeep:problem:invalid"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "invalid" | "text_fields";
                 };
             };
         };
@@ -3553,7 +3982,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
-            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            422: components["responses"]["422.invalid.idempotency_mismatch.search_needs_plaintext"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
@@ -3646,7 +4075,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
-            422: components["responses"]["422.invalid"];
+            422: components["responses"]["422.invalid.search_needs_plaintext"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
@@ -3752,6 +4181,177 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    list_item_versions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": "/plan.md",
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["ListItemVersions"];
+                "application/msgpack": components["schemas"]["ListItemVersions"];
+            };
+        };
+        responses: {
+            /** @description A page; empty where there is no such item, or it is not the caller's */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "versions": [
+                     *         {
+                     *           "current": true,
+                     *           "size_bytes": 24,
+                     *           "updated_at": "2026-01-31T12:00:00.000000Z",
+                     *           "version": 1793404800000001
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ItemVersions"];
+                    "application/msgpack": components["schemas"]["ItemVersions"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    get_item_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": "/plan.md",
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "version": 1793404800000000
+                 *     }
+                 */
+                "application/json": components["schemas"]["GetItemVersion"];
+                "application/msgpack": components["schemas"]["GetItemVersion"];
+            };
+        };
+        responses: {
+            /** @description The version, if it is there */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example {} */
+                    "application/json": components["schemas"]["GotItemVersion"];
+                    "application/msgpack": components["schemas"]["GotItemVersion"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    restore_item_version: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: a restoration that is sent again with the same key and body is answered like the first, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": "/plan.md",
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "version": 1793404800000000
+                 *     }
+                 */
+                "application/json": components["schemas"]["RestoreItemVersion"];
+                "application/msgpack": components["schemas"]["RestoreItemVersion"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "version": 1793404800000002
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ItemVersion"];
+                    "application/msgpack": components["schemas"]["ItemVersion"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.version_conflict"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
     };
     list_namespaces: {
@@ -3933,10 +4533,222 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.search_needs_plaintext"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    delete_namespace_setting: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "namespace": [
+                 *         "ann",
+                 *         "memories"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["NamespaceSettingName"];
+                "application/msgpack": components["schemas"]["NamespaceSettingName"];
+            };
+        };
+        responses: {
+            /** @description Deleted, or never there */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    get_namespace_setting: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "namespace": [
+                 *         "ann",
+                 *         "memories"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["NamespaceSettingName"];
+                "application/msgpack": components["schemas"]["NamespaceSettingName"];
+            };
+        };
+        responses: {
+            /** @description An absent `setting` means that there is none, or that the namespace is not the caller's */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "effective": {
+                     *         "history": 20
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GotNamespaceSetting"];
+                    "application/msgpack": components["schemas"]["GotNamespaceSetting"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    list_namespace_settings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["ListNamespaceSettings"];
+                "application/msgpack": components["schemas"]["ListNamespaceSettings"];
+            };
+        };
+        responses: {
+            /** @description Settings */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "settings": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["NamespaceSettings"];
+                    "application/msgpack": components["schemas"]["NamespaceSettings"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    put_namespace_setting: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "history": 20,
+                 *       "namespace": [
+                 *         "ann",
+                 *         "memories"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["PutNamespaceSetting"];
+                "application/msgpack": components["schemas"]["PutNamespaceSetting"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "setting": {
+                     *         "changed_at": "2026-01-31T12:00:00.000000Z",
+                     *         "history": 20,
+                     *         "namespace": [
+                     *           "ann",
+                     *           "memories"
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["NamespaceSettingPut"];
+                    "application/msgpack": components["schemas"]["NamespaceSettingPut"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.text_fields"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
     };
     delete_subject: {

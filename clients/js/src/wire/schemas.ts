@@ -23,5 +23,26 @@ export type AnswerOf<P extends Path> =
     ? Found
     : never;
 
+/** A call without a body. */
+export type GetPath = {
+  [P in keyof paths]: paths[P] extends { get: Answering } ? P : never;
+}[keyof paths];
+
+interface Answering {
+  responses: { 200: { content: { "application/msgpack": unknown } } };
+}
+
+/** Its parameters. */
+export type Query<P extends GetPath> = paths[P] extends { get: { parameters: { query?: infer Q } } }
+  ? [NonNullable<Q>] extends [never]
+    ? Record<never, never>
+    : Loose<NonNullable<Q>>
+  : Record<never, never>;
+
+/** Its answer. */
+export type GotOf<P extends GetPath> = paths[P] extends { get: infer Found extends Answering }
+  ? Found["responses"][200]["content"]["application/msgpack"]
+  : never;
+
 /** Entries that are undefined are not sent, so they may stand where an entry may be absent. */
 type Loose<T> = { [Name in keyof T]: undefined extends T[Name] ? T[Name] | undefined : T[Name] };

@@ -59,6 +59,12 @@ class TooLargeError(InvalidError):
     code = "too_large"
 
 
+class SearchNeedsPlaintextError(InvalidError):
+    """Values are encrypted at rest, and the search would have to open more of them than `limit`."""
+
+    code = "search_needs_plaintext"
+
+
 class UnauthorizedError(ThreadkeepError):
     """No key or token was sent, or the server does not know it."""
 
@@ -199,6 +205,7 @@ _BY_CODE: dict[str, type[ThreadkeepError]] = {
     "malformed_body": InvalidError,
     "invalid": InvalidError,
     "idempotency_mismatch": InvalidError,
+    "search_needs_plaintext": SearchNeedsPlaintextError,
     "too_large": TooLargeError,
     "quota_exceeded": QuotaExceededError,
     "unauthorized": UnauthorizedError,

@@ -1,6 +1,6 @@
 """Operations of the store as they travel, and their results as LangGraph's items.
 
-Values are JSON and nothing else: what is not is refused here, before anything is sent.
+Values are JSON and bytes: what is neither is refused here, before anything is sent.
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ from threadkeep.errors import (
     UnserializableError,
     error_of_problem,
 )
+from threadkeep.langgraph.documents import document_of, document_text, filter_text
 
 Wire = dict[str, Any]
-
-_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 
 
 class StoreItem(Item):
@@ -141,19 +140,6 @@ def error_of_result(problem: object) -> ThreadkeepError:
     return error_of_problem(problem["status"], problem)
 
 
-def filter_text(conditions: Mapping[str, Any] | None) -> bytes | None:
-    """A filter as exact JSON; None for none."""
-    return json_text(dict(conditions), "filter") if conditions else None
-
-
-def json_text(value: Any, field: str) -> bytes:
-    """Exact JSON text. Raises UnserializableError."""
-    try:
-        return _encode(value).encode("ascii")
-    except (TypeError, ValueError, RecursionError) as error:
-        raise UnserializableError(f"{field} is not JSON: {error}", field=field) from error
-
-
 def key_on_wire(key: str) -> str | bytes:
     """A key; with lone surrogates as the JSON text of the string."""
     try:
@@ -187,7 +173,7 @@ def _change(op: PutOp) -> Wire:
         return {"delete": body}
     if not isinstance(op.value, Mapping):
         raise UnserializableError("value must be a mapping", field="value")
-    body["value"] = json_text(dict(op.value), "value")
+    body["value"] = document_text(op.value, "value")
     if op.ttl is not None:
         body["ttl_minutes"] = float(op.ttl)
     return {"put": body}
@@ -202,7 +188,11 @@ def _search(op: SearchOp) -> Wire:
     }
     if (text := filter_text(op.filter)) is not None:
         body["filter"] = text
-    return body | dict(op.more) if isinstance(op, FinderOp) else body
+    if not isinstance(op, FinderOp):
+        return body
+    if op.more.get("mode") in ("text", "hybrid"):
+        body["query"] = str(op.query or "")
+    return body | dict(op.more)
 
 
 def _list(op: ListNamespacesOp) -> Wire:
@@ -228,7 +218,7 @@ def _item(item: Mapping[str, Any]) -> StoreItem:
 
 
 def _search_item(item: Mapping[str, Any]) -> StoreSearchItem:
-    return StoreSearchItem(**_fields(item))
+    return StoreSearchItem(score=item.get("score"), **_fields(item))
 
 
 def _fields(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -236,14 +226,15 @@ def _fields(item: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "namespace": tuple(item["namespace"]),
         "key": json.loads(key) if isinstance(key, bytes) else key,
-        "value": {} if text is None else json.loads(text),
-        "created_at": _time(item["created_at"]),
-        "updated_at": _time(item["updated_at"]),
+        "value": {} if text is None else document_of(text),
+        "created_at": time_of(item["created_at"]),
+        "updated_at": time_of(item["updated_at"]),
         "version": item["version"],
-        "expires_at": None if expires_at is None else _time(expires_at),
+        "expires_at": None if expires_at is None else time_of(expires_at),
     }
 
 
-def _time(text: str) -> datetime:
+def time_of(text: str) -> datetime:
+    """A time as it travels."""
     # Before 3.11 the letter is not known.
     return datetime.fromisoformat(text.replace("Z", "+00:00"))

@@ -25,21 +25,36 @@ from langgraph.store.base import _ensure_refresh as refresh_of
 
 from threadkeep.http.connection import Connection
 from threadkeep.http.settings import TransportName, settings_of
+from threadkeep.langgraph.embedding import StoreIndexConfig, embedder_of
 from threadkeep.langgraph.store_calls import StoreCalls
 from threadkeep.langgraph.store_extras import StoreExtras
-from threadkeep.langgraph.store_ops import Sort, delete_op, fields_of, put_op, search_op, version_of
+from threadkeep.langgraph.store_history import StoreHistory
+from threadkeep.langgraph.store_ops import (
+    Mode,
+    Sort,
+    checked_mode,
+    delete_op,
+    fields_of,
+    put_op,
+    search_op,
+    version_of,
+)
 from threadkeep.langgraph.store_settings import checked_index, checked_ttl
 from threadkeep.langgraph.ticks import Ticks
 
 
-class ThreadkeepStore(StoreExtras, BaseStore):
+class ThreadkeepStore(StoreExtras, StoreHistory, BaseStore):
     """Items on a threadkeep server, for sync and async code alike.
 
     `url` and `api_key` default to the variables THREADKEEP_URL and THREADKEEP_API_KEY, and `url`
     then to http://127.0.0.1:7070. Constructing does no I/O and needs no event loop. One object
     serves any number of threads and event loops.
 
-    `index` and `ttl` are what PostgresStore takes. Times to live are in minutes; the server keeps
+    `index` and `ttl` are what PostgresStore takes. With `index`, values are embedded in this
+    process before they are sent, all texts of a batch in one call, and `search(query=…)` puts the
+    nearest items first, each with a `score`; without it a query is a plain listing, as in the base
+    store. With `embed` set to EMBED_ON_SERVER the server embeds, in the background.
+    Times to live are in minutes; the server keeps
     their fractions, hides what has expired at once and removes it by itself.
     Failures raise the types of `threadkeep.errors`; None means that an item does not exist.
     """
@@ -51,7 +66,7 @@ class ThreadkeepStore(StoreExtras, BaseStore):
         url: str | None = None,
         *,
         api_key: str | None = None,
-        index: IndexConfig | None = None,
+        index: IndexConfig | StoreIndexConfig | None = None,
         ttl: TTLConfig | None = None,
         connect_timeout_seconds: float = 5.0,
         request_timeout_seconds: float = 60.0,
@@ -67,9 +82,11 @@ class ThreadkeepStore(StoreExtras, BaseStore):
             transport=transport,
         )
         self.index_config = checked_index(index)
+        embedder = embedder_of(self.index_config)
+        self.embeddings = embedder.embeddings if embedder else None
         self.ttl_config = checked_ttl(ttl)
         self._connection = Connection(settings)
-        self._calls = StoreCalls(self._connection)
+        self._calls = StoreCalls(self._connection, embedder)
         self._ticks = Ticks(self._run_for_many)
 
     # Everything goes through these two
@@ -149,15 +166,27 @@ class ThreadkeepStore(StoreExtras, BaseStore):
         refresh_ttl: bool | None = None,
         exact: bool | None = None,
         sort: Sort | None = None,
+        mode: Mode | None = None,
         select: Sequence[str] | None = None,
         values: bool | None = None,
     ) -> list[SearchItem]:
         """Search below a prefix, newest first; puts do not move an item.
 
+        With `query` and an `index` setting the nearest come first, then what has no vectors.
+        `mode="vector"` says so, and raises InvalidError where that cannot be. `mode="text"` finds
+        what has words of the query, the best first, in namespaces that declare `text_fields`
+        (`put_setting`); `mode="hybrid"` puts both orders together. All three set `score`.
+
         With `exact`, only in the namespace itself. `sort` may be "updated" or "key". `select`
         names top-level fields, `values=False` leaves the values out.
         """
-        more = {"exact": exact, "sort": sort, "select": fields_of(select), "values": values}
+        more = {
+            "exact": exact,
+            "sort": sort,
+            "mode": checked_mode(self.index_config, mode, query),
+            "select": fields_of(select),
+            "values": values,
+        }
         plain = SearchOp(
             namespace_prefix, filter, limit, offset, query, refresh_of(self.ttl_config, refresh_ttl)
         )
@@ -176,11 +205,18 @@ class ThreadkeepStore(StoreExtras, BaseStore):
         refresh_ttl: bool | None = None,
         exact: bool | None = None,
         sort: Sort | None = None,
+        mode: Mode | None = None,
         select: Sequence[str] | None = None,
         values: bool | None = None,
     ) -> list[SearchItem]:
         """See `search`."""
-        more = {"exact": exact, "sort": sort, "select": fields_of(select), "values": values}
+        more = {
+            "exact": exact,
+            "sort": sort,
+            "mode": checked_mode(self.index_config, mode, query),
+            "select": fields_of(select),
+            "values": values,
+        }
         plain = SearchOp(
             namespace_prefix, filter, limit, offset, query, refresh_of(self.ttl_config, refresh_ttl)
         )

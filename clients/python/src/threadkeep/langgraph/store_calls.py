@@ -15,6 +15,7 @@ from threadkeep.calls import post
 from threadkeep.errors import ProtocolError
 from threadkeep.http.connection import Connection
 from threadkeep.http.transport import Request
+from threadkeep.langgraph.embedding import Embedder, Extra, OnServer
 from threadkeep.langgraph.items import (
     FinderOp,
     Page,
@@ -39,16 +40,19 @@ Plan = Generator[tuple[Request, bool], dict[str, Any], list[Outcome]]
 class StoreCalls:
     """Sends operations over one connection."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, embedder: Embedder | OnServer | None = None) -> None:
         self._connection = connection
+        self._embedder = embedder
 
     def run(self, ops: Sequence[Op], *, atomic: bool) -> list[Outcome]:
         """One outcome per operation. With `atomic`, raises the first error instead."""
-        return self.finish(planned(ops, atomic=atomic))
+        extras = self._embedder.extras(ops) if self._embedder else None
+        return self.finish(planned(ops, extras, atomic=atomic))
 
     async def arun(self, ops: Sequence[Op], *, atomic: bool) -> list[Outcome]:
         """The same without blocking."""
-        return await self.afinish(planned(ops, atomic=atomic))
+        extras = await self._embedder.aextras(ops) if self._embedder else None
+        return await self.afinish(planned(ops, extras, atomic=atomic))
 
     def finish(self, plan: Plan) -> list[Outcome]:
         """Sends what the plan asks for."""
@@ -73,17 +77,17 @@ class StoreCalls:
             return outcomes
 
 
-def planned(ops: Sequence[Op], *, atomic: bool) -> Plan:
+def planned(ops: Sequence[Op], extras: Sequence[Extra] | None = None, *, atomic: bool) -> Plan:
     """All operations, in as few requests as the limits allow: one, nearly always.
 
     Where there are several, reads are in the first ones, and each of the others is atomic by
-    itself.
+    itself. `extras` are what the operations take along.
     """
     outcomes: list[Outcome] = [None] * len(ops)
     wires: list[tuple[int, Wire]] = []
     for at, op in enumerate(ops):
         try:
-            wires.append((at, wire_of(op)))
+            wires.append((at, _with(wire_of(op), extras[at] if extras else {})))
         except Exception as error:
             if atomic:
                 raise
@@ -104,18 +108,28 @@ def planned(ops: Sequence[Op], *, atomic: bool) -> Plan:
     for at, op in enumerate(ops):
         outcome = outcomes[at]
         if isinstance(op, SearchOp) and isinstance(outcome, Page):
-            outcomes[at] = yield from _rest_of_search(op, outcome)
+            wire = _with(wire_of(op), extras[at] if extras else {})
+            outcomes[at] = yield from _rest_of_search(op, wire["search"], outcome)
         elif isinstance(op, ListNamespacesOp) and isinstance(outcome, list):
             outcomes[at] = yield from _rest_of_list(op, outcome)
     return outcomes
 
 
-def _rest_of_search(op: SearchOp, page: Page) -> Generator[tuple[Request, bool], Any, Page]:
+def _with(wire: Wire, extra: Extra) -> Wire:
+    if isinstance(extra, Exception):
+        raise extra
+    ((name, body),) = wire.items()
+    return {name: body | extra} if extra else wire
+
+
+def _rest_of_search(
+    op: SearchOp, first: Wire, page: Page
+) -> Generator[tuple[Request, bool], Any, Page]:
     """An answer ends at its bytes and rows: the rest is asked for."""
     if isinstance(op, FinderOp) and op.wants_page:
         return page
     while page.next_cursor is not None and len(page) < op.limit:
-        body = wire_of(op)["search"] | {
+        body = first | {
             "cursor": page.next_cursor,
             "offset": 0,
             "limit": op.limit - len(page),
@@ -169,7 +183,8 @@ def _parts(ops: Sequence[Op], wires: Iterable[tuple[int, Wire]]) -> list[list[tu
 
 def _size(wire: Wire) -> int:
     (body,) = wire.values()
-    return 256 + len(body.get("value", b""))
+    vectors = sum(64 + len(it["vector"]) for it in body.get("vectors", ()))
+    return 256 + len(body.get("value", b"")) + vectors
 
 
 def _request(wires: list[Wire], *, atomic: bool, changes: bool) -> Request:

@@ -23,12 +23,12 @@ from langgraph.store.base import _validate_namespace_labels as check_labels
 from threadkeep.calls import post
 from threadkeep.errors import InvalidError, ProtocolError
 from threadkeep.http.transport import Request
+from threadkeep.langgraph.documents import filter_text
 from threadkeep.langgraph.items import (
     ConditionalPutOp,
     FinderOp,
     Page,
     StoreItem,
-    filter_text,
     labels,
     whole_number,
 )
@@ -36,6 +36,7 @@ from threadkeep.langgraph.items import (
 Change = Callable[[dict[str, Any] | None], dict[str, Any] | None]
 Index = Literal[False] | list[str] | None
 Sort = Literal["created", "updated", "key"]
+Mode = Literal["vector", "text", "hybrid"]
 ROWS_MAX = 1_000
 
 
@@ -67,6 +68,19 @@ def search_op(plain: SearchOp, more: Mapping[str, Any], *, wants_page: bool = Fa
     if not wants_page and all(value is None for value in more.values()):
         return plain
     return FinderOp.of(plain, more, wants_page=wants_page)
+
+
+def checked_mode(index: object, mode: Mode | None, query: str | None) -> Mode | None:
+    """The mode of a search, if it can be."""
+    if mode not in (None, "vector", "text", "hybrid"):
+        raise InvalidError('mode must be "vector", "text" or "hybrid"', field="mode")
+    if mode in ("text", "hybrid") and query is None:
+        raise InvalidError(f'mode "{mode}" needs a query', field="query")
+    if mode in ("vector", "hybrid") and (index is None or not query):
+        raise InvalidError(
+            f'mode "{mode}" needs a query, and a store with an index setting', field="mode"
+        )
+    return mode
 
 
 def page_op(

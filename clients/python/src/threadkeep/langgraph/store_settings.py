@@ -8,6 +8,7 @@ from typing import Any
 from langgraph.store.base import IndexConfig, TTLConfig
 
 from threadkeep.errors import InvalidError
+from threadkeep.langgraph.embedding import EMBED_ON_SERVER, METRICS, model_of
 
 TTL_FIELDS = frozenset({"refresh_on_read", "omit_expired", "default_ttl", "sweep_interval_minutes"})
 
@@ -17,13 +18,26 @@ def checked_index(index: IndexConfig | None) -> IndexConfig | None:
     if index is None:
         return None
     settings = _mapping(index, "index")
-    dims, fields = settings.get("dims"), settings.get("fields", ["$"])
+    dims, fields = settings.get("dims"), settings.get("fields") or ["$"]
+    metric, model = settings.get("distance_type", "cosine"), settings.get("model")
+    if settings.get("embed") == EMBED_ON_SERVER:
+        dims = 1
     if isinstance(dims, bool) or not isinstance(dims, int) or dims < 1:
         raise InvalidError("index.dims must be a whole number, 1 or more", field="index.dims")
     if settings.get("embed") is None:
         raise InvalidError("index.embed must be a function, embeddings or a name", field="index")
+    fields = [fields] if isinstance(fields, str) else fields
     if not isinstance(fields, list) or not all(isinstance(path, str) for path in fields):
         raise InvalidError("index.fields must be a list of paths", field="index.fields")
+    if metric not in METRICS:
+        choices = ", ".join(METRICS)
+        raise InvalidError(
+            f"index.distance_type must be one of {choices}", field="index.distance_type"
+        )
+    if model is not None and (not isinstance(model, str) or model != model_of(model, 0)):
+        raise InvalidError(
+            "index.model must be a name of visible ASCII characters", field="index.model"
+        )
     return index
 
 

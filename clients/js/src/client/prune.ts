@@ -2,8 +2,8 @@
 
 import { InvalidError } from "../errors.js";
 import { listIn, numberIn, objectOf, textIn } from "../wire/answers.js";
+import { idOf, threadIdOf } from "../wire/ids.js";
 import type { AnswerOf, Body, Schemas } from "../wire/schemas.js";
-import { idOf, threadIdOf } from "./encode.js";
 
 export interface PruneOptions {
   /** "keep_latest" (the default) keeps what the rest of this says, "delete" removes the threads. */

@@ -1,0 +1,54 @@
+/** The calls of the native client, typed by the server's document. */
+
+import type { Connection } from "../http/connection.js";
+import { packed, wellFormed } from "../wire/packing.js";
+import type { AnswerOf, Body, GetPath, GotOf, Path, Query } from "../wire/schemas.js";
+
+type Parameters = Record<string, string | number | undefined>;
+
+/** Sends over one connection. */
+export class Calls {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** A read that takes a body. */
+  async read<P extends Path>(path: P, body: Body<P>): Promise<AnswerOf<P>> {
+    const request = { path, body: packed(body), isWrite: false };
+    return (await this.#connection.call(request)) as AnswerOf<P>;
+  }
+
+  async write<P extends Path>(path: P, body: Body<P>): Promise<AnswerOf<P>> {
+    const request = { path, body: packed(body), isWrite: true };
+    return (await this.#connection.call(request)) as AnswerOf<P>;
+  }
+
+  async get<P extends GetPath>(path: P, query: Query<P>): Promise<GotOf<P>> {
+    const request = {
+      method: "GET",
+      path: path + queryText(query as Parameters),
+      isWrite: false,
+    } as const;
+    return (await this.#connection.call(request)) as GotOf<P>;
+  }
+
+  async delete(path: "/v1/subjects", query: { subject: string }): Promise<unknown> {
+    const request = { method: "DELETE", path: path + queryText(query), isWrite: true } as const;
+    return await this.#connection.call(request);
+  }
+
+  /** Whether something of the server answers at all. */
+  async probe(path: "/healthz"): Promise<void> {
+    await this.#connection.answer({ method: "GET", path, isWrite: false });
+  }
+}
+
+/** Ids in a query keep any character. Entries that are undefined are left out. */
+function queryText(query: Parameters): string {
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined || value === null ? [] : [[name, wellFormed(String(value), name)]],
+  );
+  return given.length === 0 ? "" : `?${new URLSearchParams(given)}`;
+}

@@ -1,0 +1,205 @@
+/** What the native client answers: records of the server's document. Times are dates, sizes bytes. */
+
+import {
+  asIs,
+  flag,
+  json,
+  list,
+  nested,
+  number,
+  optionalAsIs,
+  optionalNumber,
+  optionalText,
+  optionalTime,
+  recordOf,
+  text,
+  time,
+} from "../wire/records.js";
+import type { Schemas } from "../wire/schemas.js";
+
+export type Grants = Schemas["Grants"];
+
+export type Thread = ReturnType<typeof thread>;
+export const thread = recordOf<Schemas["Thread"]>()("a thread", {
+  thread_id: text,
+  created_at: time,
+  updated_at: time,
+  checkpoint_count: number,
+  size_bytes: number,
+  generation: text,
+  last_step: optionalNumber,
+  owner: optionalText,
+  graph_id: optionalText,
+  assistant_id: optionalText,
+  user_id: optionalText,
+});
+
+export type ThreadPage = ReturnType<typeof threadPage>;
+export const threadPage = recordOf<Schemas["Threads"]>()("a page of threads", {
+  threads: list(thread),
+  next_cursor: optionalText,
+});
+
+export type ChannelStorage = ReturnType<typeof channelStorage>;
+const channelStorage = recordOf<Schemas["ChannelStorage"]>()("what a channel takes", {
+  channel: text,
+  versions: number,
+  logical_bytes: number,
+  newest_bytes: number,
+});
+
+/** `logicalBytes` are as sent, `storedBytes` as stored, with all in the content scope shared with `sharedWith` threads. */
+export type ThreadStorage = ReturnType<typeof threadStorage>;
+export const threadStorage = recordOf<Schemas["ThreadStorage"]>()("what a thread takes", {
+  logical_bytes: number,
+  stored_bytes: number,
+  content_bytes: number,
+  share_saved: number,
+  checkpoints: number,
+  versions: number,
+  writes: number,
+  chunks: number,
+  shared_with: number,
+  channels: list(channelStorage),
+});
+
+/** A lease that is held. `fence` only grows; the latest holder has the greatest. */
+export type Lease = ReturnType<typeof lease>;
+export const lease = recordOf<Schemas["Lease"]>()("a lease", { fence: number, expires_at: time });
+
+/** Who the server takes the caller for. Without `grants` the whole tenant is granted. */
+export type Identity = ReturnType<typeof identity>;
+export const identity = recordOf<Schemas["Caller"]>()("a caller", {
+  tenant: text,
+  credential: text,
+  subject: optionalText,
+  label: optionalText,
+  expires_at: optionalTime,
+  grants: optionalAsIs<Grants>(),
+});
+
+/** A new token. `token` is the secret to pass on as `apiKey`. */
+export type Token = ReturnType<typeof mintedToken>;
+const mintedToken = recordOf<Schemas["MintedToken"]>()("a token", {
+  token: text,
+  token_id: text,
+  expires_at: time,
+  grants: asIs<Grants>(),
+  subject: optionalText,
+});
+
+/** Its secret does not show where an object is printed or turned into JSON as a whole. */
+export function token(found: unknown): Token {
+  const made = mintedToken(found);
+  return Object.defineProperty(made, "token", { enumerable: false });
+}
+
+export const revokedToken = recordOf<Schemas["RevokedToken"]>()("a revoked token", {
+  token_id: text,
+});
+
+/** What a tenant may have; absent is unlimited. Rates hold on each server. */
+export type Quota = ReturnType<typeof quota>;
+const quota = recordOf<Schemas["Quota"]>()("a quota", {
+  bytes_max: optionalNumber,
+  threads_max: optionalNumber,
+  items_max: optionalNumber,
+  requests_per_second: optionalNumber,
+  requests_per_second_per_token: optionalNumber,
+});
+
+/** What a tenant has, as of `measuredAt`. */
+export type Usage = ReturnType<typeof usage>;
+export const usage = recordOf<Schemas["Usage"]>()("the usage", {
+  bytes: number,
+  threads: number,
+  items: number,
+  measured_at: time,
+  quota: nested(quota),
+});
+
+/** An administrative act, or `act: "refused"`: `count` requests of a minute turned away. */
+export type AuditEvent = ReturnType<typeof auditEvent>;
+const auditEvent = recordOf<Schemas["AuditEvent"]>()("an event", {
+  event_id: text,
+  at: time,
+  act: text,
+  count: number,
+  details: json,
+  actor: optionalText,
+  object: optionalText,
+});
+
+export type AuditPage = ReturnType<typeof auditPage>;
+export const auditPage = recordOf<Schemas["AuditEvents"]>()("a page of events", {
+  events: list(auditEvent),
+  next_cursor: optionalText,
+});
+
+/** What goes by itself. Without `threadId`: of all threads that have no policy of their own. */
+export type RetentionPolicy = ReturnType<typeof retentionPolicy>;
+export const retentionPolicy = recordOf<Schemas["RetentionPolicy"]>()("a policy", {
+  keep_interrupted: flag,
+  dry_run: flag,
+  created_at: time,
+  updated_at: time,
+  due_at: time,
+  thread_id: optionalText,
+  expire_after_seconds: optionalNumber,
+  keep_last: optionalNumber,
+  older_than_seconds: optionalNumber,
+});
+
+const removed = recordOf<Schemas["Removed"]>()("what was removed", {
+  checkpoints: number,
+  writes: number,
+  values: number,
+  size_bytes: number,
+  stored_bytes: number,
+});
+
+/** A finished round of a policy. `threadsSkipped`: their lease was held. */
+export type RetentionReport = ReturnType<typeof retentionReport>;
+const retentionReport = recordOf<Schemas["RetentionReport"]>()("a report", {
+  report_id: text,
+  started_at: time,
+  finished_at: time,
+  dry_run: flag,
+  threads_examined: number,
+  threads_expired: number,
+  threads_pruned: number,
+  threads_skipped: number,
+  errors: number,
+  removed: nested(removed),
+  thread_id: optionalText,
+  last_error: optionalText,
+});
+
+export type RetentionReportPage = ReturnType<typeof retentionReportPage>;
+export const retentionReportPage = recordOf<Schemas["RetentionReports"]>()("a page of reports", {
+  reports: list(retentionReport),
+  next_cursor: optionalText,
+});
+
+export const retentionDue = recordOf<Schemas["RetentionDue"]>()("how many policies are due", {
+  policies: number,
+});
+
+/** What an erasure removed: counts of rows. `packs` are objects that leave the object store in the next minutes. */
+export type ErasureReceipt = ReturnType<typeof erasureReceipt>;
+export const erasureReceipt = recordOf<Schemas["ErasureReceipt"]>()("a receipt", {
+  keys: number,
+  threads: number,
+  items: number,
+  checkpoints: number,
+  writes: number,
+  values: number,
+  delta_bases: number,
+  chunks: number,
+  packs: number,
+  size_bytes: number,
+  retention_policies: number,
+  retention_reports: number,
+  tombstones: number,
+  answers: number,
+});

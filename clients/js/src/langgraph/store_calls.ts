@@ -1,0 +1,121 @@
+/** How operations become requests: one, nearly always; reads before changes where the server's limits need several. */
+
+import { InvalidError, ProtocolError } from "../errors.js";
+import type { Connection } from "../http/connection.js";
+import { objectOf } from "../wire/answers.js";
+import { packed } from "../wire/packing.js";
+import type { Body } from "../wire/schemas.js";
+import { errorIn, type Prepared, type Wire } from "./store_ops.js";
+
+const BATCH = "/v1/store/batch";
+export const OPS_MAX = 1_000;
+const BATCH_BYTES_MAX = 16 * 1024 * 1024;
+
+/** The result of one operation, or what went wrong with it. */
+export type Outcome = { result: unknown } | { error: unknown };
+
+/** Sends operations over one connection. */
+export class StoreCalls {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /**
+   * All or nothing: reads see the state from before, changes happen all or none. Throws the first error. Where there are
+   * several requests, reads are in the first ones, and each of the others is atomic by itself.
+   */
+  async together(ops: readonly Prepared[]): Promise<unknown[]> {
+    const results = new Map<Prepared, unknown>();
+    for (const part of partsOf(ops)) {
+      const answers = await this.#send(part, true);
+      for (const [at, op] of part.entries()) {
+        results.set(op, await this.#finished(op, answers[at] as object));
+      }
+    }
+    return ops.map((op) => results.get(op));
+  }
+
+  /** Each operation for itself, in one request. */
+  async apart(ops: readonly Prepared[]): Promise<Outcome[]> {
+    let answers: object[];
+    try {
+      answers = await this.#send(ops, false);
+    } catch (error) {
+      // Nothing of it happened, and it may be about one of them only.
+      if (!(error instanceof InvalidError) || ops.length === 1) return ops.map(() => ({ error }));
+      const alone = await Promise.all(ops.map((op) => this.apart([op])));
+      return alone.flat();
+    }
+    return Promise.all(
+      ops.map(async (op, at) => {
+        try {
+          return { result: await this.#finished(op, answers[at] as object) };
+        } catch (error) {
+          return { error };
+        }
+      }),
+    );
+  }
+
+  async #finished(op: Prepared, answer: object): Promise<unknown> {
+    const error = errorIn(answer);
+    if (error) throw error;
+    return await op.finish(answer, async (wire) => {
+      const [more] = await this.#sendWires([wire], { atomic: true, changes: false });
+      return more as object;
+    });
+  }
+
+  #send(ops: readonly Prepared[], atomic: boolean): Promise<object[]> {
+    const changes = ops.some((op) => op.changes !== undefined);
+    const sizeBytes = ops.reduce((sum, op) => sum + op.sizeBytes, 0);
+    const wires = ops.map((op) => op.wire);
+    return this.#sendWires(wires, { atomic, changes, sizeBytes });
+  }
+
+  async #sendWires(
+    ops: Wire[],
+    { atomic, changes, sizeBytes = 0 }: { atomic: boolean; changes: boolean; sizeBytes?: number },
+  ): Promise<object[]> {
+    const body: Body<typeof BATCH> = { ops, atomic };
+    const { results } = await this.#connection.call({
+      path: BATCH,
+      body: packed(body, sizeBytes),
+      isWrite: changes,
+      idempotencyKey: changes ? crypto.randomUUID() : undefined,
+    });
+    if (!Array.isArray(results) || results.length !== ops.length) {
+      throw new ProtocolError("the answer does not hold a result for each operation");
+    }
+    return results.map((result) => objectOf(result, "results"));
+  }
+}
+
+function partsOf(ops: readonly Prepared[]): Prepared[][] {
+  const total = ops.reduce((sum, op) => sum + op.sizeBytes, 0);
+  if (ops.length === 0) return [];
+  if (ops.length <= OPS_MAX && total <= BATCH_BYTES_MAX) return [[...ops]];
+  // Of several changes of one item the last one counts, also when they are in different requests.
+  const last = new Map(ops.map((op) => [op.changes, op]));
+  const reads = ops.filter((op) => op.changes === undefined);
+  const changes = ops.filter((op) => op.changes !== undefined && last.get(op.changes) === op);
+  return [...partsOfKind(reads), ...partsOfKind(changes)];
+}
+
+function partsOfKind(ops: readonly Prepared[]): Prepared[][] {
+  const parts: Prepared[][] = [];
+  let room = 0;
+  for (const op of ops) {
+    const part = parts.at(-1);
+    if (part && part.length < OPS_MAX && op.sizeBytes <= room) {
+      part.push(op);
+      room -= op.sizeBytes;
+    } else {
+      parts.push([op]);
+      room = BATCH_BYTES_MAX - op.sizeBytes;
+    }
+  }
+  return parts;
+}

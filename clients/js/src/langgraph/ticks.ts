@@ -1,0 +1,93 @@
+/**
+ * Single operations of one turn of the event loop travel together. Nothing is held back for company: what was asked for
+ * in this turn leaves at its end. Each caller has its own outcome, and one bad call fails none of the others. Changes of
+ * one item leave one after the other, in the order of the calls, so that each of them happens and the last one stays.
+ */
+
+import { OPS_MAX, type Outcome } from "./store_calls.js";
+import type { Prepared } from "./store_ops.js";
+
+const BYTES_MAX = 4 * 1024 * 1024;
+
+type Send = (ops: readonly Prepared[]) => Promise<Outcome[]>;
+
+interface Waiter {
+  op: Prepared;
+  settle: (outcome: Outcome) => void;
+}
+
+/** One for each store. */
+export class Ticks {
+  readonly #send: Send;
+  #queue: Waiter[] = [];
+  /** Items that a request under way changes. */
+  readonly #changing = new Set<string>();
+  #isScheduled = false;
+
+  constructor(send: Send) {
+    this.#send = send;
+  }
+
+  /** The operation's own result, or its own error. */
+  async run(op: Prepared): Promise<unknown> {
+    const outcome = await new Promise<Outcome>((settle) => {
+      this.#queue.push({ op, settle });
+      if (this.#isScheduled) return;
+      this.#isScheduled = true;
+      atEndOfTurn(() => {
+        this.#isScheduled = false;
+        this.#leave();
+      });
+    });
+    if ("error" in outcome) throw outcome.error;
+    return outcome.result;
+  }
+
+  #leave(): void {
+    let part: Waiter[];
+    do {
+      part = this.#nextPart();
+      if (part.length > 0) void this.#travel(part);
+    } while (part.length > 0);
+  }
+
+  /** What may leave now: within the limits, and no change of an item that is being changed. */
+  #nextPart(): Waiter[] {
+    const part: Waiter[] = [];
+    const stays: Waiter[] = [];
+    let bytes = 0;
+    let isFull = false;
+    for (const waiter of this.#queue) {
+      const { changes, sizeBytes } = waiter.op;
+      isFull ||= part.length === OPS_MAX || (part.length > 0 && bytes + sizeBytes > BYTES_MAX);
+      if (isFull || (changes !== undefined && this.#changing.has(changes))) {
+        stays.push(waiter);
+        continue;
+      }
+      if (changes !== undefined) this.#changing.add(changes);
+      part.push(waiter);
+      bytes += sizeBytes;
+    }
+    this.#queue = stays;
+    return part;
+  }
+
+  async #travel(part: readonly Waiter[]): Promise<void> {
+    let outcomes: Outcome[];
+    try {
+      outcomes = await this.#send(part.map(({ op }) => op));
+    } catch (error) {
+      outcomes = part.map(() => ({ error }));
+    }
+    for (const { op } of part) if (op.changes !== undefined) this.#changing.delete(op.changes);
+    this.#leave();
+    for (const [at, { settle }] of part.entries()) settle(outcomes[at] as Outcome);
+  }
+}
+
+/** After what runs now and the promises that it settles. `setImmediate` waits for no clock, where there is one. */
+function atEndOfTurn(work: () => void): void {
+  const { setImmediate } = globalThis as { setImmediate?: (work: () => void) => void };
+  if (setImmediate) setImmediate(work);
+  else setTimeout(work, 0);
+}

@@ -1,0 +1,212 @@
+//! Vectors that the server makes, in the background: a put never waits for the endpoint and never fails with it. Work is a row
+//! beside its item, claimed for a while, so any number of servers may work and a crash loses none.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::Notify;
+
+use super::caller::Caller;
+use super::clock::{Clock, Micros};
+use super::embedding::{Embeddings, Refused};
+use super::error::{Error, Result};
+use super::exact_json;
+use super::field_path::FieldPath;
+use super::item::Address;
+use super::limits::LIMITS;
+use super::storage::Storage;
+use super::vector::{FieldVector, Model, NewVectors};
+
+/// Items of one round, and texts of one question to the endpoint.
+const ITEMS_MAX: usize = 32;
+const TEXTS_MAX: usize = 64;
+/// Characters of a text that are embedded: models read no more.
+const CHARACTERS_MAX: usize = 32_768;
+/// How often work is looked for when nothing says that there is some.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// Time after which somebody else may take over, and the longest pause between two attempts.
+const CLAIM: Micros = 120 * 1_000_000;
+const PAUSE_MAX: Micros = 3_600 * 1_000_000;
+
+/// An item whose vectors are to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexingTask {
+    pub tenant: String,
+    pub address: Address,
+    pub version: i64,
+    /// Paths as JSON.
+    pub fields: String,
+    /// Of this one.
+    pub attempt: i64,
+}
+
+#[async_trait]
+pub trait IndexingStorage: Send + Sync {
+    /// Tasks that are due, claimed until `until`.
+    async fn claim_indexing(
+        &self,
+        now: Micros,
+        until: Micros,
+        limit: usize,
+    ) -> Result<Vec<IndexingTask>>;
+
+    /// Replaces the item's vectors, if it still has that version; the task is done or gone then.
+    async fn finish_indexing(
+        &self,
+        task: &IndexingTask,
+        model: &Model,
+        vectors: Option<&NewVectors>,
+    ) -> Result<()>;
+
+    /// Another time.
+    async fn postpone_indexing(&self, task: &IndexingTask, due_at: Micros) -> Result<()>;
+
+    /// What was made by another model is due, some of it. Whether there was any.
+    async fn renew_indexing(&self, model: &Model, now: Micros) -> Result<bool>;
+}
+
+/// The worker.
+pub struct Indexer {
+    storage: Arc<dyn Storage>,
+    embeddings: Arc<dyn Embeddings>,
+    clock: Arc<Clock>,
+    wake: Arc<Notify>,
+}
+
+/// A task with its texts, and the names of these.
+struct Work {
+    task: IndexingTask,
+    texts: Vec<(String, String)>,
+}
+
+impl Indexer {
+    pub fn new(
+        storage: Arc<dyn Storage>,
+        embeddings: Arc<dyn Embeddings>,
+        clock: Arc<Clock>,
+        wake: Arc<Notify>,
+    ) -> Self {
+        Self { storage, embeddings, clock, wake }
+    }
+
+    /// Until it is aborted.
+    pub async fn run(self) {
+        loop {
+            match self.round().await {
+                Ok(true) => {}
+                Ok(false) => {
+                    let _ = tokio::time::timeout(LOOK_EVERY, self.wake.notified()).await;
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "items wait for their vectors");
+                    tokio::time::sleep(LOOK_EVERY).await;
+                }
+            }
+        }
+    }
+
+    /// Whether there was something to do.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub async fn round(&self) -> Result<bool> {
+        let now = self.clock.now();
+        let renewed = self.storage.renew_indexing(self.embeddings.model(), now).await?;
+        let tasks = self.storage.claim_indexing(now, now + CLAIM, ITEMS_MAX).await?;
+        if tasks.is_empty() {
+            return Ok(renewed);
+        }
+        let mut works = Vec::with_capacity(tasks.len());
+        for task in tasks {
+            works.push(self.read(task, now).await?);
+        }
+        if let Err(refused) = self.embed(&works).await? {
+            // Perhaps because of one of them.
+            let alone = matches!(refused, Refused::Texts(_)) && works.len() > 1;
+            for work in works {
+                let refused = if alone {
+                    self.embed(std::slice::from_ref(&work)).await?.err()
+                } else {
+                    Some(refused.clone())
+                };
+                if let Some(refused) = refused {
+                    self.postpone(&work.task, &refused).await?;
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// The item's texts; none where it is gone or has another version, which the storage finds again.
+    async fn read(&self, task: IndexingTask, now: Micros) -> Result<Work> {
+        let caller = Caller::of_tenant(&task.tenant);
+        let places = std::slice::from_ref(&task.address);
+        let found = self.storage.get_items(&caller, places, now).await?.pop().flatten();
+        let current = found.filter(|it| it.version == task.version);
+        let Some(text) = current.and_then(|it| it.value) else {
+            return Ok(Work { task, texts: Vec::new() });
+        };
+        let document = exact_json::parse("value", &text)?;
+        let damaged = |_| Error::Integrity("the paths of an item are no list".into());
+        let paths: Vec<String> = serde_json::from_str(&task.fields).map_err(damaged)?;
+        let mut texts = Vec::new();
+        for path in paths {
+            texts.extend(FieldPath::new(&path)?.texts(&document));
+        }
+        let most = usize::try_from(LIMITS.vectors_per_item_max).unwrap_or(usize::MAX);
+        texts.truncate(most);
+        for (_, text) in &mut texts {
+            if let Some((end, _)) = text.char_indices().nth(CHARACTERS_MAX) {
+                text.truncate(end);
+            }
+        }
+        // Endpoints take no empty texts.
+        texts.retain(|(_, text)| !text.trim().is_empty());
+        Ok(Work { task, texts })
+    }
+
+    /// Makes and stores the vectors of all, or of none.
+    async fn embed(&self, works: &[Work]) -> Result<Result<(), Refused>> {
+        let mut texts: Vec<String> =
+            works.iter().flat_map(|it| it.texts.iter().map(|it| it.1.clone())).collect();
+        texts.sort();
+        texts.dedup();
+        let mut known = HashMap::new();
+        for part in texts.chunks(TEXTS_MAX) {
+            match self.embeddings.embed(part).await {
+                Ok(vectors) => known.extend(part.iter().cloned().zip(vectors)),
+                Err(refused) => return Ok(Err(refused)),
+            }
+        }
+        let model = self.embeddings.model();
+        for Work { task, texts } in works {
+            let vectors = texts.iter().map(|(field, text)| {
+                let vector = known.get(text).cloned();
+                let missing = || Error::Internal("a text has no vector".into());
+                Ok(FieldVector { field: cut(field), vector: vector.ok_or_else(missing)? })
+            });
+            let vectors = vectors.collect::<Result<Vec<_>>>()?;
+            let vectors = (!vectors.is_empty()).then(|| NewVectors::new(model.clone(), vectors));
+            let stored = vectors.transpose()?;
+            self.storage.finish_indexing(task, model, stored.as_ref()).await?;
+        }
+        Ok(Ok(()))
+    }
+
+    async fn postpone(&self, task: &IndexingTask, refused: &Refused) -> Result<()> {
+        let (Refused::ForNow(detail) | Refused::Texts(detail)) = refused;
+        let doubled = u32::try_from(task.attempt).unwrap_or(u32::MAX).min(12);
+        let pause = (1_000_000 << doubled).min(PAUSE_MAX);
+        tracing::warn!(detail, attempt = task.attempt, "an item waits for its vectors");
+        self.storage.postpone_indexing(task, self.clock.now() + pause).await
+    }
+}
+
+/// A path with its number may be a little longer than a path.
+fn cut(field: &str) -> String {
+    let most = usize::try_from(LIMITS.vector_field_bytes_max).unwrap_or(usize::MAX);
+    let end = (0..=most.min(field.len())).rev().find(|it| field.is_char_boundary(*it));
+    field[..end.unwrap_or(0)].to_owned()
+}

@@ -1,0 +1,56 @@
+//! Changes of items on their way: what those of one request share, and what their namespaces declare about them.
+
+use std::sync::Arc;
+
+use super::caller::Caller;
+use super::clock::{Micros, random_hex};
+use super::error::Result;
+use super::exact_json;
+use super::item::ChangeItem;
+use super::item_batch::{Idempotency, PreparedChanges};
+use super::item_history::kept_versions;
+use super::items::Items;
+use super::words::ItemWords;
+
+impl Items {
+    /// What the namespaces say about items that are put into them.
+    ///
+    /// # Errors
+    /// None that preparing the changes has not had.
+    pub(super) fn declare(
+        &self,
+        prepared: &mut PreparedChanges,
+        changes: &[ChangeItem],
+    ) -> Result<()> {
+        for (change, asked) in prepared.changes.iter_mut().zip(changes) {
+            let (Some(put), Some(value)) = (&mut change.put, &asked.value) else { continue };
+            let declared = self.settings.effective(&prepared.tenant, &change.address.namespace);
+            put.history = kept_versions(&declared, put.is_file);
+            let fields = declared.text_fields.filter(|it| put.is_readable && !it.is_empty());
+            if let Some(fields) = fields {
+                let document = exact_json::parse("value", &value.text)?;
+                let words = ItemWords::of(&prepared.tenant, &fields, &document);
+                put.words = Some(Arc::new(words));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the changes of one request share.
+pub(super) struct Changing<'a> {
+    pub(super) caller: &'a Caller,
+    pub(super) atomic: bool,
+    pub(super) idempotency: Option<(String, [u8; 32])>,
+    pub(super) deadline: Micros,
+}
+
+impl Changing<'_> {
+    /// Without a key from the caller it is a random one: for a connection that is lost during the commit.
+    pub(super) fn idempotency(&self, at: Option<usize>) -> Idempotency {
+        let (key, digest) = self.idempotency.clone().unwrap_or_else(|| (random_hex(), [0; 32]));
+        let key = at.map_or_else(|| key.clone(), |at| format!("{key}#{at}"));
+        let Caller { credential, subject, .. } = self.caller;
+        Idempotency { caller: credential.clone(), key, digest, subject: subject.clone() }
+    }
+}

@@ -1,0 +1,250 @@
+//! Earlier versions of items: which are kept, reading them, and bringing one back.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::caller::{Caller, Permission};
+use super::clock::Micros;
+use super::error::{Conflict, Error, Result};
+use super::grants::Action;
+use super::item::{Address, ChangeItem, NewValue};
+use super::item_batch::{Idempotency, PreparedChanges};
+use super::item_changing::Changing;
+use super::item_commit::Changed;
+use super::items::Items;
+use super::namespace_settings::Declared;
+
+/// Earlier versions of an item that looks like a file, where no setting says otherwise.
+pub const FILE_VERSIONS: u32 = 10;
+/// How often a restoration without a condition looks again at an item that others change.
+const ATTEMPTS_MAX: u32 = 16;
+
+/// A version of an item: the present one, or an earlier one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ItemVersion {
+    pub version: i64,
+    /// When it was put.
+    pub updated_at: Micros,
+    pub ttl_micros: Option<Micros>,
+    pub size_bytes: i64,
+    /// The item has this version now.
+    pub is_current: bool,
+    /// The exact JSON text; None where it was not asked for.
+    pub value: Option<Bytes>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListVersions {
+    pub address: Address,
+    /// Only versions below this one.
+    pub before: Option<i64>,
+    pub limit: usize,
+    pub values: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct VersionPage {
+    /// Newest first.
+    pub versions: Vec<ItemVersion>,
+    /// Set when there may be more.
+    pub next: Option<i64>,
+}
+
+/// Puts the value of an earlier version, with its time to live, as a new version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestoreItem {
+    pub address: Address,
+    pub version: i64,
+    /// The version that the item must have now.
+    pub if_version: Option<i64>,
+}
+
+#[async_trait]
+pub trait ItemHistoryStorage: Send + Sync {
+    /// Versions of an item that lives, newest first: one round trip, more where values lie in chunks. None: no such item.
+    async fn list_item_versions(
+        &self,
+        caller: &Caller,
+        query: &ListVersions,
+        now: Micros,
+    ) -> Result<Option<VersionPage>>;
+}
+
+/// The shape in which deepagents keeps a file: content as a text or its lines, and two times as texts.
+pub fn is_file(document: &Value) -> bool {
+    let is_text = |it: &Value| it.is_string();
+    let content = match document.get("content") {
+        Some(Value::Array(lines)) => lines.iter().all(is_text),
+        Some(content) => content.is_string(),
+        None => false,
+    };
+    content && ["created_at", "modified_at"].iter().all(|it| document.get(it).is_some_and(is_text))
+}
+
+/// How many earlier versions an item keeps from this put on; None: as many as before it.
+pub fn kept_versions(declared: &Declared, is_file: bool) -> Option<u32> {
+    declared.history.or(is_file.then_some(FILE_VERSIONS))
+}
+
+impl Items {
+    /// The present version and those before it. An item that is not there, or not the caller's to read, has none.
+    ///
+    /// # Errors
+    /// `NotGranted` when the grants cover no namespace at all; a storage that cannot be read.
+    pub async fn list_versions(
+        &self,
+        caller: &Caller,
+        query: &ListVersions,
+    ) -> Result<VersionPage> {
+        Ok(self.read_versions(caller, query).await?.unwrap_or_default())
+    }
+
+    /// # Errors
+    /// As [`Self::list_versions`].
+    pub async fn get_version(
+        &self,
+        caller: &Caller,
+        address: &Address,
+        version: i64,
+    ) -> Result<Option<ItemVersion>> {
+        let before = version.checked_add(1);
+        let query = ListVersions { address: address.clone(), before, limit: 1, values: true };
+        let page = self.list_versions(caller, &query).await?;
+        Ok(page.versions.into_iter().find(|it| it.version == version))
+    }
+
+    /// The new version. Always a put with a condition, so that a repetition with the same key is told from another
+    /// restoration: without one from the caller it is the version that was read with the value.
+    ///
+    /// # Errors
+    /// `NotGranted` without the right to read and to write; `NotFound`; `VersionConflict`; those of a put.
+    pub async fn restore(
+        &self,
+        caller: &Caller,
+        request: &RestoreItem,
+        idempotency: Option<(String, [u8; 32])>,
+        deadline: Micros,
+    ) -> Result<i64> {
+        let labels = request.address.namespace.labels();
+        let may = |action| caller.may_touch_namespace(labels, action);
+        if !(may(Action::Read) && may(Action::Write)) {
+            return Err(Error::NotGranted("no grant covers this namespace"));
+        }
+        let changing =
+            Changing { caller, atomic: true, idempotency: idempotency.clone(), deadline };
+        for _ in 0..ATTEMPTS_MAX {
+            let Some((current, wanted)) = self.current_and(caller, request).await? else {
+                return self.answered_before(&changing, idempotency).await;
+            };
+            let text =
+                wanted.value.ok_or_else(|| Error::Internal("a version has no value".into()))?;
+            let change = ChangeItem {
+                address: request.address.clone(),
+                // Vectors are not kept with versions.
+                value: Some(NewValue {
+                    text,
+                    ttl_micros: wanted.ttl_micros,
+                    vectors: None,
+                    index: Vec::new(),
+                }),
+                if_version: Some(request.if_version.unwrap_or(current)),
+            };
+            match self.write(&changing, vec![change], None).await {
+                Err(Error::Conflict(Conflict::VersionConflict { .. }))
+                    if request.if_version.is_none() => {}
+                result => return Ok(result?.first().copied().unwrap_or(0)),
+            }
+        }
+        Err(Error::Unavailable {
+            detail: "the item keeps being changed".into(),
+            retry_after: std::time::Duration::from_millis(500),
+        })
+    }
+
+    async fn read_versions(
+        &self,
+        caller: &Caller,
+        query: &ListVersions,
+    ) -> Result<Option<VersionPage>> {
+        caller.require(Permission::Namespaces(Action::Read))?;
+        if !caller.may_touch_namespace(query.address.namespace.labels(), Action::Read) {
+            return Ok(None);
+        }
+        let now = self.clock.now();
+        self.storage.list_item_versions(caller, query, now).await
+    }
+
+    /// The item's version, and the one to restore.
+    async fn current_and(
+        &self,
+        caller: &Caller,
+        request: &RestoreItem,
+    ) -> Result<Option<(i64, ItemVersion)>> {
+        let newest = ListVersions {
+            address: request.address.clone(),
+            before: None,
+            limit: 1,
+            values: false,
+        };
+        let page = self.list_versions(caller, &newest).await?;
+        let wanted = self.get_version(caller, &request.address, request.version).await?;
+        Ok(page.versions.first().map(|it| it.version).zip(wanted))
+    }
+
+    /// The version to restore may have gone because this very request has been done: an empty change asks for its answer.
+    async fn answered_before(
+        &self,
+        changing: &Changing<'_>,
+        idempotency: Option<(String, [u8; 32])>,
+    ) -> Result<i64> {
+        let asked: Option<Idempotency> = idempotency.map(|_| changing.idempotency(None));
+        if asked.is_some() {
+            let question =
+                PreparedChanges::question(&changing.caller.tenant, asked, changing.deadline);
+            if let Changed::Versions(versions) = self.commits.commit(question).await?
+                && let Some(version) = versions.first()
+            {
+                return Ok(*version);
+            }
+        }
+        Err(Error::NotFound("version"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn files_are_known_by_their_shape() {
+        let times = |mut of: Value| {
+            of["created_at"] = json!("2026-11-21T08:11:55Z");
+            of["modified_at"] = json!("2026-11-21T08:11:55Z");
+            of
+        };
+        assert!(is_file(&times(json!({"content": "x", "encoding": "utf-8"}))));
+        assert!(is_file(&times(json!({"content": ["a", "b"]}))));
+        assert!(is_file(&times(json!({"content": []}))));
+        for other in [
+            times(json!({"content": 1})),
+            times(json!({"content": ["a", 1]})),
+            times(json!({"text": "x"})),
+            json!({"content": "x", "created_at": "y"}),
+            json!({"content": "x", "created_at": 1, "modified_at": 2}),
+        ] {
+            assert!(!is_file(&other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_setting_comes_before_the_shape() {
+        let says = |history| Declared { history, text_fields: None };
+        assert_eq!(kept_versions(&says(Some(0)), true), Some(0));
+        assert_eq!(kept_versions(&says(Some(3)), false), Some(3));
+        assert_eq!(kept_versions(&says(None), true), Some(10));
+        assert_eq!(kept_versions(&says(None), false), None);
+    }
+}

@@ -1,0 +1,144 @@
+//! Settings of namespaces as rows. Both engines speak this SQL: servers hold all of them in memory and compare labels there, so
+//! a namespace is bytes on both.
+
+use async_trait::async_trait;
+
+use super::access::{Accessible, Cell, Record};
+use super::audit_rows::record;
+use super::items::namespaces;
+use crate::domain::audit::Act;
+use crate::domain::caller::Caller;
+use crate::domain::namespace::Namespace;
+use crate::domain::namespace_settings::{Declared, Setting, SettingsStorage};
+use crate::domain::{Error, Result};
+
+/// $1 tenant, $2 namespace, $3 history or -1, $4 fields or empty, $5 now, $6 how many others there may be.
+const PUT: &str = "
+insert into namespace_settings (tenant, namespace, history, text_fields, changed_at)
+select $1, $2, nullif(cast($3 as integer), -1), nullif(cast($4 as text), ''), $5
+where (select count(*) from namespace_settings where tenant = $1 and namespace <> $2) < $6
+on conflict (tenant, namespace) do update set history = excluded.history,
+    text_fields = excluded.text_fields, changed_at = excluded.changed_at
+returning changed_at";
+
+/// What the items below have for words has to follow, where the namespace declares some, or did.
+const WALK: &str = "
+insert into word_walks (tenant, namespace, changed_at, claimed_until)
+select $1, $2, $3, 0 where exists (select 1 from namespace_settings
+    where tenant = $1 and namespace = $2 and text_fields is not null)
+on conflict (tenant, namespace) do update set changed_at = excluded.changed_at,
+    after_namespace = null, after_key = null, claimed_until = 0";
+
+const WALKS: &str = "select namespace from word_walks where tenant = $1";
+
+const DELETE: &str = "delete from namespace_settings where tenant = $1 and namespace = $2";
+
+const LIST: &str = "
+select tenant, namespace, history, text_fields, changed_at from namespace_settings
+where tenant = $1 order by namespace";
+
+/// Crosses tenants, like the polling of keys.
+const LOAD: &str = "
+select tenant, namespace, history, text_fields, changed_at from namespace_settings
+where tenant is not null";
+
+#[async_trait]
+impl<T: Accessible> SettingsStorage for T {
+    async fn put_namespace_setting(
+        &self,
+        caller: &Caller,
+        setting: &Setting,
+        rows_max: u64,
+        act: &Act,
+    ) -> Result<bool> {
+        let Setting { namespace, declared, changed_at, .. } = setting;
+        if declared.text_fields.as_ref().is_some_and(|it| !it.is_empty()) {
+            check_readable(self)?;
+        }
+        let fields = declared.text_fields.as_ref().map(|it| serde_json::json!(it).to_string());
+        let cells = [
+            caller.tenant.as_str().into(),
+            Cell::Bytes(namespaces::encode(namespace)),
+            declared.history.map_or(-1, i64::from).into(),
+            fields.unwrap_or_default().as_str().into(),
+            (*changed_at).into(),
+            i64::try_from(rows_max).unwrap_or(i64::MAX).into(),
+        ];
+        let mut access = self.hold().await?;
+        let walk = [cells[0].clone(), cells[1].clone(), cells[4].clone()];
+        access.rows(WALK, &walk).await?;
+        let stored = !access.rows(PUT, &cells).await?.is_empty();
+        access.rows(WALK, &walk).await?;
+        if stored {
+            record(&mut *access, act).await?;
+        }
+        access.end().await?;
+        Ok(stored)
+    }
+
+    async fn delete_namespace_setting(
+        &self,
+        caller: &Caller,
+        namespace: &Namespace,
+        act: &Act,
+    ) -> Result<()> {
+        let cells = [caller.tenant.as_str().into(), Cell::Bytes(namespaces::encode(namespace))];
+        let mut access = self.hold().await?;
+        access.rows(WALK, &[&cells[..], &[act.at.into()]].concat()).await?;
+        access.rows(DELETE, &cells).await?;
+        record(&mut *access, act).await?;
+        access.end().await
+    }
+
+    async fn list_namespace_settings(&self, caller: &Caller) -> Result<Vec<Setting>> {
+        let tenant = [caller.tenant.as_str().into()];
+        let mut access = self.look().await?;
+        let walks = access.rows(WALKS, &tenant).await?;
+        let rows = access.rows(LIST, &tenant).await?;
+        access.end().await?;
+        let walks = walks.iter().map(|row| namespaces::decode(row.bytes(0)?));
+        let walks = walks.collect::<Result<Vec<Namespace>>>()?;
+        let is_walked =
+            |it: &Namespace| walks.iter().any(|walk| walk.starts_with(it) || it.starts_with(walk));
+        let known = |row: &Record| {
+            let setting = setting(row)?.1;
+            let declares = setting.declared.text_fields.is_some();
+            Ok(Setting { is_indexing: declares && is_walked(&setting.namespace), ..setting })
+        };
+        rows.iter().map(known).collect()
+    }
+
+    async fn load_namespace_settings(&self) -> Result<Vec<(String, Setting)>> {
+        let mut access = self.look().await?;
+        let rows = access.rows(LOAD, &[]).await?;
+        access.end().await?;
+        rows.iter().map(setting).collect()
+    }
+}
+
+/// Words would say what encrypted values say. A server with a master key encrypts for every tenant.
+fn check_readable<T: Accessible>(engine: &T) -> Result<()> {
+    if engine.masters().is_none() {
+        return Ok(());
+    }
+    let detail = "search_needs_plaintext: values are encrypted at rest, and no index of words is kept beside them; leave \
+        text_fields out, or [] where a shorter prefix declares some";
+    Err(Error::invalid("text_fields", detail))
+}
+
+fn setting(row: &Record) -> Result<(String, Setting)> {
+    let damaged = |_| Error::Integrity("the setting of a namespace is damaged".into());
+    let history = match &row.0[2] {
+        Cell::Null => None,
+        _ => Some(u32::try_from(row.integer(2)?).unwrap_or(0)),
+    };
+    let text_fields =
+        row.optional_text(3)?.map(serde_json::from_str).transpose().map_err(damaged)?;
+    let setting = Setting {
+        namespace: namespaces::decode(row.bytes(1)?)?,
+        declared: Declared { history, text_fields },
+        changed_at: row.integer(4)?,
+        is_indexing: false,
+    };
+    Ok((row.text(0)?.to_owned(), setting))
+}

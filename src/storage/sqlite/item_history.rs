@@ -1,0 +1,81 @@
+//! Reading the versions of an item. They are kept by triggers of the table (`migrations/sqlite/0011_item_history.sql`).
+
+use async_trait::async_trait;
+use sqlx::Row;
+
+use super::SqliteStorage;
+use super::errors::storage_error as fail;
+use super::items::{content_of, read_item};
+use super::views::Tenant;
+use crate::domain::Result;
+use crate::domain::caller::Caller;
+use crate::domain::clock::Micros;
+use crate::domain::item_history::{ItemHistoryStorage, ListVersions, VersionPage};
+use crate::domain::limits::LIMITS;
+use crate::storage::items::versions::page;
+use crate::storage::items::{StoredItem, namespaces};
+use crate::storage::objects::shelf::Shelf;
+
+/// $5 below which version, $6 rows, $7 whether values are wanted, $8 bytes after which no further value is read.
+const LIST: &str = "
+with i as materialized (
+    select * from items
+    where tenant = $1 and namespace = $2 and key = $3 and (expires_at is null or expires_at > $4)
+), n as (
+    select version, updated_at, ttl_micros, size_bytes, digest, body, parts, scope_id, 1 as is_current
+    from i
+    union all
+    select version, updated_at, ttl_micros, size_bytes, digest, body, parts, scope_id, 0
+    from item_versions
+    where tenant = $1 and namespace = $2 and key = $3 and exists (select 1 from i)
+), numbered as (
+    select n.*, sum(size_bytes) over (order by version desc) - size_bytes as bytes_before
+    from n where version < $5
+    order by version desc limit $6
+)
+select $2 as namespace, $3 as key, version, updated_at as created_at, updated_at, ttl_micros,
+    null as expires_at, size_bytes, digest, parts, scope_id, is_current,
+    case when $7 and bytes_before < $8 then body end as body
+from numbered order by version desc";
+
+#[async_trait]
+impl ItemHistoryStorage for SqliteStorage {
+    async fn list_item_versions(
+        &self,
+        caller: &Caller,
+        query: &ListVersions,
+        now: Micros,
+    ) -> Result<Option<VersionPage>> {
+        let secret = self.secret(&caller.tenant).await?;
+        let shelf = Shelf::default();
+        let tenant = Tenant { name: &caller.tenant, secret: &secret, shelf: &shelf };
+        loop {
+            let mut read = self.connections.begin_read().await?;
+            let rows = sqlx::query(LIST)
+                .bind(&caller.tenant)
+                .bind(namespaces::encode(&query.address.namespace))
+                .bind(query.address.key.as_bytes())
+                .bind(now)
+                .bind(query.before.unwrap_or(i64::MAX))
+                // One more tells whether there are more.
+                .bind(i64::try_from(query.limit).unwrap_or(i64::MAX).saturating_add(1))
+                .bind(query.values)
+                .bind(i64::try_from(LIMITS.list_bytes_max).unwrap_or(i64::MAX))
+                .fetch_all(&mut *read)
+                .await
+                .map_err(fail)?;
+            let found = rows
+                .iter()
+                .map(|row| Ok((read_item(row)?, row.try_get("is_current").map_err(fail)?)))
+                .collect::<Result<Vec<(StoredItem, bool)>>>()?;
+            let opened: Vec<StoredItem> =
+                found.iter().map(|it| it.0.clone()).filter(|it| it.body.is_some()).collect();
+            let chunks = content_of(&mut read, tenant, &opened).await?;
+            read.end().await?;
+            if shelf.is_complete() {
+                return page(query, &found, &secret, &chunks);
+            }
+            shelf.restock(self.objects.as_deref(), &secret).await?;
+        }
+    }
+}

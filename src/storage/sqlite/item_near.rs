@@ -1,0 +1,181 @@
+//! Searches by meaning: every vector that namespace and model leave is compared here. Texts are opened in the order of their
+//! scores, as far as the page needs them.
+
+use std::cmp::Ordering;
+
+use futures::TryStreamExt;
+use serde_json::json;
+use sqlx::Row;
+use sqlx::sqlite::SqliteConnection;
+
+use super::SqliteStorage;
+use super::errors::storage_error as fail;
+use super::item_search::{Bound, Wanted};
+use super::item_vectors::of_bytes;
+use super::items::{COLUMNS, content_of, read_item};
+use super::views::Tenant;
+use crate::domain::Result;
+use crate::domain::caller::Caller;
+use crate::domain::clock::Micros;
+use crate::domain::item::{Item, ItemPage, SearchItems, Select};
+use crate::domain::namespace::Namespace;
+use crate::domain::vector::Near;
+use crate::storage::items::nearest::{Paging, fits};
+use crate::storage::items::selected;
+use crate::storage::objects::shelf::Shelf;
+
+/// Items that are opened at one time.
+const SLICE: usize = 64;
+
+/// A candidate, in few bytes: there is one for each item below the prefix where a filter decides later.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Ranked {
+    /// None comes last.
+    score: Option<f64>,
+    created_at: Micros,
+    /// Place in the order of namespaces and keys.
+    place: usize,
+    row: i64,
+}
+
+impl SqliteStorage {
+    pub(super) async fn read_nearest(
+        &self,
+        caller: &Caller,
+        within: &[Namespace],
+        (query, near): (&SearchItems, &Near),
+        now: Micros,
+    ) -> Result<ItemPage> {
+        let secret = self.secret(&caller.tenant).await?;
+        self.models.check_search(self, (&caller.tenant, &secret), near).await?;
+        let shelf = Shelf::default();
+        let tenant = Tenant { name: &caller.tenant, secret: &secret, shelf: &shelf };
+        loop {
+            let wanted = Wanted::new(&caller.tenant, within, &query.scope, now);
+            let mut read = self.connections.begin_read().await?;
+            let ranked = rank(&mut read, wanted, (query, near)).await?;
+            let page = page_of(&mut read, tenant, query, &ranked).await?;
+            read.end().await?;
+            if shelf.is_complete() {
+                return Ok(page);
+            }
+            shelf.restock(self.objects.as_deref(), &secret).await?;
+        }
+    }
+}
+
+/// The best candidates in their order: all where a filter decides later, else as many as the page needs.
+async fn rank(
+    read: &mut SqliteConnection,
+    mut wanted: Wanted,
+    (query, near): (&SearchItems, &Near),
+) -> Result<Vec<Ranked>> {
+    let model = wanted.bind(Bound::Text(near.model.as_str().to_owned()));
+    let dims = i64::try_from(near.vector.dims()).unwrap_or(i64::MAX);
+    let dims = wanted.bind(Bound::Number(dims));
+    let text = format!(
+        "select i.rowid, i.created_at, v.vector from items i
+         left join item_vectors v on v.tenant = i.tenant and v.namespace = i.namespace and v.key = i.key
+            and v.version = i.version and v.model = {model} and v.dims = {dims}
+         where i.tenant = $1 and {} order by i.namespace, i.key",
+        wanted.text
+    );
+    let needed = match query.scope.filter {
+        Some(_) => usize::MAX,
+        None => Paging::of(query).rows(),
+    };
+    let mut ranked: Vec<Ranked> = Vec::new();
+    let mut place = 0;
+    let mut rows = wanted.query(text).fetch(read);
+    while let Some(row) = rows.try_next().await.map_err(fail)? {
+        let number: i64 = row.try_get(0).map_err(fail)?;
+        let vector: Option<&[u8]> = row.try_get(2).map_err(fail)?;
+        let score = vector.map(|it| near.metric.score(near.vector.numbers(), &of_bytes(it)));
+        // The nearest vector of an item is its score.
+        if let Some(same) = ranked.last_mut()
+            && same.row == number
+        {
+            same.score = higher(same.score, score);
+            continue;
+        }
+        if ranked.len() > needed.saturating_mul(2).max(1_024) {
+            best_first(&mut ranked, needed);
+        }
+        let created_at = row.try_get(1).map_err(fail)?;
+        ranked.push(Ranked { score, created_at, place, row: number });
+        place += 1;
+    }
+    drop(rows);
+    best_first(&mut ranked, needed);
+    Ok(ranked)
+}
+
+fn higher(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.max(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+fn best_first(ranked: &mut Vec<Ranked>, needed: usize) {
+    ranked.sort_by(better);
+    ranked.truncate(needed);
+}
+
+/// Highest score first, none last; then newest first, then by namespace and key.
+fn better(a: &Ranked, b: &Ranked) -> Ordering {
+    let by_score = match (a.score, b.score) {
+        (Some(a), Some(b)) => b.total_cmp(&a),
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    };
+    by_score.then_with(|| b.created_at.cmp(&a.created_at)).then_with(|| a.place.cmp(&b.place))
+}
+
+async fn page_of(
+    read: &mut SqliteConnection,
+    tenant: Tenant<'_>,
+    query: &SearchItems,
+    ranked: &[Ranked],
+) -> Result<ItemPage> {
+    let mut paging = Paging::of(query);
+    let filter = query.scope.filter.as_ref();
+    let mut ranked = ranked;
+    while filter.is_none() && paging.skips() {
+        let Some((_, rest)) = ranked.split_first() else { break };
+        paging.skip();
+        ranked = rest;
+    }
+    let text = format!(
+        "select {COLUMNS} from json_each($2) j cross join items i on i.rowid = j.value
+         where i.tenant = $1 order by j.key"
+    );
+    let opens = query.select != Select::Nothing || filter.is_some();
+    for slice in ranked.chunks(SLICE) {
+        let numbers: Vec<i64> = slice.iter().map(|it| it.row).collect();
+        let rows = sqlx::query(sqlx::AssertSqlSafe(text.clone()))
+            .bind(tenant.name)
+            .bind(json!(numbers).to_string())
+            .fetch_all(&mut *read)
+            .await
+            .map_err(fail)?;
+        let stored = rows.iter().map(read_item).collect::<Result<Vec<_>>>()?;
+        let chunks = content_of(read, tenant, if opens { &stored } else { &[] }).await?;
+        for (ranked, stored) in slice.iter().zip(stored) {
+            let text = if opens { Some(stored.open(tenant.secret, &chunks)?) } else { None };
+            // Placeholders of content that is still to be fetched match nothing.
+            if let Some(text) = &text
+                && !fits(filter, text).unwrap_or(false)
+            {
+                continue;
+            }
+            let value = match text {
+                Some(text) if query.select != Select::Nothing => selected(text, &query.select)?,
+                _ => None,
+            };
+            if !paging.take(Item { value, score: ranked.score, ..stored.item }) {
+                return Ok(paging.finish());
+            }
+        }
+    }
+    Ok(paging.finish())
+}

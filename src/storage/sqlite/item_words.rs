@@ -1,0 +1,227 @@
+//! Words of items: the candidates of a search, and walks that give words to items that were there before. A search goes
+//! through the words of all items in scope; their values stay closed.
+
+use async_trait::async_trait;
+use futures::TryStreamExt;
+use serde_json::json;
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+
+use super::SqliteStorage;
+use super::errors::storage_error as fail;
+use super::item_search::Wanted;
+use super::rows::RowSet;
+use crate::domain::Result;
+use crate::domain::caller::Caller;
+use crate::domain::clock::Micros;
+use crate::domain::item::{Address, Key, Scope};
+use crate::domain::limits::LIMITS;
+use crate::domain::namespace::Namespace;
+use crate::domain::ranking::Candidate;
+use crate::domain::text_search::TextStorage;
+use crate::domain::word_walks::{Walk, WalkStorage, Walked};
+use crate::domain::words::ItemWords;
+use crate::storage::items::namespaces;
+use crate::storage::items::words::{bytes_of, check_readable, counts_of};
+
+const CLAIM: &str = "
+update word_walks set claimed_until = $3
+where claimed_until < $1 and (tenant, namespace) in (
+    select tenant, namespace from word_walks where changed_at <= $2 and claimed_until < $1
+    order by changed_at limit 1)
+returning tenant, namespace, changed_at, after_namespace, after_key";
+
+/// $2 and $3 where the walk begins and ends, $4 and $5 the last item that was gone through.
+const LIST: &str = "
+select namespace, key, version, word_fields from items
+where tenant = $1 and namespace >= $2 and ($3 is null or namespace < $3)
+    and ($4 is null or (namespace, key) > ($4, $5))
+order by namespace, key limit $6";
+
+const GIVE: &str = "
+update items set words = substr($3, j.value ->> 5, j.value ->> 6),
+    word_counts = substr($3, j.value ->> 7, j.value ->> 8), word_total = j.value ->> 9,
+    word_fields = j.value ->> 10
+from json_each($2) j
+where items.tenant = $1 and items.namespace = substr($3, j.value ->> 0, j.value ->> 1)
+    and items.key = substr($3, j.value ->> 2, j.value ->> 3) and items.version = j.value ->> 4";
+
+#[async_trait]
+impl TextStorage for SqliteStorage {
+    async fn list_text_candidates(
+        &self,
+        caller: &Caller,
+        within: &[Namespace],
+        scope: &Scope,
+        words: &[i64],
+        now: Micros,
+    ) -> Result<Vec<Candidate>> {
+        check_readable(&self.secret(&caller.tenant).await?)?;
+        let place = Scope { filter: None, ..scope.clone() };
+        let wanted = Wanted::new(&caller.tenant, within, &place, now);
+        let text = format!(
+            "select i.namespace, i.key, i.version, i.created_at, i.word_total, i.words, i.word_counts
+             from items i where i.tenant = $1 and {} and i.words is not null
+             order by i.created_at desc, i.namespace, i.key",
+            wanted.text
+        );
+        let rows_max = usize::try_from(LIMITS.text_candidates_max).unwrap_or(usize::MAX);
+        let mut found = Vec::new();
+        let mut read = self.connections.begin_read().await?;
+        {
+            let mut rows = wanted.query(text).fetch(&mut *read);
+            while let Some(row) = rows.try_next().await.map_err(fail)? {
+                let (own, counts): (&[u8], &[u8]) = (
+                    row.try_get("words").map_err(fail)?,
+                    row.try_get("word_counts").map_err(fail)?,
+                );
+                let Some(counts) = counts_of(own, counts, words) else { continue };
+                found.push(Candidate {
+                    address: address(&row)?,
+                    version: row.try_get("version").map_err(fail)?,
+                    created_at: row.try_get("created_at").map_err(fail)?,
+                    total: row.try_get("word_total").map_err(fail)?,
+                    counts,
+                });
+                if found.len() == rows_max {
+                    break;
+                }
+            }
+        }
+        read.end().await?;
+        Ok(found)
+    }
+}
+
+#[async_trait]
+impl WalkStorage for SqliteStorage {
+    async fn claim_walk(
+        &self,
+        now: Micros,
+        settled_at: Micros,
+        until: Micros,
+    ) -> Result<Option<Walk>> {
+        let mut read = self.connections.begin_read().await?;
+        let any = sqlx::query("select 1 from word_walks where tenant is not null limit 1");
+        let any = any.fetch_optional(&mut *read).await.map_err(fail)?.is_some();
+        read.end().await?;
+        if !any {
+            // The writer has better things to do.
+            return Ok(None);
+        }
+        let mut write = self.connections.begin_write().await?;
+        let row = sqlx::query(CLAIM)
+            .bind(now)
+            .bind(settled_at)
+            .bind(until)
+            .fetch_optional(&mut *write)
+            .await
+            .map_err(fail)?;
+        write.commit().await?;
+        let Some(row) = row else { return Ok(None) };
+        let after: (Option<Vec<u8>>, Option<Vec<u8>>) = (
+            row.try_get("after_namespace").map_err(fail)?,
+            row.try_get("after_key").map_err(fail)?,
+        );
+        let after = match after {
+            (Some(namespace), Some(key)) => {
+                Some(Address { namespace: namespaces::decode(&namespace)?, key: Key::stored(key) })
+            }
+            _ => None,
+        };
+        Ok(Some(Walk {
+            tenant: row.try_get("tenant").map_err(fail)?,
+            namespace: namespaces::decode(row.try_get("namespace").map_err(fail)?)?,
+            changed_at: row.try_get("changed_at").map_err(fail)?,
+            after,
+        }))
+    }
+
+    async fn list_walked(&self, walk: &Walk, rows_max: usize) -> Result<Vec<Walked>> {
+        let mut read = self.connections.begin_read().await?;
+        let rows = sqlx::query(LIST)
+            .bind(&walk.tenant)
+            .bind(namespaces::encode(&walk.namespace))
+            .bind(namespaces::end(&walk.namespace))
+            .bind(walk.after.as_ref().map(|it| namespaces::encode(&it.namespace)))
+            .bind(walk.after.as_ref().map(|it| it.key.as_bytes().to_vec()))
+            .bind(i64::try_from(rows_max).unwrap_or(i64::MAX))
+            .fetch_all(&mut *read)
+            .await
+            .map_err(fail)?;
+        read.end().await?;
+        let walked = |row: &SqliteRow| {
+            Ok(Walked {
+                address: address(row)?,
+                version: row.try_get("version").map_err(fail)?,
+                fields: row.try_get("word_fields").map_err(fail)?,
+            })
+        };
+        rows.iter().map(walked).collect()
+    }
+
+    async fn advance_walk(
+        &self,
+        walk: &Walk,
+        words: &[(Walked, Option<ItemWords>)],
+        until: Option<Micros>,
+    ) -> Result<()> {
+        let is_readable = self.secret(&walk.tenant).await?.cipher().is_none();
+        let mut set = RowSet::default();
+        for (walked, words) in words {
+            let words = words.as_ref().filter(|_| is_readable);
+            let namespace = set.bytes(&namespaces::encode(&walked.address.namespace));
+            let key = set.bytes(walked.address.key.as_bytes());
+            let numbers = set.optional_bytes(words.map(|it| bytes_of(&it.words)).as_deref());
+            let counts = set.optional_bytes(words.map(|it| it.counts.as_slice()));
+            let (total, fields) = (words.map(|it| it.total), words.map(|it| it.fields));
+            let place = (namespace.0, namespace.1, key.0, key.1, walked.version);
+            let (numbers, counts) = ((numbers.0, numbers.1), (counts.0, counts.1));
+            set.push(json!([
+                place.0, place.1, place.2, place.3, place.4, numbers.0, numbers.1, counts.0,
+                counts.1, total, fields
+            ]));
+        }
+        let _turn = self.connections.background().await;
+        let mut write = self.connections.begin_write().await?;
+        if !set.is_empty() {
+            sqlx::query(GIVE)
+                .bind(&walk.tenant)
+                .bind(set.json())
+                .bind(set.blob)
+                .execute(&mut *write)
+                .await
+                .map_err(fail)?;
+        }
+        let after = walk.after.as_ref();
+        let query = match until {
+            None => sqlx::query(
+                "delete from word_walks where tenant = $1 and namespace = $2 and changed_at = $3
+                    and ($4 is null or true) and ($5 is null or true) and ($6 is null or true)",
+            ),
+            Some(_) => sqlx::query(
+                "update word_walks set after_namespace = $4, after_key = $5, claimed_until = $6
+                 where tenant = $1 and namespace = $2 and changed_at = $3",
+            ),
+        };
+        query
+            .bind(&walk.tenant)
+            .bind(namespaces::encode(&walk.namespace))
+            .bind(walk.changed_at)
+            .bind(after.map(|it| namespaces::encode(&it.namespace)))
+            .bind(after.map(|it| it.key.as_bytes().to_vec()))
+            .bind(until)
+            .execute(&mut *write)
+            .await
+            .map_err(fail)?;
+        write.commit().await
+    }
+}
+
+fn address(row: &SqliteRow) -> Result<Address> {
+    let namespace: &[u8] = row.try_get("namespace").map_err(fail)?;
+    Ok(Address {
+        namespace: namespaces::decode(namespace)?,
+        key: Key::stored(row.try_get("key").map_err(fail)?),
+    })
+}

@@ -1,0 +1,188 @@
+/** The native client against the real server: threads, leases, retention, tokens, subjects, usage, audit. */
+
+import { inspect } from "node:util";
+import {
+  Client,
+  FenceStaleError,
+  InvalidError,
+  LeaseHeldError,
+  NotFoundError,
+  NotGrantedError,
+  TokenRevokedError,
+  TransportError,
+  UnauthorizedError,
+} from "threadkeep";
+import { ThreadkeepSaver, ThreadkeepStore } from "threadkeep/langgraph";
+import { beforeEach, describe, expect, inject, it } from "vitest";
+import { checkpoint, config, list, put } from "../support/checkpoints.js";
+import { newKey } from "../support/server.js";
+import { ENGINES } from "../support/servers.js";
+import { waitUntil } from "../support/waiting.js";
+
+describe.each(ENGINES)("on %s", (engine) => {
+  let options: { url: string; apiKey: string };
+  let client: Client;
+  let saver: ThreadkeepSaver;
+
+  beforeEach(async () => {
+    const place = inject("servers")[engine];
+    options = { url: place.url, apiKey: await newKey(place) };
+    client = new Client(options);
+    saver = new ThreadkeepSaver(options);
+  });
+
+  it("threads are got and listed, page by page", async () => {
+    const ids = ["a", "b", "..", "a/b ü%2F", "c?d&e=f"];
+    for (const id of ids) await put(saver, id, checkpoint("c1"));
+    const one = await client.getThread("a/b ü%2F");
+    expect(one).toMatchObject({ threadId: "a/b ü%2F", checkpointCount: 1, lastStep: 1 });
+    expect(one?.createdAt).toBeInstanceOf(Date);
+    expect(one?.sizeBytes).toBeGreaterThan(0);
+    expect(one).not.toHaveProperty("graphId");
+    expect(await client.getThread("absent")).toBeUndefined();
+    const found: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await client.listThreads({
+        limit: 2,
+        sort: "thread_id",
+        order: "asc",
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      found.push(...page.threads.map((it) => it.threadId));
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    expect(found).toEqual([...ids].sort());
+    expect((await client.listThreads({ prefix: "a" })).threads).toHaveLength(2);
+    await expect(client.listThreads({ sort: "size" as never })).rejects.toBeInstanceOf(
+      InvalidError,
+    );
+    const takes = await client.getThreadStorage("a/b ü%2F");
+    expect(takes).toMatchObject({ checkpoints: 1, sharedWith: 0 });
+    expect(takes?.channels[0]).toMatchObject({ channel: "a", versions: 1 });
+    expect(await client.getThreadStorage("absent")).toBeUndefined();
+    await expect(client.getThread("")).rejects.toBeInstanceOf(InvalidError);
+    await expect(client.getThreadStorage("\ud800")).rejects.toBeInstanceOf(InvalidError);
+  });
+
+  it("a lease is held by one", async () => {
+    const held = await client.acquireLease("t", "one", { ttlSeconds: 60 });
+    expect(held.expiresAt.getTime()).toBeGreaterThan(Date.now());
+    await expect(client.acquireLease("t", "two", { ttlSeconds: 60 })).rejects.toBeInstanceOf(
+      LeaseHeldError,
+    );
+    const kept = await client.renewLease("t", "one", { fence: held.fence, ttlSeconds: 60 });
+    expect(kept.fence).toBe(held.fence);
+    await client.releaseLease("t", "one", { fence: held.fence });
+    const next = await client.acquireLease("t", "two", { ttlSeconds: 60 });
+    expect(next.fence).toBeGreaterThan(held.fence);
+    await expect(
+      client.renewLease("t", "one", { fence: held.fence, ttlSeconds: 60 }),
+    ).rejects.toBeInstanceOf(FenceStaleError);
+    await expect(client.acquireLease("t", "x", { ttlSeconds: 0 })).rejects.toBeInstanceOf(
+      InvalidError,
+    );
+  });
+
+  it("retention removes what its policy says, and reports it", async () => {
+    for (const id of ["c1", "c2", "c3"]) await put(saver, "t", checkpoint(id));
+    expect(await client.getRetentionPolicy()).toBeUndefined();
+    const policy = await client.putRetentionPolicy({ keepLast: 1, dryRun: true });
+    expect(policy).toMatchObject({ keepLast: 1, dryRun: true, keepInterrupted: true });
+    expect(policy).not.toHaveProperty("threadId");
+    expect(await client.getRetentionPolicy()).toEqual(policy);
+    expect(await client.getRetentionPolicy("t")).toBeUndefined();
+    expect(await client.runRetention()).toBe(1);
+    const report = await waitUntil(async () => {
+      return (await client.listRetentionReports({ limit: 1 })).reports[0];
+    }, "the report of a dry run");
+    expect(report).toMatchObject({ dryRun: true, threadsPruned: 1, errors: 0 });
+    expect(report.removed.checkpoints).toBe(2);
+    expect(report.finishedAt.getTime()).toBeGreaterThanOrEqual(report.startedAt.getTime());
+    expect(await list(saver, "t")).toHaveLength(3);
+    await client.deleteRetentionPolicy();
+    await client.deleteRetentionPolicy();
+    expect(await client.getRetentionPolicy()).toBeUndefined();
+    const pruned = await client.pruneThreads(["t"], { keepLast: 2 });
+    expect(pruned.threads).toMatchObject([{ threadId: "t", checkpoints: 1, deleted: false }]);
+    expect(await list(saver, "t")).toHaveLength(2);
+    expect(await client.pruneThreads([])).toMatchObject({ threads: [] });
+  });
+
+  it("tokens are made, narrowed and revoked, and show their secret to nobody", async () => {
+    expect(await client.whoami()).toMatchObject({ tenant: expect.stringMatching(/^t-/) });
+    expect(await client.whoami()).not.toHaveProperty("grants");
+    const minted = await client.tokens.mint({ subject: "ann@acme.test", ttlSeconds: 600 });
+    expect(minted.token).toMatch(/^tks_/);
+    expect(minted.expiresAt.getTime()).toBeGreaterThan(Date.now());
+    expect(inspect(minted)).not.toContain("tks_");
+    expect(JSON.stringify(minted)).not.toContain("tks_");
+    const ann = new Client({ ...options, apiKey: minted.token });
+    expect(await ann.whoami()).toMatchObject({
+      subject: "ann@acme.test",
+      label: "ann@acme~2etest",
+      credential: minted.tokenId,
+    });
+    const grants = { threads: [{ id: "t", actions: ["read" as const] }] };
+    const narrowed = await client.tokens.narrow({ grants });
+    const reader = new Client({ ...options, apiKey: narrowed.token });
+    expect((await reader.whoami()).grants).toMatchObject(grants);
+    await expect(
+      reader.tokens.narrow({ grants: { threads: [{ id: "other", actions: ["write"] }] } }),
+    ).rejects.toBeInstanceOf(NotGrantedError);
+    await expect(reader.usage()).rejects.toBeInstanceOf(NotGrantedError);
+    expect(await client.tokens.revoke({ tokenId: narrowed.tokenId })).toBe(narrowed.tokenId);
+    await waitUntil(
+      () =>
+        reader.whoami().then(
+          () => false,
+          (error) => error instanceof TokenRevokedError,
+        ),
+      "the revocation to be seen",
+    );
+    expect(await ann.tokens.revoke()).toBe(minted.tokenId);
+    await expect(client.tokens.revoke({ token: "tks_no" })).rejects.toBeInstanceOf(NotFoundError);
+  });
+
+  it("a subject is erased with all that is its own", async () => {
+    const { token } = await client.tokens.mint({ subject: "ann" });
+    const ann = { ...options, apiKey: token };
+    await put(new ThreadkeepSaver(ann), "hers", checkpoint("c1"));
+    await new ThreadkeepStore(ann).put(["ann", "memories"], "k", { a: 1 });
+    await put(saver, "another", checkpoint("c1"));
+    const receipt = await client.subjects.delete("ann");
+    expect(receipt).toMatchObject({ threads: 1, items: 1, checkpoints: 1, deltaBases: 0 });
+    expect((await client.listThreads()).threads.map((it) => it.threadId)).toEqual(["another"]);
+    const events = (await client.audit({ limit: 50 })).events;
+    const acts = events.map((it) => it.act);
+    expect(acts.length).toBeGreaterThan(1);
+    expect(events[0]?.at).toBeInstanceOf(Date);
+    expect(typeof events[0]?.details).toBe("object");
+    const [first] = (await client.audit({ limit: 1 })).events;
+    const page = await client.audit({ limit: 1 });
+    expect(page.nextCursor).toBeDefined();
+    const next = await client.audit({ limit: 1, cursor: page.nextCursor });
+    expect(next.events[0]?.eventId).not.toBe(first?.eventId);
+    expect((await client.audit({ until: new Date(0) })).events).toEqual([]);
+    await expect(client.audit({ since: new Date(Number.NaN) })).rejects.toBeInstanceOf(
+      InvalidError,
+    );
+  });
+
+  it("usage, limits, health and strangers", async () => {
+    await put(saver, "t", checkpoint("c1"));
+    const usage = await client.usage();
+    expect(usage.measuredAt).toBeInstanceOf(Date);
+    expect(usage.threads).toBeGreaterThanOrEqual(0);
+    expect(usage.quota).toEqual({});
+    expect((await client.limits()).store_ops_max).toBe(1_000);
+    await client.healthz();
+    const stranger = new Client({ ...options, apiKey: "tk_no" });
+    await stranger.healthz();
+    await expect(stranger.whoami()).rejects.toBeInstanceOf(UnauthorizedError);
+    const nobody = new Client({ url: "http://127.0.0.1:1", attempts: 1 });
+    await expect(nobody.healthz()).rejects.toBeInstanceOf(TransportError);
+    expect(inspect(client, { depth: 9 })).not.toContain(options.apiKey);
+    expect(await saver.getTuple(config("t"))).toBeDefined();
+  });
+});

@@ -1,0 +1,55 @@
+"""A run without Node.js, or without a PostgreSQL that lacks pgvector, does not pass for a whole one."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import run_tests
+import second_postgres
+
+
+def test_without_node_the_javascript_suites_have_failed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(run_tests, "NODE_BIN", tmp_path / "absent")
+    suites = [
+        *run_tests.javascript_lints(),
+        *run_tests.javascript_tests("javascript", tmp_path, {}),
+    ]
+    assert [(suite.name, suite.passed, suite.failed) for suite in suites] == [
+        ("javascript lints", 0, 1),
+        ("javascript", 0, 1),
+    ]
+    assert all("Node.js 20" in str(suite) and "FAILED" in str(suite) for suite in suites)
+
+
+def test_a_machine_without_one_gets_ours_without_pgvector(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(second_postgres, "_installed", lambda: None)
+    whole = tmp_path / "pginstall" / "bin"
+    extensions = tmp_path / "pginstall" / "share" / "extension"
+    for folder in (whole, extensions, tmp_path / "pginstall" / "lib"):
+        folder.mkdir(parents=True)
+    (whole / "initdb").write_text("")
+    (extensions.parent.parent / "lib" / "vector.so").write_text("")
+    for name in ("vector.control", "vector--0.8.0.sql", "plpgsql.control"):
+        (extensions / name).write_text("")
+    plain = second_postgres.postgres_without_pgvector(whole)
+    assert (plain / "initdb").samefile(whole / "initdb")
+    assert [it.name for it in (plain.parent / "share" / "extension").iterdir()] == [
+        "plpgsql.control"
+    ]
+    assert list((plain.parent / "lib").iterdir()) == []
+    assert second_postgres.postgres_without_pgvector(whole) == plain
+
+
+def test_what_is_made_of_ours_runs_and_has_no_pgvector() -> None:
+    script = run_tests.SETUP / "postgres.sh"
+    whole = Path(subprocess.check_output([script], text=True).strip())
+    plain = second_postgres._made_from(whole)
+    assert second_postgres._fits(plain / "initdb")
+    assert not second_postgres._fits(whole / "initdb")
+    assert shutil.which(plain / "postgres")
