@@ -50,7 +50,7 @@ RSS_GROWTH_BYTES_FREE = _number("THREADKEEP_TEST_RSS_GROWTH_MIB_FREE", 48) << 20
 SCAN_ITEMS = _number("THREADKEEP_TEST_SCAN_ITEMS", 3_000)
 # The change feed: changes beside followers that take none, and what the server may grow by then.
 STALL_CHANGES = _number("THREADKEEP_TEST_STALL_CHANGES", 20_000)
-STALL_GROWTH_BYTES_MAX = _number("THREADKEEP_TEST_STALL_GROWTH_MIB_MAX", 12) << 20
+STALL_GROWTH_BYTES_MAX = _number("THREADKEEP_TEST_STALL_GROWTH_MIB_MAX", 24) << 20
 # Recall: vectors of 384 dimensions. Over 5,000, so that PostgreSQL asks its index.
 VECTORS = _number("THREADKEEP_TEST_VECTORS", 6000)
 
