@@ -80,11 +80,11 @@ def test_a_follower_survives_the_restart_of_its_server(
         assert seen == ["a", "b", "c", "d"]
 
 
+@pytest.mark.parametrize("engine", ["postgres"], indirect=True)
 def test_a_follower_of_one_server_sees_what_another_one_writes(
-    start_server: Callable[..., Server], engine: str
+    start_server: Callable[..., Server],
 ) -> None:
-    if engine == "sqlite":
-        pytest.skip("one server per file")
+    """An embedded database has one server."""
     servers = [start_server(), start_server()]
     key = servers[0].new_key()
     wait_until(lambda: servers[1].get("/v1/whoami", key).status == 200, "the key to be known")
