@@ -72,7 +72,7 @@ describe("requests", () => {
       values: false,
       refreshTtl: false,
     });
-    await store.search([], { mode: "hybrid", query: "tea" });
+    await store.search([], { mode: "text", query: "tea" });
     answers({ namespaces: [] });
     await store.listNamespaces({ prefix: ["a", "*"], suffix: ["b"], maxDepth: 2 });
     const plain = { prefix: [], limit: 10, offset: 0, refresh_ttl: true };
@@ -85,7 +85,7 @@ describe("requests", () => {
           ...{ exact: true, sort: "key", cursor: "cursor", select: ["a"], values: false },
         },
       },
-      { search: { ...plain, mode: "hybrid", query: "tea" } },
+      { search: { ...plain, mode: "text", query: "tea" } },
       {
         list_namespaces: {
           limit: 100,

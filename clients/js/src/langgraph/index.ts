@@ -23,4 +23,12 @@ export {
   type StoreValue,
   ThreadkeepStore,
 } from "./store.js";
+export {
+  type ClientIndexConfig,
+  EMBED_ON_SERVER,
+  type ServerIndexConfig,
+  type StoreIndexConfig,
+  type TextEmbeddings,
+  type VectorMetric,
+} from "./store_index.js";
 export type { StoreTtlOptions, ThreadkeepStoreOptions } from "./store_settings.js";

@@ -101,7 +101,10 @@ export interface StoreSearchExtras {
   /** False: no values. */
   values?: boolean | undefined;
   refreshTtl?: boolean | undefined;
-  /** How `query` is meant. Needs a server that can. */
+  /**
+   * How `query` is meant: by meaning ("vector", the default of a store with an `index`), by words of the namespace's
+   * `text_fields`, or by both.
+   */
   mode?: "text" | "vector" | "hybrid" | undefined;
 }
 

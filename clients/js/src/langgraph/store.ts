@@ -48,7 +48,8 @@ export interface SearchOptions extends StoreSearchExtras {
   query?: string | undefined;
 }
 
-export interface ScanOptions extends Omit<SearchOptions, "limit" | "offset" | "after" | "sortBy"> {
+export interface ScanOptions
+  extends Omit<SearchOptions, "limit" | "offset" | "after" | "sortBy" | "query" | "mode"> {
   /** Default "key". */
   sortBy?: "created" | "key" | undefined;
   /** Items of one request. Default 200. */
@@ -68,7 +69,7 @@ export class ThreadkeepStore extends BaseStore {
   constructor(options: ThreadkeepStoreOptions = {}) {
     super();
     this.#settings = storeSettingsOf(options);
-    this.#calls = new StoreCalls(new Connection(settingsOf(options)));
+    this.#calls = new StoreCalls(new Connection(settingsOf(options)), this.#settings.index);
     this.#ticks = new Ticks((ops) => this.#calls.apart(ops));
   }
 
@@ -122,7 +123,10 @@ export class ThreadkeepStore extends BaseStore {
     await this.#one({ namespace, key, value: null, ...options } as StorePutOperation);
   }
 
-  /** Below a prefix (`exact`: in the namespace itself), newest first; puts do not move an item. */
+  /**
+   * Below a prefix (`exact`: in the namespace itself), newest first; puts do not move an item. With a `query` and an `index`:
+   * the nearest first, each with its `score`, then those without vectors.
+   */
   override async search(
     namespacePrefix: string[],
     options: SearchOptions = {},

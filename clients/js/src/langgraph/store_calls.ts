@@ -5,6 +5,8 @@ import type { Connection } from "../http/connection.js";
 import { objectOf } from "../wire/answers.js";
 import { packed } from "../wire/packing.js";
 import type { Body } from "../wire/schemas.js";
+import { embed } from "./embedding.js";
+import type { StoreIndex } from "./store_index.js";
 import { errorIn, type Prepared, type Wire } from "./store_ops.js";
 
 const BATCH = "/v1/store/batch";
@@ -17,9 +19,11 @@ export type Outcome = { result: unknown } | { error: unknown };
 /** Sends operations over one connection. */
 export class StoreCalls {
   readonly #connection: Connection;
+  readonly #index: StoreIndex | undefined;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, index?: StoreIndex) {
     this.#connection = connection;
+    this.#index = index;
   }
 
   /**
@@ -27,6 +31,7 @@ export class StoreCalls {
    * several requests, reads are in the first ones, and each of the others is atomic by itself.
    */
   async together(ops: readonly Prepared[]): Promise<unknown[]> {
+    await this.#embed(ops);
     const results = new Map<Prepared, unknown>();
     for (const part of partsOf(ops)) {
       const answers = await this.#send(part, true);
@@ -37,15 +42,43 @@ export class StoreCalls {
     return ops.map((op) => results.get(op));
   }
 
-  /** Each operation for itself, in one request. */
+  /** Each operation for itself, in one request. Where vectors cannot be made, only the operations that need them fail. */
   async apart(ops: readonly Prepared[]): Promise<Outcome[]> {
+    const failed = await this.#embedApart(ops);
+    const ready = ops.filter((op) => !failed.has(op));
+    const outcomes = ready.length === 0 ? [] : await this.#sendApart(ready);
+    const done = new Map(ready.map((op, at) => [op, outcomes[at] as Outcome]));
+    return ops.map((op) => done.get(op) ?? { error: failed.get(op) });
+  }
+
+  async #embed(ops: readonly Prepared[]): Promise<void> {
+    const wants = ops.flatMap((op) => (op.wants ? [op.wants] : []));
+    if (this.#index) await embed(wants, this.#index);
+  }
+
+  /** What went wrong with which: where embedding for all failed, each has its own error. */
+  async #embedApart(ops: readonly Prepared[]): Promise<Map<Prepared, unknown>> {
+    const failed = new Map<Prepared, unknown>();
+    try {
+      await this.#embed(ops);
+      return failed;
+    } catch (cause) {
+      const waiting = ops.filter((op) => op.wants);
+      if (waiting.length === 1) return new Map(waiting.map((op) => [op, cause]));
+      const tries = waiting.map((op) => this.#embed([op]).catch((error) => failed.set(op, error)));
+      await Promise.all(tries);
+      return failed;
+    }
+  }
+
+  async #sendApart(ops: readonly Prepared[]): Promise<Outcome[]> {
     let answers: object[];
     try {
       answers = await this.#send(ops, false);
     } catch (error) {
       // Nothing of it happened, and it may be about one of them only.
       if (!(error instanceof InvalidError) || ops.length === 1) return ops.map(() => ({ error }));
-      const alone = await Promise.all(ops.map((op) => this.apart([op])));
+      const alone = await Promise.all(ops.map((op) => this.#sendApart([op])));
       return alone.flat();
     }
     return Promise.all(

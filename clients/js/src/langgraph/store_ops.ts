@@ -15,6 +15,7 @@ import { documentText, filterText } from "../wire/document_text.js";
 import { documentOf, type Integers } from "../wire/document_value.js";
 import { textOf, wellFormed } from "../wire/packing.js";
 import type { Schemas } from "../wire/schemas.js";
+import { indexPut, indexSearch, type Wants } from "./embedding.js";
 import { labelsOf, labelsOfPut } from "./namespaces.js";
 import type {
   StoreCountOperation,
@@ -40,6 +41,8 @@ export interface Prepared {
   changes: string | undefined;
   /** About what it takes on the wire. */
   sizeBytes: number;
+  /** Present where it cannot travel without vectors. */
+  wants?: Wants | undefined;
   /** The caller's result, from the server's. Asks on where an answer ended at its limits. */
   finish(answer: object, ask: Ask): unknown;
 }
@@ -96,11 +99,14 @@ function change(operation: StorePutOperation, settings: StoreSettings): Prepared
   }
   const text = documentText(value, "value");
   const { ttl = settings.defaultTtl } = operation;
-  const put = { ...place, value: text, ttl_minutes: ttl === null ? undefined : minutes(ttl) };
+  const ttlMinutes = ttl === null ? undefined : minutes(ttl);
+  const put = { ...place, value: text, ttl_minutes: ttlMinutes } as unknown as Schemas["PutItem"];
+  const wants = indexPut(put, text, operation.index, settings.index);
   return {
-    wire: { put } as Wire,
+    wire: { put },
     changes,
-    sizeBytes: OVERHEAD_BYTES + text.length,
+    sizeBytes: OVERHEAD_BYTES + text.length + (wants?.sizeBytes ?? 0),
+    wants,
     finish: (answer) => {
       const version = numberIn(answer as Schemas["ItemVersion"], "version");
       return operation.wantsVersion ? version : undefined;
@@ -110,8 +116,14 @@ function change(operation: StorePutOperation, settings: StoreSettings): Prepared
 
 function search(operation: StoreSearchOperation, settings: StoreSettings): Prepared {
   const limit = wholeNumber(operation.limit ?? 10, "limit");
-  const body = searchBody(operation, limit, settings);
-  return read({ search: body }, async (answer, ask) => {
+  const mode = modeOf(operation, settings);
+  const body = searchBody(operation, limit, mode, settings);
+  const { query } = operation;
+  const wants =
+    settings.index && query && mode !== "text"
+      ? indexSearch(body, query, settings.index)
+      : undefined;
+  const reading = read({ search: body }, async (answer, ask) => {
     const page = pageOf(answer, settings.integers);
     if (operation.wantsPage) return page;
     // An answer ends at its bytes and rows: the rest is asked for.
@@ -125,15 +137,34 @@ function search(operation: StoreSearchOperation, settings: StoreSettings): Prepa
     }
     return page.items;
   });
+  return { ...reading, wants, sizeBytes: reading.sizeBytes + (wants?.sizeBytes ?? 0) };
 }
 
-/** `query` counts where a mode says how; a listing is what the reference answers without an index. */
+/** How the query is meant; undefined where nothing was said. */
+function modeOf(
+  { mode, query }: StoreSearchOperation,
+  { index }: StoreSettings,
+): StoreSearchOperation["mode"] {
+  if (mode === undefined) return undefined;
+  if (mode !== "vector" && mode !== "text" && mode !== "hybrid") {
+    throw new InvalidError('mode must be "vector", "text" or "hybrid"', { field: "mode" });
+  }
+  if (!query) throw new InvalidError(`mode "${mode}" needs a query`, { field: "query" });
+  if (mode !== "text" && index === undefined) {
+    const detail = `mode "${mode}" needs a store with an index setting`;
+    throw new InvalidError(detail, { field: "mode" });
+  }
+  return mode;
+}
+
+/** Without the query, except where its words count: a listing is what the reference answers without an index. */
 function searchBody(
   operation: StoreSearchOperation,
   limit: number,
+  mode: StoreSearchOperation["mode"],
   settings: StoreSettings,
 ): Schemas["SearchItems"] {
-  const { filter, sortBy, after, select, exact, values, mode } = operation;
+  const { filter, sortBy, after, select, exact, values, query } = operation;
   const more = {
     filter: filterText(filter, "filter"),
     exact,
@@ -141,7 +172,8 @@ function searchBody(
     cursor: after === undefined ? undefined : wellFormed(after, "after"),
     select: select === undefined ? undefined : namesOf(select, "select"),
     values,
-    ...(mode === undefined ? {} : { mode, query: wellFormed(operation.query ?? "", "query") }),
+    mode,
+    query: mode === "text" || mode === "hybrid" ? wellFormed(query ?? "", "query") : undefined,
   };
   const body: Schemas["SearchItems"] = {
     prefix: labelsOf(operation.namespacePrefix, "namespacePrefix"),
@@ -197,7 +229,7 @@ function conditionOf({ matchType, path }: MatchCondition): Schemas["NamespaceCon
 
 function pageOf(answer: object, integers: Integers): StorePage {
   const raw = answer as Schemas["ItemPage"];
-  const items = listIn(raw, "items").map((item) => itemOf(item, integers) as StoreSearchItem);
+  const items = listIn(raw, "items").map((item) => searchItemOf(item, integers));
   const nextCursor = optionalTextIn(raw, "next_cursor");
   return nextCursor === undefined ? { items } : { items, nextCursor };
 }
@@ -222,6 +254,12 @@ function itemOf(found: unknown, integers: Integers): StoreItem {
   if (optionalTextIn(raw, "expires_at") !== undefined) item.expiresAt = timeIn(raw, "expires_at");
   if (typeof raw.ttl_minutes === "number") item.ttl = raw.ttl_minutes;
   return item;
+}
+
+function searchItemOf(found: unknown, integers: Integers): StoreSearchItem {
+  const { score } = objectOf<Schemas["Item"]>(found, "item");
+  const item = itemOf(found, integers);
+  return typeof score === "number" ? { ...item, score } : item;
 }
 
 function timeIn(raw: Schemas["Item"], name: "created_at" | "updated_at" | "expires_at"): Date {

@@ -3,6 +3,7 @@
 import { InvalidError } from "../errors.js";
 import type { ConnectionOptions } from "../http/settings.js";
 import type { Integers } from "../wire/document_value.js";
+import { type StoreIndex, type StoreIndexConfig, storeIndexOf } from "./store_index.js";
 
 /** Times to live are in minutes; the server keeps their fractions, hides what has expired at once and removes it by itself. */
 export interface StoreTtlOptions {
@@ -16,6 +17,8 @@ export interface StoreTtlOptions {
 
 export interface ThreadkeepStoreOptions extends ConnectionOptions {
   ttl?: StoreTtlOptions | undefined;
+  /** Searches by meaning. Absent: a `query` is a plain listing, as the reference has it. */
+  index?: StoreIndexConfig | undefined;
   /**
    * Whole numbers of values that a `number` would change, such as 2 ** 53 + 1 written by Python: "bigint" (the default) keeps
    * them, "number" rounds them.
@@ -28,6 +31,7 @@ export interface StoreSettings {
   /** Minutes; null: never. */
   defaultTtl: number | null;
   refreshOnRead: boolean;
+  index: StoreIndex | undefined;
 }
 
 const TTL_NAMES = new Set(["defaultTtl", "refreshOnRead", "sweepIntervalMinutes"]);
@@ -36,12 +40,6 @@ export function storeSettingsOf(options: ThreadkeepStoreOptions): StoreSettings 
   const { ttl = {}, integers = "bigint" } = options;
   if (integers !== "bigint" && integers !== "number") {
     throw new InvalidError('integers must be "bigint" or "number"', { field: "integers" });
-  }
-  if ("index" in options && options.index) {
-    // PostgresStore takes one. Without a word there would be listings where matches are expected.
-    throw new InvalidError("index is not an option: there is no semantic search yet", {
-      field: "index",
-    });
   }
   const unknown = Object.keys(ttl).find((name) => !TTL_NAMES.has(name));
   if (unknown !== undefined) {
@@ -53,5 +51,5 @@ export function storeSettingsOf(options: ThreadkeepStoreOptions): StoreSettings 
       field: "ttl.defaultTtl",
     });
   }
-  return { integers, defaultTtl, refreshOnRead };
+  return { integers, defaultTtl, refreshOnRead, index: storeIndexOf(options.index) };
 }
