@@ -44,6 +44,14 @@ const VALUE = {
   ["__proto__"]: { a: 1 },
 };
 const NS = ["both", "a:b", "*"];
+const LENGTHS = {
+  embedDocuments: async (texts: string[]) => texts.map((text) => [text.length, 1]),
+  embedQuery: async (text: string) => [text.length, 1],
+};
+const LENGTHS_IN_PYTHON = `
+index = {"dims": 2, "embed": lambda texts: [[len(text), 1] for text in texts], "fields": ["text"]}
+store = ThreadkeepStore(index=index)
+`;
 
 describe.each(ENGINES)("on %s", (engine) => {
   async function both() {
@@ -59,7 +67,9 @@ describe.each(ENGINES)("on %s", (engine) => {
       const { stdout } = await promisify(execFile)(PYTHON, ["-c", PRELUDE + program], { env });
       return stdout.trim();
     };
-    return { python, store: new ThreadkeepStore({ url: place.url, apiKey }) };
+    const index = { dims: 2, embeddings: LENGTHS, fields: ["text"] };
+    const meaning = new ThreadkeepStore({ url: place.url, apiKey, index });
+    return { python, meaning, store: new ThreadkeepStore({ url: place.url, apiKey }) };
   }
 
   it("JavaScript reads what Python put", async () => {
@@ -100,6 +110,19 @@ print(item.updated_at.isoformat(), item.version)
     const [updated, version] = said.split(" ");
     expect(item?.updatedAt).toEqual(new Date(updated ?? ""));
     expect(String(item?.version)).toBe(version);
+  });
+
+  it("each finds the vectors of the other", async () => {
+    const { python, meaning } = await both();
+    await meaning.put(NS, "from JavaScript", { text: "four" });
+    const said = await python(`${LENGTHS_IN_PYTHON}
+store.put(NS, "from Python", {"text": "a text of twenty-one."})
+print([(it.key, round(it.score, 5)) for it in store.search(NS, query="tree")])
+`);
+    expect(said).toBe("[('from JavaScript', 1.0), ('from Python', 0.98058)]");
+    const found = await meaning.search(NS, { query: "twenty-one characters" });
+    expect(found.map(({ key }) => key)).toEqual(["from Python", "from JavaScript"]);
+    expect(found[0]?.score).toBeCloseTo(1, 5);
   });
 
   it("what JavaScript reads and puts back is what Python put", async () => {

@@ -3,7 +3,12 @@
  * one gets wrong is left out, and held as cases of its own: vectors that outlive their put, pages over items without vectors.
  */
 
-import { InMemoryStore, type Operation, type SearchItem } from "@langchain/langgraph-checkpoint";
+import {
+  type IndexConfig,
+  InMemoryStore,
+  type Operation,
+  type SearchItem,
+} from "@langchain/langgraph-checkpoint";
 import fc from "fast-check";
 import { InvalidError } from "threadkeep";
 import { type StoreIndexConfig, ThreadkeepStore } from "threadkeep/langgraph";
@@ -13,7 +18,7 @@ import { newKey } from "../support/server.js";
 import { ENGINES } from "../support/servers.js";
 import { keysOf, newStore } from "../support/stores.js";
 
-const INDEX = { dims: DIMS, embeddings: new HashEmbeddings(), fields: ["text"] };
+const INDEX: IndexConfig = { dims: DIMS, embeddings: new HashEmbeddings(), fields: ["text"] };
 const WORDS = ["tea", "coffee", "green", "black", "cat", "dog", "sleeps", "runs"];
 const NAMESPACES = [["a"], ["a", "b"], ["c"]];
 const words = fc.array(fc.constantFrom(...WORDS), { minLength: 1, maxLength: 4 });
@@ -24,7 +29,7 @@ const value = fc.record(
 );
 const index = fc.constantFrom(undefined, undefined, false as const, ["parts[*]"], ["text", "n"]);
 const search = fc.record({
-  namespacePrefix: fc.constantFrom([], ["a"], ["c"]),
+  namespacePrefix: fc.constantFrom("", "a", "c").map((it) => (it ? [it] : [])),
   filter: fc.constantFrom(undefined, { n: 1 }, { n: { $gte: 1 } }),
   query: part,
 });
@@ -71,7 +76,8 @@ describe.each(ENGINES)("on %s", (engine) => {
       fc.asyncProperty(sessions, async ([items, searches]) => {
         const ours = await newStore(engine, { index: INDEX });
         const theirs = new InMemoryStore({ index: INDEX });
-        for (const store of [ours, theirs]) await store.batch(structuredClone(puts(items)));
+        await ours.batch(puts(items));
+        await theirs.batch(puts(items));
         for (const { namespacePrefix, ...more } of searches) {
           const options = { ...more, limit: 100 } as { query: string };
           const mine = await ours.search(namespacePrefix, options);
@@ -168,7 +174,7 @@ describe.each(ENGINES)("on %s", (engine) => {
     const options = { url: place.url, apiKey: await newKey(place) };
     const store = new ThreadkeepStore({ ...options, index: INDEX });
     const refused = store.search(["n"], { query: "tea", mode: "text" });
-    await expect(refused).rejects.toMatchObject({ name: "InvalidError", field: "ops[0].mode" });
+    await expect(refused).rejects.toMatchObject({ name: "InvalidError", field: "mode" });
     const answer = await fetch(`${place.url}/v1/store/settings/put`, {
       method: "POST",
       headers: { authorization: `Bearer ${options.apiKey}`, "content-type": "application/json" },
