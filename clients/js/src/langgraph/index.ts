@@ -23,6 +23,7 @@ export {
   type StoreValue,
   ThreadkeepStore,
 } from "./store.js";
+export type { HistoryOptions, StoreItemVersion } from "./store_history.js";
 export {
   type ClientIndexConfig,
   EMBED_ON_SERVER,

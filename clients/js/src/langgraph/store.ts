@@ -16,6 +16,7 @@ import type {
   StoreSearchOperation,
 } from "./operations.js";
 import { StoreCalls } from "./store_calls.js";
+import { type HistoryOptions, StoreHistory, type StoreItemVersion } from "./store_history.js";
 import { prepared } from "./store_ops.js";
 import {
   type StoreSettings,
@@ -65,11 +66,14 @@ export class ThreadkeepStore extends BaseStore {
   readonly #settings: StoreSettings;
   readonly #calls: StoreCalls;
   readonly #ticks: Ticks;
+  readonly #history: StoreHistory;
 
   constructor(options: ThreadkeepStoreOptions = {}) {
     super();
     this.#settings = storeSettingsOf(options);
-    this.#calls = new StoreCalls(new Connection(settingsOf(options)), this.#settings.index);
+    const connection = new Connection(settingsOf(options));
+    this.#calls = new StoreCalls(connection, this.#settings.index);
+    this.#history = new StoreHistory(connection, this.#settings.integers);
     this.#ticks = new Ticks((ops) => this.#calls.apart(ops));
   }
 
@@ -196,6 +200,37 @@ export class ThreadkeepStore extends BaseStore {
         await pause(attempt);
       }
     }
+  }
+
+  /**
+   * The versions of an item that are kept, the present one first; [] where there is no item. Items that look like files keep
+   * 10 earlier versions, others none, unless their namespace declares another number.
+   */
+  async history(
+    namespace: string[],
+    key: string,
+    options: HistoryOptions = {},
+  ): Promise<StoreItemVersion[]> {
+    return await this.#history.list(namespace, key, options);
+  }
+
+  /** A version with its value; null where it is not kept. */
+  async getVersion(
+    namespace: string[],
+    key: string,
+    version: number,
+  ): Promise<StoreItemVersion | null> {
+    return await this.#history.get(namespace, key, version);
+  }
+
+  /** Puts the value of an earlier version as a new one; answers its number. Throws NotFoundError where it is not kept. */
+  async restore(
+    namespace: string[],
+    key: string,
+    version: number,
+    options: Pick<PutOptions, "ifVersion"> = {},
+  ): Promise<number> {
+    return await this.#history.restore(namespace, key, version, options.ifVersion);
   }
 
   async #one(operation: Operation): Promise<unknown> {

@@ -271,7 +271,7 @@ function timeIn(raw: Schemas["Item"], name: "created_at" | "updated_at" | "expir
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** A key; one with lone surrogates as the JSON text of the string, because MessagePack has no form for it. */
-function keyOnWire(key: unknown): string {
+export function keyOnWire(key: unknown): string {
   if (typeof key === "number" || typeof key === "bigint") return String(key);
   if (typeof key !== "string") throw new InvalidError("key must be text", { field: "key" });
   if (!LONE_SURROGATE.test(key)) return key;
@@ -287,7 +287,8 @@ function keyOf(raw: unknown): string {
   throw new ProtocolError("the answer lacks key, or has something else there");
 }
 
-function wholeNumber(value: unknown, field: string): number {
+/** For limits, offsets and versions. Throws InvalidError naming `field`. */
+export function wholeNumber(value: unknown, field: string): number {
   if (!Number.isSafeInteger(value) || (value as number) < 0) {
     throw new InvalidError(`${field} must be a whole number, 0 or more`, { field });
   }
