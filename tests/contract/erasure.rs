@@ -37,7 +37,13 @@ pub async fn an_erased_subject_leaves_no_trace_and_others_keep_everything(h: Har
     assert!(traces.contains(&"items") && traces.contains(&"namespace_roots"), "{traces:?}");
     let readable = masters().is_none();
     assert_eq!(traces.contains(&"manifests"), readable, "small values can be seen: {traces:?}");
+    assert!(traces.contains(&"audit_events"), "{traces:?}");
     fill_others(&h).await;
+    let by_another = Act {
+        actor: "issuer:login:nobody:else".into(),
+        ..Act::of_operator(TENANT, ActKind::TokenMinted, "tok", 1)
+    };
+    h.storage.record_act(&by_another).await.unwrap();
     let others = ["bob", "nobody"];
     let kept = |rows: Vec<(&'static str, String)>| -> Vec<(&str, String)> {
         let mut rows: Vec<_> =

@@ -52,6 +52,9 @@ pub fn small_value(subject: &str) -> String {
 pub async fn fill(h: &Harness, s: &str) {
     let who = Some(s);
     let name = |part: &str| format!("{s}-{part}");
+    let did =
+        |actor: String| Act { actor, ..Act::of_operator(TENANT, ActKind::TokenMinted, "tok", 1) };
+    h.storage.record_act(&did(format!("issuer:login:{s}"))).await.unwrap();
     let run = format!(r#"{{"run_id":"{s}-run","counters_since_delta_snapshot":{{"d":[1,1]}}}}"#);
     let first = Put::new("0").metadata(&run).sets("d", "1", "seed").sets("m", "1", &list(40));
     commit_as(h, who, &name("1"), first).await;

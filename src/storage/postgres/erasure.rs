@@ -129,7 +129,7 @@ impl PostgresStorage {
 
     async fn erase_traces(&self, tenant: &str, subject: &str) -> Result<Slice> {
         let mut connection = self.pool.get().await?;
-        let mut counts = [0; 3];
+        let mut counts = [0; 4];
         for (at, text) in [
             "delete from thread_tombstones where ctid = any (array(select ctid
                 from thread_tombstones where tenant = $1 and owner = $2 limit $3))",
@@ -137,6 +137,10 @@ impl PostgresStorage {
                 from retention_reports where tenant = $1 and owner = $2 limit $3))",
             "delete from idempotency where ctid = any (array(select ctid from idempotency
                 where tenant = $1 and (subject = $2 or subject is null and caller = $2) limit $3))",
+            // What it did stays, but not that it was it. The name of an issuer has no colon.
+            "update audit_events set actor = 'issuer:' || split_part(actor, ':', 2) || ':'
+             where ctid = any (array(select ctid from audit_events where tenant = $1 and actor like 'issuer:%'
+                and substr(actor, length(split_part(actor, ':', 2)) + 9) = $2 limit $3))",
         ]
         .into_iter()
         .enumerate()
@@ -144,7 +148,7 @@ impl PostgresStorage {
             counts[at] = delete(&mut connection, text, tenant, subject).await?;
         }
         connection.release();
-        let [tombstones, retention_reports, answers] = counts;
+        let [tombstones, retention_reports, answers, _] = counts;
         let removed = Receipt { retention_reports, tombstones, answers, ..Receipt::default() };
         let largest = counts.into_iter().max().unwrap_or(0);
         Ok(Slice { removed, thread_ids: Vec::new(), more: more(largest) })

@@ -123,7 +123,7 @@ impl SqliteStorage {
     }
 
     async fn erase_traces(&self, tenant: &str, subject: &str) -> Result<Slice> {
-        let mut counts = [0; 3];
+        let mut counts = [0; 4];
         for (at, text) in [
             "delete from thread_tombstones where rowid in (select rowid
                 from thread_tombstones where tenant = $1 and owner = $2 limit $3)",
@@ -131,6 +131,11 @@ impl SqliteStorage {
                 from retention_reports where tenant = $1 and owner = $2 limit $3)",
             "delete from idempotency where rowid in (select rowid from idempotency
                 where tenant = $1 and (subject = $2 or subject is null and caller = $2) limit $3)",
+            // What it did stays, but not that it was it. The name of an issuer has no colon.
+            "update audit_events set actor = substr(actor, 1, 7 + instr(substr(actor, 8), ':'))
+             where (tenant, at, event_id) in (select tenant, at, event_id from audit_events
+                where tenant = $1 and actor like 'issuer:%'
+                    and substr(actor, 8 + instr(substr(actor, 8), ':')) = $2 limit $3)",
         ]
         .into_iter()
         .enumerate()
@@ -140,7 +145,7 @@ impl SqliteStorage {
             counts[at] = delete(&mut write, text, tenant, subject).await?;
             write.commit().await?;
         }
-        let [tombstones, retention_reports, answers] = counts;
+        let [tombstones, retention_reports, answers, _] = counts;
         let removed = Receipt { retention_reports, tombstones, answers, ..Receipt::default() };
         let largest = counts.into_iter().max().unwrap_or(0);
         Ok(Slice { removed, thread_ids: Vec::new(), more: more(largest) })
