@@ -38,7 +38,8 @@ contract! {
         walks_beside_writers_leave_no_stale_words
         a_token_finds_what_it_may_read
         an_erasure_takes_words_along
-        words_and_vectors_are_fused_by_their_places;
+        words_and_vectors_are_fused_by_their_places
+        words_of_encrypted_items_are_made_when_they_are_sought;
     item_lives:
         what_has_expired_is_absent_everywhere
         a_read_extends_a_life_of_which_a_tenth_has_passed

@@ -6,8 +6,9 @@ use proptest::prelude::*;
 use threadkeep::domain::Error;
 use threadkeep::domain::exact_json;
 use threadkeep::domain::filter::Filter;
-use threadkeep::domain::item::{ItemOp, ItemSort, SearchItems, Select};
+use threadkeep::domain::item::{ItemOp, ItemSort, SearchItems, SearchMode, Select};
 use threadkeep::domain::limits::LIMITS;
+use threadkeep::domain::words::TextQuery;
 
 use crate::harness::Harness;
 use crate::item_search::{runner, sample};
@@ -276,10 +277,19 @@ pub async fn a_filter_opens_so_many_encrypted_items(h: Harness) {
     // Whether there is another match lies behind the limit.
     for filter in [&last, r#"{"at":-1}"#] {
         let refused = store.run(ItemOp::Search(by_key(filter, 1))).await.unwrap_err();
-        assert!(matches!(refused, Error::SearchNeedsPlaintext { limit } if limit == max as u64));
+        assert!(matches!(refused, Error::SearchNeedsPlaintext { limit, .. } if limit == max as u64));
         let refused = store.run(ItemOp::Count(scope(&["many"], filter))).await.unwrap_err();
         assert!(matches!(refused, Error::SearchNeedsPlaintext { .. }));
     }
+    // Words are made from opened values, too.
+    crate::item_words::declare(&store, &[], &["$"]).await;
+    let words = |prefix: &[&str]| {
+        let mode = SearchMode::Text(TextQuery::new("tea").unwrap());
+        ItemOp::Search(SearchItems { mode, sort: ItemSort::Score, ..search(prefix, "{}") })
+    };
+    let refused = store.run(words(&["many"])).await.unwrap_err();
+    assert!(matches!(refused, Error::SearchNeedsPlaintext { field: "query", .. }), "{refused}");
+    assert!(store.run(words(&["few"])).await.is_ok());
     assert_eq!(store.count(scope(&["many"], "{}")).await, max as u64 + 2);
     assert_eq!(keys(&store.search(search(&["few"], r#"{"at":-1}"#)).await.items), ["k"]);
 }
