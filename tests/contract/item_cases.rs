@@ -13,6 +13,9 @@ contract! {
         all_edits_of_one_item_survive
         puts_that_meet_have_versions_of_their_own
         two_servers_may_write_the_same_items;
+    item_puts:
+        puts_of_a_batch_answer_the_version_of_each
+        a_plain_put_leaves_nothing_of_what_it_replaces;
     item_history:
         files_keep_ten_versions_and_others_none
         the_longest_prefix_says_how_many

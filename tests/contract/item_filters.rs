@@ -277,7 +277,9 @@ pub async fn a_filter_opens_so_many_encrypted_items(h: Harness) {
     // Whether there is another match lies behind the limit.
     for filter in [&last, r#"{"at":-1}"#] {
         let refused = store.run(ItemOp::Search(by_key(filter, 1))).await.unwrap_err();
-        assert!(matches!(refused, Error::SearchNeedsPlaintext { limit, .. } if limit == max as u64));
+        assert!(
+            matches!(refused, Error::SearchNeedsPlaintext { limit, .. } if limit == max as u64)
+        );
         let refused = store.run(ItemOp::Count(scope(&["many"], filter))).await.unwrap_err();
         assert!(matches!(refused, Error::SearchNeedsPlaintext { .. }));
     }

@@ -4,9 +4,7 @@
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-use deadpool::managed::{
-    self, Metrics, Object, QueueMode, RecycleError, RecycleResult, Timeouts,
-};
+use deadpool::managed::{self, Metrics, Object, QueueMode, RecycleError, RecycleResult, Timeouts};
 use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 
