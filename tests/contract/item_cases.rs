@@ -86,6 +86,7 @@ contract! {
         filters_find_what_the_model_finds
         every_operator_on_every_pair_of_values_is_as_in_the_model
         filters_over_many_items_find_what_the_model_finds
+        what_a_mark_hides_is_looked_for_in_the_value
         a_filter_opens_so_many_encrypted_items;
     item_content:
         equal_parts_of_a_namespace_root_are_kept_once
