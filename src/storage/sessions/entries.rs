@@ -154,7 +154,7 @@ async fn read_pieces(
     let text = format!(
         "select {COLUMNS}, {scope}, {at}
          from {{each}} join session_entries e on e.tenant = $3 and e.session_no = {session} and e.log_no = {log}
-            and e.era = 0 and e.seq > {floor} and length($2) = 0
+            and e.era = 0 and e.seq > {floor} and length($2) > 0
          order by 10, 1"
     );
     let binds = [wanted.binds(), vec![tenant.into()]].concat();

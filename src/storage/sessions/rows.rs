@@ -45,7 +45,11 @@ impl Rows {
     }
 
     /// What to bind as `$1` and `$2`.
-    pub fn binds(self) -> Vec<Cell> {
+    pub fn binds(mut self) -> Vec<Cell> {
+        if self.blob.is_empty() {
+            // SQLite takes a part of an empty blob for null.
+            self.blob.push(0);
+        }
         vec![Cell::Text(Json::from(self.rows).to_string()), Cell::Bytes(self.blob)]
     }
 }
