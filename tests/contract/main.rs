@@ -60,6 +60,7 @@ mod reach;
 mod removal;
 mod retention;
 mod retention_model;
+mod sessions;
 mod sql_roles;
 mod sql_walls;
 mod storage_use;
@@ -97,6 +98,7 @@ macro_rules! contract {
 
 mod item_cases;
 mod pack_cases;
+mod session_cases;
 
 contract! {
     values:

@@ -3,7 +3,8 @@
 //! **Invariant:** what decides is read after the gates were locked. Sessions that two servers make at the same moment meet at
 //! their key: the one that came second begins again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -17,6 +18,8 @@ use crate::domain::storage::BatchError;
 use crate::domain::{Error, Result};
 use crate::storage::access::{Access, Cell, Dialect, Record};
 
+/// How often gates are locked before the batch begins anew.
+const LOCKS_MAX: usize = 4;
 const RACED: &str = "another server made the session at the same moment";
 
 /// One transaction. Round trips on PostgreSQL: begin, gates, state, rows, commit.
@@ -29,8 +32,7 @@ pub async fn write<T: SessionEngine>(engine: &T, batch: &Batch) -> Result<Vec<Ou
     };
     let mut access = engine.begin_session_write().await.map_err(noted)?;
     let dialect = engine.dialect();
-    lock_gates(access.as_mut(), dialect, batch).await.map_err(noted)?;
-    let state = read_state(access.as_mut(), dialect, batch).await.map_err(noted)?;
+    let state = read_locked(access.as_mut(), dialect, batch).await.map_err(noted)?;
     let may_make = |it: &PreparedChange| engine.sessions().may_make(it);
     let (outcomes, effects) = settle(batch, state, may_make);
     if !effects.is_empty() {
@@ -65,8 +67,26 @@ fn failed(error: Error) -> BatchError {
     }
 }
 
-/// In the order of (tenant, scope), as every other statement that locks several.
-async fn lock_gates(access: &mut dyn Access, dialect: &Dialect, batch: &Batch) -> Result<()> {
+/// What decides, under the gates of all that is there.
+async fn read_locked(access: &mut dyn Access, dialect: &Dialect, batch: &Batch) -> Result<State> {
+    for _ in 0..LOCKS_MAX {
+        let locked = lock_gates(access, dialect, batch).await?;
+        let state = read_state(access, dialect, batch).await?;
+        // Between the two another server may have made a session, whose gate is open then.
+        let is_locked = |it: &SessionRow| locked.contains(&it.scope_id);
+        if state.sessions.iter().flatten().all(is_locked) {
+            return Ok(state);
+        }
+    }
+    Err(Error::Unavailable { detail: RACED.into(), retry_after: Duration::from_secs(1) })
+}
+
+/// In the order of (tenant, scope), as every other statement that locks several. Answers the scopes.
+async fn lock_gates(
+    access: &mut dyn Access,
+    dialect: &Dialect,
+    batch: &Batch,
+) -> Result<HashSet<i64>> {
     let mut wanted = Rows::default();
     for (tenant, session) in &batch.sessions {
         let row = wanted.session(tenant, session);
@@ -78,8 +98,8 @@ async fn lock_gates(access: &mut dyn Access, dialect: &Dialect, batch: &Batch) -
             select s.tenant, s.scope_id from {{each}} {session})
          order by g.tenant, g.scope_id {{lock}}"
     );
-    access.rows(&dialect.fill(&text), &wanted.binds()).await?;
-    Ok(())
+    let locked = access.rows(&dialect.fill(&text), &wanted.binds()).await?;
+    locked.iter().map(|row| row.integer(0)).collect()
 }
 
 /// Everything that decides, in one statement: sessions, logs, ids, earlier answers.
@@ -357,7 +377,8 @@ fn scopes(batch: &Batch, effects: &Effects) -> (String, Rows) {
     let (scope, epoch) = (number(1), number(2));
     let text = format!(
         "insert into scopes (tenant, scope_id, epoch, next_no)
-         select j.value ->> 0, {scope}, {epoch}, 1 from {{each}} where true returning 1"
+         select j.value ->> 0, {scope}, {epoch}, 1 from {{each}} where true
+         on conflict (tenant, scope_id) do nothing returning 1"
     );
     (text, rows)
 }
@@ -372,7 +393,8 @@ fn holders(batch: &Batch, effects: &Effects) -> (String, Rows) {
     let scope = number(1);
     let text = format!(
         "insert into scope_holders (tenant, scope_id, kind, holder)
-         select j.value ->> 0, {scope}, 'session', j.value ->> 2 from {{each}} where true returning 1"
+         select j.value ->> 0, {scope}, 'session', j.value ->> 2 from {{each}} where true
+         on conflict (tenant, scope_id, kind, holder) do nothing returning 1"
     );
     (text, rows)
 }
