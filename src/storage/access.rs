@@ -126,8 +126,8 @@ pub struct Dialect {
     pub skip_locked: &'static str,
     /// `{lock}`: ends a statement that locks the rows it reads.
     pub lock: &'static str,
-    /// `{each}`: the elements of the JSON list that is $1, as `j.value`.
-    pub each: &'static str,
+    /// `{from_each}`: from the elements of the JSON list that is $1, as `j.value`.
+    pub from_each: &'static str,
     /// Whether a join may look each row up by itself.
     pub has_lateral: bool,
 }
@@ -148,7 +148,7 @@ impl Dialect {
             ("{this_item}", self.this_item),
             ("{hide_item}", self.hide_item),
             ("{lock}", self.lock),
-            ("{each}", self.each),
+            ("{from_each}", self.from_each),
         ];
         fields.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
     }

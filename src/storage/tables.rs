@@ -91,7 +91,7 @@ pub const TABLES: &[Table] = &[
     table("item_vectors", Erase::Items, Doctor::Never("they count only with the version of their item"), CONTENT),
     table("vector_models", Erase::Never("names of models"), PLAIN, OWN),
     table("item_indexing", Erase::Items, Doctor::Never("the worker holds it against the items"), OWN),
-    table("sessions", Erase::Sessions, PLAIN, OWN),
+    table("sessions", Erase::Sessions, Doctor::Examined, OWN),
     table("session_logs", Erase::Content, Doctor::Examined, OWN),
     table("session_entries", Erase::Content, Doctor::Examined, CONTENT),
     table("sql_roles", Erase::Never("of tenants, for operators"), PLAIN, SECRET),

@@ -60,6 +60,8 @@ mod reach;
 mod removal;
 mod retention;
 mod retention_model;
+mod session_desk;
+mod session_lives;
 mod sessions;
 mod sql_roles;
 mod sql_walls;

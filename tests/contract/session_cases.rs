@@ -10,7 +10,8 @@ contract! {
         a_repeated_change_is_answered_once
         documents_have_versions_and_grow
         documents_of_many_sessions_are_found_together
-        sessions_are_listed_newest_first
+        sessions_are_listed_newest_first;
+    session_lives:
         a_deleted_session_is_gone_with_everything
         readers_never_see_a_number_without_the_one_before
         a_compaction_archives_and_numbers_go_on

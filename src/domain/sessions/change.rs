@@ -31,10 +31,20 @@ pub enum Step<E> {
     Append(Append<E>),
     PutDocument(PutDocument<E>),
     /// Behind what the document has; makes it where there is none.
-    ExtendDocument { name: String, content: E },
-    DeleteDocument { name: String },
-    DeleteStream { stream: String },
-    Count { counter: String, by: i64 },
+    ExtendDocument {
+        name: String,
+        content: E,
+    },
+    DeleteDocument {
+        name: String,
+    },
+    DeleteStream {
+        stream: String,
+    },
+    Count {
+        counter: String,
+        by: i64,
+    },
     Compact(Box<Compact<E>>),
 }
 

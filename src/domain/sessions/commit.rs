@@ -32,8 +32,7 @@ pub struct SessionCommit {
 
 impl SessionCommit {
     pub fn start(storage: &Arc<dyn Storage>, clock: &Arc<Clock>) -> Self {
-        let writer =
-            || SessionWriter { storage: Arc::clone(storage), clock: Arc::clone(clock) };
+        let writer = || SessionWriter { storage: Arc::clone(storage), clock: Arc::clone(clock) };
         Self { lanes: Lanes::start(storage.lanes(), clock, writer) }
     }
 

@@ -6,7 +6,9 @@ pub mod commit;
 pub mod ledger;
 pub mod loading;
 pub mod name;
+pub mod reading;
 pub mod service;
+mod steps;
 pub mod storage;
 pub mod tokens;
 

@@ -59,7 +59,12 @@ pub trait SessionStorage: Send + Sync {
     async fn write_sessions(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError>;
 
     /// Removes a session with everything in it. No error when there is none.
-    async fn delete_session(&self, caller: &Caller, session: &SessionName, now: Micros) -> Result<()>;
+    async fn delete_session(
+        &self,
+        caller: &Caller,
+        session: &SessionName,
+        now: Micros,
+    ) -> Result<()>;
 
     /// None: no such session, or it is another's.
     async fn get_session(

@@ -13,7 +13,8 @@ pub fn estimate(message: &[u8]) -> u64 {
     let Ok(Json::Object(fields)) = serde_json::from_slice::<Json>(message) else {
         return of_text(text) + MESSAGE_TOKENS;
     };
-    let has_images = matches!(fields.get("role").and_then(Json::as_str), Some("user" | "toolResult"));
+    let has_images =
+        matches!(fields.get("role").and_then(Json::as_str), Some("user" | "toolResult"));
     let content = match fields.get("content") {
         Some(Json::String(text)) => of_text(text),
         Some(Json::Array(blocks)) => blocks.iter().map(|it| of_block(it, has_images)).sum(),

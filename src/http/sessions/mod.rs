@@ -86,7 +86,8 @@ pub async fn create(State(app): State<Arc<App>>, call: Call<CreateSession>) -> A
 pub async fn append(State(app): State<Arc<App>>, call: Call<AppendEntries>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     let AppendEntries { change, idempotency } = input;
-    let done = app.sessions.change(&Asking { caller: &caller, idempotency, deadline }, change).await?;
+    let done =
+        app.sessions.change(&Asking { caller: &caller, idempotency, deadline }, change).await?;
     reply.with(&Appended::of(&done))
 }
 
@@ -241,13 +242,8 @@ impl Input for DeleteSession {
 
 impl Appended {
     fn of(done: &Done) -> Self {
-        let mut answer = Self {
-            first_seq: None,
-            last_seq: None,
-            head: 0,
-            appended: 0,
-            document_version: None,
-        };
+        let mut answer =
+            Self { first_seq: None, last_seq: None, head: 0, appended: 0, document_version: None };
         for step in &done.steps {
             match step {
                 StepDone::Appended { first, last, head, appended } => {

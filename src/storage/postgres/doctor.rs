@@ -34,7 +34,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     numbers: "cast($9 as text)::real[]",
     skip_locked: "for update skip locked",
     lock: "for update",
-    each: "json_array_elements(cast($1 as json)) as j (value)",
+    from_each: "from json_array_elements(cast($1 as json)) as j (value)",
     has_lateral: true,
 };
 

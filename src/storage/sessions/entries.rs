@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use bytes::{Bytes, BytesMut};
 use serde_json::json;
 
-use super::rows::{Rows, SOUGHT, bytes, number, sought};
+use super::SessionEngine;
+use super::chunks::read_chunks;
+use super::rows::{Rows, SOUGHT, number, sought};
 use super::sealing::TAG;
-use super::writing::log_row;
-use super::{Names, SessionEngine};
+use super::state::log_row;
 use crate::content::keys::TenantSecret;
-use crate::content::parts::Part;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::grants::Action;
@@ -23,7 +23,7 @@ use crate::domain::sessions::{Content, Document, Entry};
 use crate::domain::{Error, Result};
 use crate::storage::access::{Access, Cell, Dialect, Record};
 use crate::storage::homes::ValueRow;
-use crate::storage::opening::{Chunks, StoredValue, open_value, parts_of};
+use crate::storage::opening::{Chunks, StoredValue, open_value};
 
 /// An entry as its row has it.
 pub struct StoredEntry {
@@ -35,7 +35,7 @@ pub struct StoredEntry {
     size_bytes: i64,
     digest: Vec<u8>,
     body: Vec<u8>,
-    parts: Option<Vec<u8>>,
+    pub parts: Option<Vec<u8>>,
 }
 
 const COLUMNS: &str = "e.seq, e.id, e.at, e.entry_no, e.size_bytes, e.digest, e.body, e.parts";
@@ -84,8 +84,7 @@ pub async fn document<T: SessionEngine>(
         return Ok(None);
     };
     let all = Range { era: 0, from: place.log.floor, to: i64::MAX, newest_first: false };
-    let (stored, _) =
-        read_range(access.as_mut(), &place, all, (i64::MAX - 1, i64::MAX)).await?;
+    let (stored, _) = read_range(access.as_mut(), &place, all, (i64::MAX - 1, i64::MAX)).await?;
     let chunks = read_chunks(access.as_mut(), engine.dialect(), &secret, (place.tenant, &stored));
     let chunks = chunks.await?;
     access.end().await?;
@@ -153,7 +152,7 @@ async fn read_pieces(
     let [at, session, log, floor, scope] = [0, 1, 2, 3, 4].map(number);
     let text = format!(
         "select {COLUMNS}, {scope}, {at}
-         from {{each}} join session_entries e on e.tenant = $3 and e.session_no = {session} and e.log_no = {log}
+         {{from_each}} join session_entries e on e.tenant = $3 and e.session_no = {session} and e.log_no = {log}
             and e.era = 0 and e.seq > {floor} and length($2) > 0
          order by 10, 1"
     );
@@ -344,63 +343,10 @@ fn join(
     Ok(Content { document, text: text.freeze() })
 }
 
-/// What the lists of entries lead to: no statement, or one, or two where lists are long.
-async fn read_chunks<'a>(
-    access: &mut dyn Access,
-    dialect: &Dialect,
-    secret: &TenantSecret,
-    (tenant, entries): (&str, impl IntoIterator<Item = &'a StoredEntry>),
-) -> Result<Chunks> {
-    let mut chunks = Chunks::default();
-    let (mut leaves, mut nodes) = (Names::new(), Names::new());
-    for entry in entries {
-        let Some(list) = &entry.parts else { continue };
-        for part in parts_of(list)? {
-            match part {
-                Part::Leaf(name) => leaves.insert((entry.scope_id, name)),
-                Part::Node(name) => nodes.insert((entry.scope_id, name)),
-            };
-        }
-    }
-    for (scope_id, name, body) in read_named(access, dialect, tenant, &nodes).await? {
-        let names = chunks.add_node(secret, &name, &body)?;
-        leaves.extend(names.into_iter().map(|it| (scope_id, it)));
-    }
-    for (_, name, body) in read_named(access, dialect, tenant, &leaves).await? {
-        chunks.add(secret, &name, &body)?;
-    }
-    if chunks.take_placed().is_empty() { Ok(chunks) } else { Err(damaged("a chunk in a pack")) }
-}
-
-async fn read_named(
-    access: &mut dyn Access,
-    dialect: &Dialect,
-    tenant: &str,
-    names: &Names,
-) -> Result<Vec<(i64, Vec<u8>, Vec<u8>)>> {
-    if names.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut wanted = Rows::default();
-    for (scope_id, name) in names {
-        let name = wanted.bytes(name);
-        wanted.push(json!([scope_id, name.0, name.1]));
-    }
-    let (scope, name) = (number(0), bytes(1));
-    let condition = format!("c.tenant = $3 and c.scope_id = {scope} and c.name = {name}");
-    let chunk = dialect.probe("c.scope_id, c.name, c.body", "chunks", "c", &condition);
-    let text = format!("select c.scope_id, c.name, c.body from {{each}} {chunk}");
-    let binds = [wanted.binds(), vec![tenant.into()]].concat();
-    let rows = access.rows(&dialect.fill(&text), &binds).await?;
-    rows.into_iter()
-        .map(|row| Ok((row.integer(0)?, row.bytes(1)?.to_vec(), row.bytes(2)?.to_vec())))
-        .collect()
-}
-
 pub fn limit_of(limit: u64) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-fn damaged(what: &str) -> Error {
+pub fn damaged(what: &str) -> Error {
     Error::Integrity(format!("{what} is damaged"))
 }

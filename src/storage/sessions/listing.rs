@@ -169,7 +169,7 @@ pub fn within(caller: &Caller, range: &KeyRange) -> (String, Vec<Cell>) {
     // Nobody is the empty subject.
     let text = format!(
         "s.tenant = $3 and s.kind = $4 and s.key >= $5 and s.key < $6 and ($7 = 1 or s.owner = $8 and $8 <> ''
-            or exists (select 1 from {{each}} where j.value ->> 0 = s.kind and s.key >= {from} and s.key < {to}))"
+            or exists (select 1 {{from_each}} where j.value ->> 0 = s.kind and s.key >= {from} and s.key < {to}))"
     );
     (text, binds)
 }

@@ -1,15 +1,16 @@
 //! Sessions as rows. Both engines speak this SQL: what callers do is decided in `domain/sessions/ledger.rs`, under the gates,
 //! and a batch is a handful of statements over sets of rows.
 
+mod chunks;
 pub mod encrypting;
 mod entries;
 mod listing;
 pub mod removal;
 mod rows;
 mod sealing;
+mod state;
+mod statements;
 mod writing;
-
-use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use moka::sync::Cache;
@@ -27,9 +28,7 @@ use crate::domain::sessions::change::{Change, PreparedChange};
 use crate::domain::sessions::ledger::{Batch, Outcome};
 use crate::domain::sessions::loading::{Asked, Loaded};
 use crate::domain::sessions::name::SessionName;
-use crate::domain::sessions::storage::{
-    Described, FindDocuments, ListSessions, SessionStorage,
-};
+use crate::domain::sessions::storage::{Described, FindDocuments, ListSessions, SessionStorage};
 use crate::domain::sessions::{Content, Document, Session, Stream};
 use crate::domain::storage::BatchError;
 
@@ -182,6 +181,3 @@ impl<T: SessionEngine> SessionStorage for T {
         listing::counters(self, caller, session, names).await
     }
 }
-
-/// Names that chunks of lists lead to: nodes, and leaves as far as they are named without one.
-type Names = BTreeSet<(i64, crate::content::parts::Name)>;

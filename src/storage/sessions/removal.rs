@@ -48,12 +48,7 @@ pub async fn delete<T: SessionEngine>(
     engine.remove_unreachable(&caller.tenant, session_no, scope_id).await
 }
 
-async fn bury(
-    access: &mut dyn Access,
-    tenant: &str,
-    session_no: i64,
-    now: Micros,
-) -> Result<()> {
+async fn bury(access: &mut dyn Access, tenant: &str, session_no: i64, now: Micros) -> Result<()> {
     for text in BURY {
         access.rows(text, &[tenant.into(), session_no.into(), now.into()]).await?;
     }
@@ -136,7 +131,8 @@ pub async fn remove_slice(
     ];
     let gone = access.rows(ROWS, &binds).await?;
     let bytes = gone.iter().map(|row| row.integer(0)).sum::<Result<i64>>()?;
-    let text = "update sessions set size_bytes = size_bytes - $3 where tenant = $1 and session_no = $2";
+    let text =
+        "update sessions set size_bytes = size_bytes - $3 where tenant = $1 and session_no = $2";
     access.rows(text, &[tenant.into(), session_no.into(), bytes.into()]).await?;
     if i64::try_from(gone.len()).unwrap_or(i64::MAX) < SLICE_ROWS {
         let text = "delete from session_logs where tenant = $1 and session_no = $2 and kind = 3 and name = $3";

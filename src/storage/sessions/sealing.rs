@@ -101,8 +101,7 @@ impl Sealing<'_> {
             Step::Count { counter, by } => Step::Count { counter, by },
             Step::Compact(compact) => {
                 let document = compact.document;
-                let document =
-                    document.map(|(name, it)| Ok::<_, Error>((name, self.entry(it)?)));
+                let document = document.map(|(name, it)| Ok::<_, Error>((name, self.entry(it)?)));
                 Step::Compact(Box::new(Compact {
                     stream: compact.stream,
                     through_seq: compact.through_seq,

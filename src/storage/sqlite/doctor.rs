@@ -34,7 +34,7 @@ const DIALECT: Dialect = Dialect {
     skip_locked: "",
     // There is one writer, so whoever writes holds every gate.
     lock: "",
-    each: "json_each($1) as j",
+    from_each: "from json_each($1) as j",
     has_lateral: false,
 };
 
