@@ -5,6 +5,7 @@
 mod audit;
 mod body;
 mod call;
+mod channel_values;
 mod checkpoints;
 mod commit;
 mod cursor;
@@ -29,6 +30,7 @@ mod retention;
 mod runs;
 mod service;
 mod shorten;
+mod state;
 mod storage_use;
 mod store;
 mod store_answers;
@@ -68,6 +70,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Threads(Read), routes!(checkpoints::get)))
         .routes(needs(Threads(Read), routes!(checkpoints::list)))
         .routes(needs(Threads(Read), routes!(checkpoints::history)))
+        .routes(needs(Threads(Read), routes!(channel_values::get)))
+        .routes(needs(Threads(Read), routes!(state::get)))
         .routes(needs(Threads(Write), routes!(runs::delete_for_runs)))
         .routes(needs(Threads(Write), routes!(pruning::prune)))
         .routes(needs(Threads(Read), routes!(threads::list)))

@@ -60,7 +60,7 @@ const ANYBODY: Answers = answers([OK, OK, OK, OK, OK]);
 /// A put replaces: to append is not enough.
 const WRITE_ITEM: Answers = answers([OK, DENIED, DENIED, DENIED, DENIED]);
 
-pub const ROWS: [Row; 42] = [
+pub const ROWS: [Row; 44] = [
     row(
         "commit_checkpoints",
         |thread, _| body(commit(thread, &[put("2", &base64(b"x"))])),
@@ -73,6 +73,8 @@ pub const ROWS: [Row; 42] = [
         |thread, _| body(json!({"thread_id": thread, "channels": ["messages"]})),
         READ,
     ),
+    row("get_checkpoint_values", |thread, _| query(&format!("?thread_id={thread}")), READ),
+    row("get_state", |thread, _| query(&format!("?thread_id={thread}")), READ),
     row(
         "delete_for_runs",
         |_, _| body(json!({"run_ids": ["run"]})),
