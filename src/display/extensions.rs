@@ -8,7 +8,7 @@ use super::{arrays, text};
 
 const LAST_CONSTRUCTOR: i8 = 5;
 const ARRAY: i8 = 6;
-const DELTA_SNAPSHOT: i8 = 7;
+pub const DELTA_SNAPSHOT: i8 = 7;
 
 /// `depth` is that of what is inside.
 ///
@@ -34,18 +34,10 @@ pub fn show(code: i8, data: &[u8], budget: &mut Budget, depth: u64) -> Result<Js
 pub fn is_date(code: i8, data: &[u8]) -> bool {
     let mut reader = Reader::new(data);
     let is_long_enough = reader.list_length().is_ok_and(|it| it >= 3);
-    code == 1
-        && is_long_enough
-        && reader.text() == Ok("datetime")
-        && reader.text() == Ok("date")
+    code == 1 && is_long_enough && reader.text() == Ok("datetime") && reader.text() == Ok("date")
 }
 
-fn constructed(
-    code: i8,
-    data: &[u8],
-    budget: &mut Budget,
-    depth: u64,
-) -> Result<Json, Unreadable> {
+fn constructed(code: i8, data: &[u8], budget: &mut Budget, depth: u64) -> Result<Json, Unreadable> {
     let mut reader = Reader::new(data);
     let length = reader.list_length()?;
     if length < 3 {

@@ -4,6 +4,9 @@
 use super::shown::{Budget, Json, Unreadable, object};
 use super::text;
 
+/// How the text of a snapshot of a delta channel begins.
+pub const DELTA_SNAPSHOT: &[u8] = br#"{"lc":2,"type":"delta_snapshot""#;
+
 pub enum Revived {
     Undefined,
     Value(Json),
@@ -44,7 +47,8 @@ fn constructed(value: Json, budget: &mut Budget) -> Result<Json, Unreadable> {
     if names.is_empty() {
         return Ok(value);
     }
-    let has_fields = matches!(value.get("kwargs"), Some(Json::Object(fields)) if !fields.is_empty());
+    let has_fields =
+        matches!(value.get("kwargs"), Some(Json::Object(fields)) if !fields.is_empty());
     if has_fields {
         return Ok(field(value, "kwargs"));
     }

@@ -27,6 +27,14 @@ pub fn read_at(data: &[u8], budget: &mut Budget, depth: u64) -> Result<Json, Unr
     reader.rest.is_empty().then_some(value).ok_or(Unreadable::Malformed)
 }
 
+/// Of the extension that stands first, if there is one.
+pub fn extension_code(data: &[u8]) -> Option<i8> {
+    match Reader::new(data).item() {
+        Ok(Item::Extension(code, _)) => Some(code),
+        _ => None,
+    }
+}
+
 /// What follows a marker.
 enum Item<'a> {
     Value(Json),

@@ -1,8 +1,8 @@
 //! Delta channels: the value that a seed and the writes after it give. Two reducers are built in, those of `messages` and of
 //! `files`; what they cannot be about is shown as seed and writes.
 
-use super::{is_opaque, messages};
 use super::shown::{Budget, Fields, Json, Unreadable};
+use super::{is_opaque, messages};
 
 const OVERWRITE: &str = "__overwrite__";
 

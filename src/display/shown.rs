@@ -169,7 +169,8 @@ impl Serialize for Json {
 /// Fields in the order in which their names first came, with the value that came last.
 pub(super) fn object(fields: Fields) -> Json {
     let mut names = std::collections::HashMap::with_capacity(fields.len());
-    let is_unique = fields.iter().enumerate().all(|(at, (name, _))| names.insert(name, at).is_none());
+    let is_unique =
+        fields.iter().enumerate().all(|(at, (name, _))| names.insert(name, at).is_none());
     if is_unique {
         return Json::Object(fields);
     }

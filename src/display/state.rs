@@ -33,7 +33,11 @@ impl State {
 ///
 /// # Errors
 /// Why the checkpoint itself cannot be shown; a value or write that cannot be is opaque.
-pub fn state(found: &Found, is_live: bool, budget: &mut Budget) -> Result<Option<State>, Unreadable> {
+pub fn state(
+    found: &Found,
+    is_live: bool,
+    budget: &mut Budget,
+) -> Result<Option<State>, Unreadable> {
     let Some(view) = &found.view else { return Ok(None) };
     let skeleton = json::read_text(&view.skeleton, budget)?;
     let metadata = json::read_text(&view.metadata, budget)
@@ -55,8 +59,6 @@ pub fn state(found: &Found, is_live: bool, budget: &mut Budget) -> Result<Option
         };
         step.tasks()
     };
-    // Results and interrupts are copies of writes.
-    writes.iter().try_for_each(|it| budget.take_again(&it.value))?;
     join(&mut tasks, &writes, is_live);
     let applied = applied(&tasks, &writes, is_live);
     fold(&mut all, &metadata, &applied, budget);
@@ -95,9 +97,20 @@ fn writes(view: &View, budget: &mut Budget) -> Vec<Write> {
         task_id: it.task_id.clone(),
         channel: it.channel.clone(),
         tag: it.value.tag.as_str().to_owned(),
-        value: show(it.value.tag.as_str(), &it.value.data, budget),
+        value: written(&it.value, budget),
     });
     shown.collect()
+}
+
+/// With room for two copies: results and interrupts of a task are copies of its writes, and interrupts are told twice.
+fn written(value: &Value, budget: &mut Budget) -> Json {
+    let (tag, left) = (value.tag.as_str(), budget.left());
+    let shown = show(tag, &value.data, budget);
+    let room = budget.take_again(&shown).and_then(|()| budget.take_again(&shown));
+    room.map(|()| shown).unwrap_or_else(|reason| {
+        budget.restore(left);
+        opaque(tag, value.data.len(), reason)
+    })
 }
 
 /// Writes that are in the state already: input of the step, and what tasks gave that have ended.
@@ -106,9 +119,8 @@ fn applied<'a>(tasks: &[Task], writes: &'a [Write], is_live: bool) -> Vec<&'a Wr
         let has_ended = |it: &Task| it.result.is_some() && it.id.as_ref() == Some(&write.task_id);
         is_live && tasks.iter().any(has_ended)
     };
-    let is_applied = |it: &&Write| {
-        is_output(&it.channel) && (it.task_id == NULL_TASK || is_of_task(it))
-    };
+    let is_applied =
+        |it: &&Write| is_output(&it.channel) && (it.task_id == NULL_TASK || is_of_task(it));
     writes.iter().filter(is_applied).collect()
 }
 
@@ -122,7 +134,7 @@ fn fold(all: &mut [Channel], metadata: &Json, applied: &[&Write], budget: &mut B
         }
         let folded = match &channel.stored {
             Stored::Writes(history) => replayed(&channel.name, history, &more, budget),
-            Stored::Value(_) if is_delta(metadata, &channel.name) => {
+            Stored::Value(value) if is_delta(metadata, &channel.name, value) => {
                 let base = budget.take_again(&channel.shown).map(|()| channel.shown.clone());
                 let base = base.map(|it| (Some(it), Vec::new()));
                 base.and_then(|it| and_then(&channel.name, it, &more, budget)).unwrap_or_default()

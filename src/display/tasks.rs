@@ -143,7 +143,8 @@ fn ready_node<'a>(channel: &'a str, value: &Json) -> Option<&'a str> {
     }
     let (starts, node) = channel.strip_prefix("join:")?.rsplit_once(':')?;
     let arrived = value.as_list().unwrap_or_default();
-    let is_complete = starts.split('+').all(|it| arrived.iter().any(|one| one.as_text() == Some(it)));
+    let is_complete =
+        starts.split('+').all(|it| arrived.iter().any(|one| one.as_text() == Some(it)));
     Some(node).filter(|_| is_finished && is_complete)
 }
 

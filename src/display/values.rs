@@ -1,8 +1,9 @@
 //! The channels of a checkpoint: what is stored for each, and what it shows.
 
+use super::msgpack::extension_code;
 use super::replay::replay;
 use super::shown::{Budget, Json, Unreadable};
-use super::{is_present, opaque, show};
+use super::{extensions, is_present, javascript, opaque, show};
 use crate::domain::checkpoint::{Value, View};
 use crate::domain::history::{Chain, History};
 use crate::domain::storage::Found;
@@ -68,9 +69,15 @@ pub fn channels(found: &Found, only: &[String], budget: &mut Budget) -> Vec<Chan
     all
 }
 
-/// Whether the metadata names the channel as one that is kept as writes.
-pub fn is_delta(metadata: &Json, name: &str) -> bool {
-    DELTA_NAMES.iter().any(|it| metadata.get(it).is_some_and(|names| names.get(name).is_some()))
+/// Whether the channel is kept as writes: its value is a snapshot, or the metadata names it.
+pub fn is_delta(metadata: &Json, name: &str, value: &Value) -> bool {
+    let is_snapshot = match value.tag.as_str() {
+        "msgpack" => extension_code(&value.data) == Some(extensions::DELTA_SNAPSHOT),
+        "json" => value.data.starts_with(javascript::DELTA_SNAPSHOT),
+        _ => false,
+    };
+    let names = |it| metadata.get(it).is_some_and(|names: &Json| names.get(name).is_some());
+    is_snapshot || DELTA_NAMES.iter().any(|it| names(it))
 }
 
 /// The value of a delta channel after the writes of its history and these.

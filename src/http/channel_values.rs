@@ -32,7 +32,8 @@ use crate::domain::{Error, Result};
         (status = 200, description = "The values, if there is such a checkpoint", body = GotValues, example = json!({"checkpoint": {
             "thread_id": "t-1", "checkpoint_ns": "", "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875",
             "channels": [
-                {"channel": "branch:to:model", "version": "2", "tag": "null", "size_bytes": 0, "is_delta": false, "value": null},
+                {"channel": "branch:to:model", "version": "2", "tag": "null", "size_bytes": 0, "is_delta": false, "value": null,
+                    "raw": {"channel": "branch:to:model", "value": {"tag": "null", "data": ""}, "writes": []}},
                 {"channel": "title", "version": "1", "tag": "msgpack", "size_bytes": 6, "is_delta": false, "value": "hello",
                     "raw": {"channel": "title", "value": {"tag": "msgpack", "data": "pWhlbGxv"}, "writes": []}}
             ]

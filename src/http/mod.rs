@@ -11,6 +11,7 @@ mod commit;
 mod cursor;
 mod decode;
 mod difference;
+mod docs;
 pub mod document;
 mod edge;
 mod exact;

@@ -43,12 +43,12 @@ use crate::domain::storage::Found;
             ]},
             "next": ["ask"],
             "tasks": [{
-                "id": "5aa5ea0c-4d23-f2a8-7b62-9c3f7e1d0a11", "name": "ask", "path": ["__pregel_pull", "ask"],
+                "id": "a4ee5b0f-c3f7-d0f2-3b69-c0580291e4b2", "name": "ask", "path": ["__pregel_pull", "ask"],
                 "interrupts": [{"id": "32b1c9", "value": {"question": "Which door?"}}]
             }],
             "interrupts": [{"id": "32b1c9", "value": {"question": "Which door?"}}],
             "writes": [{
-                "task_id": "5aa5ea0c-4d23-f2a8-7b62-9c3f7e1d0a11", "channel": "__interrupt__", "tag": "msgpack",
+                "task_id": "a4ee5b0f-c3f7-d0f2-3b69-c0580291e4b2", "channel": "__interrupt__", "tag": "msgpack",
                 "value": [{"value": {"question": "Which door?"}, "id": "32b1c9"}]
             }]
         }})),

@@ -2,6 +2,7 @@
 
 use serde_json::{Value as Expected, json};
 
+use super::as_json;
 use crate::display::{Budget, Json, show};
 
 const MSGPACK: &str = include_str!("../../../tests/vectors/serde.jsonl");
@@ -10,10 +11,6 @@ const ROOM_BYTES: u64 = 1 << 20;
 
 fn shown(tag: &str, data: &[u8]) -> Json {
     show(tag, data, &mut Budget::new(ROOM_BYTES))
-}
-
-fn as_json(shown: &Json) -> Expected {
-    serde_json::from_str(&serde_json::to_string(shown).unwrap()).unwrap()
 }
 
 /// The reason why it is opaque.
