@@ -1,11 +1,14 @@
 //! The records that stand in JSON for what it has no form for: `lc: 2` of LangGraph.js and of older LangGraph for Python,
-//! `lc: 1` of LangChain. Shown as their arguments, like MessagePack's extensions.
+//! `lc: 1` of `LangChain`. Shown as their arguments, like MessagePack's extensions.
 
 use super::shown::{Budget, Json, Unreadable, object};
 use super::text;
 
 /// How the text of a snapshot of a delta channel begins.
 pub const DELTA_SNAPSHOT: &[u8] = br#"{"lc":2,"type":"delta_snapshot""#;
+
+/// The text of `undefined`.
+pub const UNDEFINED: &[u8] = br#"{"lc":2,"type":"undefined"}"#;
 
 pub enum Revived {
     Undefined,

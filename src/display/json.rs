@@ -36,7 +36,7 @@ struct Reader<'a> {
     revives: bool,
 }
 
-impl<'a> Reader<'a> {
+impl Reader<'_> {
     /// None: `undefined`.
     fn value(&mut self, budget: &mut Budget, depth: u64) -> Result<Option<Json>, Unreadable> {
         budget.take_value()?;

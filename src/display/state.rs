@@ -85,8 +85,8 @@ fn values(all: Vec<Channel>) -> Json {
             "__root__" => root = Some(channel.shown),
             // Of a functional graph.
             "__end__" => end = Some(channel.shown),
-            name if !is_internal(name) => fields.push((channel.name, channel.shown)),
-            _ => {}
+            name if is_internal(name) || channel.is_undefined() => {}
+            _ => fields.push((channel.name, channel.shown)),
         }
     }
     root.or(end).unwrap_or(Json::Object(fields))
@@ -107,10 +107,13 @@ fn written(value: &Value, budget: &mut Budget) -> Json {
     let (tag, left) = (value.tag.as_str(), budget.left());
     let shown = show(tag, &value.data, budget);
     let room = budget.take_again(&shown).and_then(|()| budget.take_again(&shown));
-    room.map(|()| shown).unwrap_or_else(|reason| {
-        budget.restore(left);
-        opaque(tag, value.data.len(), reason)
-    })
+    match room {
+        Ok(()) => shown,
+        Err(reason) => {
+            budget.restore(left);
+            opaque(tag, value.data.len(), reason)
+        }
+    }
 }
 
 /// Writes that are in the state already: input of the step, and what tasks gave that have ended.

@@ -37,6 +37,18 @@ impl Stored {
     }
 }
 
+impl Channel {
+    /// A value of JavaScript that an object is without.
+    pub fn is_undefined(&self) -> bool {
+        match &self.stored {
+            Stored::Value(value) => {
+                value.tag.as_str() == "json" && value.data == javascript::UNDEFINED
+            }
+            Stored::Writes(_) => false,
+        }
+    }
+}
+
 /// About how many bytes have to be decoded.
 pub fn size_bytes(found: &Found) -> usize {
     let Some(view) = &found.view else { return 0 };

@@ -192,7 +192,7 @@ fn kind(schema: &Value) -> String {
 fn prose(text: &Value) -> String {
     let whole = self::text(text);
     let paragraphs = whole.split("\n\n").filter(|it| !it.is_empty());
-    paragraphs.map(|it| format!("<p>{}</p>", inline(it))).collect()
+    paragraphs.fold(String::new(), |html, it| html + "<p>" + &inline(it) + "</p>")
 }
 
 /// Escaped text whose back quotes become code.

@@ -165,5 +165,7 @@ async fn the_page_shows_parameters_fields_and_examples() {
     assert!(state.contains("Needs <code>threads:read</code>."));
     assert!(article("commit_checkpoints").contains("<h4>Request</h4>"));
     let schema = article("schema-State");
-    assert!(schema.contains("<code>interrupts</code><td>array of <a href=\"#schema-StateInterrupt\">"));
+    assert!(
+        schema.contains("<code>interrupts</code><td>array of <a href=\"#schema-StateInterrupt\">")
+    );
 }

@@ -98,7 +98,7 @@ fn assert_breaks(change: impl Fn(&mut Value), sent: &str, received: &str) {
         match expected {
             "" => assert_eq!(found, [""; 0]),
             words => {
-                assert!(found.len() == 1 && found[0].ends_with(words), "{found:?} is not {words}")
+                assert!(found.len() == 1 && found[0].ends_with(words), "{found:?} is not {words}");
             }
         }
     }

@@ -101,7 +101,7 @@ fn what_is_declared_takes_no_memory_and_what_is_there_takes_no_more_than_allowed
     assert_eq!(reason("msgpack", &[0xdd, 0xff, 0xff, 0xff, 0xff]), malformed);
     assert_eq!(reason("msgpack", &[0xc6, 0xff, 0xff, 0xff, 0xff]), malformed);
     let too_large = "it is too large to be shown here";
-    let nulls = [&[0xdd, 0, 1, 0, 0][..], &[0xc0; 1 << 16]].concat();
+    let nulls = [&[0xdd, 0, 1, 0, 0][..], &vec![0xc0; 1 << 16]].concat();
     assert_eq!(reason("msgpack", &nulls), too_large);
     let empties = hex::decode("c7100694a33c693892ce7fffffff00a143c400").unwrap();
     assert_eq!(reason("msgpack", &empties), too_large);

@@ -245,14 +245,18 @@ fn an_empty_channel_is_absent_and_a_value_that_cannot_be_shown_is_opaque() {
     let mut found = asking(Vec::new());
     let view = found.view.as_mut().unwrap();
     let tagged = |tag: &str| Value { tag: Tag::new(tag).unwrap(), data: Bytes::new() };
+    let undefined = Bytes::from_static(br#"{"lc":2,"type":"undefined"}"#);
+    let undefined = Value { tag: Tag::new("json").unwrap(), data: undefined };
     view.values = vec![
+        ("never".into(), undefined),
         ("gone".into(), tagged("empty")),
         ("old".into(), tagged("pickle")),
         ("root".into(), tagged("null")),
     ];
     let values = as_json(&of(&found, true).values);
     assert_eq!(values["old"]["$opaque"]["codec"], "pickle");
-    assert!(values.get("gone").is_none() && values["root"].is_null());
+    assert!(values.get("gone").is_none() && values.get("never").is_none());
+    assert_eq!(values.get("root"), Some(&Expected::Null));
 }
 
 #[test]

@@ -13,7 +13,6 @@ from equivalence.driver import Driver
 from support.http import request
 from support.server import Server
 
-
 DELTA = _DeltaSnapshot(None)
 
 

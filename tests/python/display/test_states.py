@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from display.shown import ShownDriver, project
+from equivalence import graphs
 from equivalence.agents import agent, calls, recall, talk
 from equivalence.scenarios import SCENARIOS
 from support.server import Server
@@ -50,19 +51,28 @@ def test_messages_and_files_of_an_agent_are_shown_whole(
 
 
 def test_raw_values_are_what_the_saver_stored(saver: Any, server: Server, api_key: str) -> None:
+    graph, driver = graphs.chain("plain", saver), ShownDriver(saver, server, api_key)
+    driver.invoke(graph, {"log": ["in"]}, driver.config())
+    held = saver.get_tuple(driver.config()).checkpoint["channel_values"]
+    raw = raw_channels(driver)
+    assert {name: loaded(saver, raw[name]["value"]) for name in held} == held
+    assert held["log"] == ["in", "a@1", "b@2", "c@3"]
+
+
+def test_raw_writes_are_what_a_delta_channel_is_replayed_from(
+    saver: Any, server: Server, api_key: str
+) -> None:
     graph, driver = agent(saver, [recall]), ShownDriver(saver, server, api_key)
     talk(driver, graph, range(1), driver.config())
-    found = driver.get("/v1/checkpoints/values", thread_id="t", raw="true")["checkpoint"]
-    held = saver.get_tuple(driver.config()).checkpoint["channel_values"]
-    values = {it["channel"]: it["raw"].get("value") for it in found["channels"]}
-    for name, value in held.items():
-        raw = values[name]
-        assert saver.serde.loads_typed((raw["tag"], base64.b64decode(raw["data"]))) == value
-    assert held
-    messages = next(it["raw"] for it in found["channels"] if it["channel"] == "messages")
-    written = [
-        saver.serde.loads_typed((it["tag"], base64.b64decode(it["data"])))
-        for it in messages["writes"]
-    ]
+    written = [loaded(saver, it) for it in raw_channels(driver)["messages"]["writes"]]
     told = [one.type for it in written for one in (it if isinstance(it, list) else [it])]
     assert told == ["human", "ai"]
+
+
+def raw_channels(driver: ShownDriver) -> dict[str, Any]:
+    found = driver.get("/v1/checkpoints/values", thread_id="t", raw="true")["checkpoint"]
+    return {it["channel"]: it["raw"] for it in found["channels"]}
+
+
+def loaded(saver: Any, raw: dict[str, str]) -> Any:
+    return saver.serde.loads_typed((raw["tag"], base64.b64decode(raw["data"])))
