@@ -36,8 +36,10 @@ pub struct Limits {
     pub value_bytes_max: u64,
     /// A request body after decompression.
     pub body_bytes_max: u64,
-    /// Nesting of skeleton, metadata and filter documents.
+    /// Nesting of skeleton, metadata and filter documents, and of values that are shown as JSON.
     pub json_depth_max: u64,
+    /// Memory that the values of one answer take to be shown as JSON; what does not fit is told by size.
+    pub display_bytes_max: u64,
     pub ops_per_commit_max: u64,
     /// Channels of one checkpoint.
     pub channels_max: u64,
@@ -151,6 +153,7 @@ pub const LIMITS: Limits = Limits {
     value_bytes_max: 64 << 20,
     body_bytes_max: 72 << 20,
     json_depth_max: 100,
+    display_bytes_max: 32 << 20,
     ops_per_commit_max: 256,
     channels_max: 4_096,
     writes_per_op_max: 10_000,

@@ -44,20 +44,6 @@ pub fn text() -> String {
     TEXT.clone()
 }
 
-/// Every operation on a plain page.
-pub fn page() -> String {
-    let document = document();
-    let mut rows = String::new();
-    for (path, method, operation) in operations(&document) {
-        let text = |key: &str| escape(operation[key].as_str().unwrap_or_default());
-        let (summary, more) = (text("summary"), text("description"));
-        let (method, path) = (method.to_uppercase(), escape(path));
-        let name = format!("<td><code>{method}</code><td><code>{path}</code>");
-        rows.extend(["<tr>", &name, "<td><b>", &summary, "</b><br>", &more, "\n"]);
-    }
-    include_str!("docs.html").replace("{{rows}}", &rows)
-}
-
 /// Records the permission of a route's operations.
 pub(super) fn declare(paths: &mut Paths, permission: Permission) {
     for item in paths.paths.values_mut() {
@@ -70,7 +56,8 @@ pub(super) fn declare(paths: &mut Paths, permission: Permission) {
     }
 }
 
-fn document() -> Value {
+/// What is served as the document.
+pub(super) fn document() -> Value {
     let (_, api) = super::routes().split_for_parts();
     complete(api)
 }
@@ -298,14 +285,11 @@ fn tags() -> Value {
     ])
 }
 
-fn operations(document: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
+/// Path, method and operation of each.
+pub(super) fn operations(document: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
     let paths = document["paths"].as_object().into_iter().flatten();
     paths.flat_map(|(path, item)| {
         let all = item.as_object().into_iter().flatten();
         all.map(move |(method, operation)| (path.as_str(), method.as_str(), operation))
     })
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

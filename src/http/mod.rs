@@ -5,11 +5,13 @@
 mod audit;
 mod body;
 mod call;
+mod channel_values;
 mod checkpoints;
 mod commit;
 mod cursor;
 mod decode;
 mod difference;
+mod docs;
 pub mod document;
 mod edge;
 mod exact;
@@ -30,6 +32,7 @@ mod runs;
 mod service;
 pub mod sessions;
 mod shorten;
+mod state;
 mod storage_use;
 mod store;
 mod store_answers;
@@ -69,6 +72,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Threads(Read), routes!(checkpoints::get)))
         .routes(needs(Threads(Read), routes!(checkpoints::list)))
         .routes(needs(Threads(Read), routes!(checkpoints::history)))
+        .routes(needs(Threads(Read), routes!(channel_values::get)))
+        .routes(needs(Threads(Read), routes!(state::get)))
         .routes(needs(Threads(Write), routes!(runs::delete_for_runs)))
         .routes(needs(Threads(Write), routes!(pruning::prune)))
         .routes(needs(Threads(Read), routes!(threads::list)))

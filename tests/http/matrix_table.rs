@@ -67,7 +67,7 @@ const ANYBODY: Answers = answers([OK, OK, OK, OK, OK]);
 /// A put replaces: to append is not enough.
 const WRITE_ITEM: Answers = answers([OK, DENIED, DENIED, DENIED, DENIED]);
 
-pub const ROWS: [Row; 56] = [
+pub const ROWS: [Row; 58] = [
     row(
         "commit_checkpoints",
         |thread, _| body(commit(thread, &[put("2", &base64(b"x"))])),
@@ -80,6 +80,8 @@ pub const ROWS: [Row; 56] = [
         |thread, _| body(json!({"thread_id": thread, "channels": ["messages"]})),
         READ,
     ),
+    row("get_checkpoint_values", |thread, _| query(&format!("?thread_id={thread}")), READ),
+    row("get_state", |thread, _| query(&format!("?thread_id={thread}")), READ),
     row(
         "delete_for_runs",
         |_, _| body(json!({"run_ids": ["run"]})),
