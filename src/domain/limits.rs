@@ -114,6 +114,19 @@ pub struct Limits {
     pub models_max: u64,
     /// `offset` and `limit` together of a search by score.
     pub scored_rows_max: u64,
+    /// Parts of a session's key, and its bytes together: two for each part, and one for each NUL, on top of its text.
+    pub session_key_parts_max: u64,
+    pub session_key_bytes_max: u64,
+    /// Names inside of a session: streams, documents, counters, ids of entries; also user, agent and title.
+    pub session_name_bytes_max: u64,
+    /// Entries of one append, and of one load.
+    pub session_entries_max: u64,
+    /// Entries of one load, in bytes; a larger one comes alone.
+    pub session_load_bytes_max: u64,
+    /// Entries that are looked at together for a budget of tokens.
+    pub session_budget_page_rows: u64,
+    /// Documents that one `find` answers.
+    pub session_documents_max: u64,
 }
 
 /// Key columns of one index sum to at most 2,000 bytes (PostgreSQL refuses entries over about 2,700):
@@ -184,4 +197,11 @@ pub const LIMITS: Limits = Limits {
     model_bytes_max: 128,
     models_max: 64,
     scored_rows_max: 10_000,
+    session_key_parts_max: 8,
+    session_key_bytes_max: 1_024,
+    session_name_bytes_max: 512,
+    session_entries_max: 10_000,
+    session_load_bytes_max: 16 << 20,
+    session_budget_page_rows: 256,
+    session_documents_max: 10_000,
 };

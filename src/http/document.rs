@@ -17,10 +17,23 @@ use crate::domain::limits::LIMITS;
 const PERMISSION: &str = "x-permission";
 
 /// Operations whose end may not be known when a connection to the database breaks.
-const QUEUED: [&str; 4] = ["commit_checkpoints", "put_item", "delete_item", "run_store_batch"];
+const QUEUED: [&str; 12] = [
+    "commit_checkpoints",
+    "put_item",
+    "delete_item",
+    "run_store_batch",
+    "create_session",
+    "append_entries",
+    "delete_session",
+    "put_document",
+    "append_document",
+    "delete_document",
+    "add_to_counter",
+    "compact_stream",
+];
 
 /// Operations that look into items.
-const SEARCHING: [&str; 3] = ["search_items", "count_items", "run_store_batch"];
+const SEARCHING: [&str; 4] = ["search_items", "count_items", "run_store_batch", "put_item"];
 
 /// The document as it is answered and as `openapi/openapi.json` holds it.
 pub fn text() -> String {
@@ -262,6 +275,7 @@ fn tags() -> Value {
         {"name": "threads", "description": "Conversations"},
         {"name": "leases", "description": "One writer at a time"},
         {"name": "store", "description": "JSON items under namespaces: long-term memory"},
+        {"name": "sessions", "description": "Logs and small documents of agents that are not LangGraph"},
         {"name": "retention", "description": "What goes by itself, and reports of what went"},
         {"name": "administration", "description": "What a tenant has, may have and has done; for keys of the whole tenant"},
         {"name": "tokens", "description": "Who may do a part of what a key may, for a while"},

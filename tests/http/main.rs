@@ -27,6 +27,7 @@ mod memory_feeds;
 mod memory_indexing;
 mod memory_items;
 mod memory_retention;
+mod memory_sessions;
 mod memory_settings;
 mod metrics;
 mod ownership;
