@@ -32,6 +32,7 @@ mod metrics;
 mod ownership;
 mod retention;
 mod server;
+mod sessions;
 mod shortened;
 mod store;
 mod store_vectors;
