@@ -11,3 +11,4 @@ pub mod keys;
 pub mod master_key;
 pub mod parts;
 pub mod recent;
+pub mod tar;

@@ -9,6 +9,7 @@ pub mod clock;
 pub mod credential;
 pub mod decimal;
 pub mod doctor;
+pub mod drive;
 pub mod embedding;
 pub mod erasure;
 pub mod error;

@@ -24,6 +24,7 @@ mod media;
 mod namespace_settings;
 pub mod problem;
 mod pruning;
+mod raw_bytes;
 mod refusals;
 mod retention;
 mod runs;
