@@ -42,6 +42,8 @@ pub struct Receipt {
     pub threads: u64,
     /// Of the store, below the subject's label.
     pub items: u64,
+    /// Contents of files that are too large for an item, and unfinished uploads.
+    pub contents: u64,
     pub checkpoints: u64,
     pub writes: u64,
     /// Values of channels, each once.
@@ -175,6 +177,7 @@ impl AddAssign for Receipt {
             keys,
             threads,
             items,
+            contents,
             checkpoints,
             writes,
             values,
@@ -190,6 +193,7 @@ impl AddAssign for Receipt {
         self.keys += keys;
         self.threads += threads;
         self.items += items;
+        self.contents += contents;
         self.checkpoints += checkpoints;
         self.writes += writes;
         self.values += values;

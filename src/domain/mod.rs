@@ -6,6 +6,7 @@ pub mod caller;
 pub mod checkpoint;
 pub mod checkpoints;
 pub mod clock;
+pub mod contents;
 pub mod credential;
 pub mod decimal;
 pub mod doctor;

@@ -27,6 +27,7 @@ use super::sql_role::{self, Dropped, NewSqlRole, SqlRole};
 use super::storage_use::StorageUse;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 
+pub use super::contents::ContentStorage;
 pub use super::indexing::IndexingStorage;
 pub use super::item_feed::FeedStorage;
 pub use super::item_history::ItemHistoryStorage;
@@ -43,6 +44,7 @@ pub trait Storage:
     + RetentionStorage
     + ItemStorage
     + ItemHistoryStorage
+    + ContentStorage
     + SettingsStorage
     + FeedStorage
     + IndexingStorage
@@ -62,6 +64,7 @@ impl<T> Storage for T where
         + RetentionStorage
         + ItemStorage
         + ItemHistoryStorage
+        + ContentStorage
         + SettingsStorage
         + FeedStorage
         + IndexingStorage

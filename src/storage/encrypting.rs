@@ -41,6 +41,9 @@ const LISTS_OF_ITEMS: &str = "select parts from items
 const LISTS_OF_VERSIONS: &str = "select parts from item_versions
     where tenant = $1 and scope_id = $2 and parts is not null";
 
+const LISTS_OF_CONTENTS: &str = "select parts from content_slices
+    where tenant = $1 and scope_id = $2";
+
 const CHUNKS: Source<'static> = Source {
     columns: "name",
     size: "32",
@@ -189,6 +192,7 @@ impl Move<'_> {
         let mut lists = access.rows(LISTS_OF_VALUES, place).await?;
         lists.extend(access.rows(LISTS_OF_ITEMS, place).await?);
         lists.extend(access.rows(LISTS_OF_VERSIONS, place).await?);
+        lists.extend(access.rows(LISTS_OF_CONTENTS, place).await?);
         for key in threads {
             lists.extend(access.rows(LISTS_OF_WRITES, &[place[0].clone(), (*key).into()]).await?);
         }

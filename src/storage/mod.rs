@@ -5,6 +5,7 @@ pub mod audit_rows;
 pub mod base_document;
 pub mod channel_map;
 pub mod chunk_memory;
+pub mod contents;
 mod credentials;
 pub mod doctor;
 pub mod documents;

@@ -90,6 +90,9 @@ pub const TABLES: &[Table] = &[
     table("item_vectors", Erase::Items, Doctor::Never("they count only with the version of their item"), CONTENT),
     table("vector_models", Erase::Never("names of models"), PLAIN, OWN),
     table("item_indexing", Erase::Items, Doctor::Never("the worker holds it against the items"), OWN),
+    table("contents", Erase::Items, PLAIN, CONTENT),
+    table("content_parts", Erase::Items, PLAIN, CONTENT),
+    table("content_slices", Erase::Items, Doctor::Examined, CONTENT),
     table("sql_roles", Erase::Never("of tenants, for operators"), PLAIN, SECRET),
 ];
 
