@@ -21,6 +21,7 @@ pub mod policy_rows;
 pub mod postgres;
 pub mod prepare;
 pub mod quota_rows;
+pub mod redis;
 pub mod resealing;
 pub mod retention;
 pub mod scope_memory;
