@@ -18,6 +18,7 @@ pub mod exact_fields;
 pub mod exact_json;
 pub mod feeds;
 pub mod field_path;
+pub mod files;
 pub mod filter;
 pub mod grants;
 pub mod group_commit;
@@ -61,5 +62,6 @@ pub mod token;
 pub mod vector;
 
 pub use error::{Conflict, Error, Result};
+pub mod wide_text;
 pub mod word_walks;
 pub mod words;

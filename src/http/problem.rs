@@ -68,6 +68,7 @@ codes! {
     PositionGone = 410 "position_gone" "The log of changes does not reach back so far";
     KeyDestroyed = 410 "key_destroyed" "The tenant's key was destroyed";
     TooLarge = 413 "too_large" "Larger than a limit";
+    ValueTooLarge = 413 "value_too_large" "The content is too large for a value";
     QuotaExceeded = 413 "quota_exceeded" "A quota of the tenant is used up";
     UnsupportedMediaType = 415 "unsupported_media_type" "The media type is not supported";
     Invalid = 422 "invalid" "The request is not valid";
@@ -204,6 +205,7 @@ impl From<Error> for Problem {
                 retry_after: Some(FOLLOW_AGAIN_AFTER),
                 ..Self::new(Code::TooManyRequests, text).limited(limit)
             },
+            Error::ValueTooLarge => Self::new(Code::ValueTooLarge, text),
             Error::PositionGone => Self::new(Code::PositionGone, text),
             Error::NotGranted(_) => Self::new(Code::NotGranted, text),
             Error::NotFound(_) => Self::new(Code::NotFound, text),

@@ -13,6 +13,13 @@ contract! {
         all_edits_of_one_item_survive
         puts_that_meet_have_versions_of_their_own
         two_servers_may_write_the_same_items;
+    file_heads:
+        any_put_notes_what_a_listing_shows
+        a_replaced_or_deleted_file_is_noted_anew
+        what_was_put_before_is_opened_once
+        what_is_kept_elsewhere_is_no_value_of_the_store
+        the_doctor_finds_damaged_heads
+        turning_encryption_on_seals_heads;
     item_history:
         files_keep_ten_versions_and_others_none
         the_longest_prefix_says_how_many

@@ -32,6 +32,7 @@ mod encryption_command;
 mod encryption_keys;
 mod erasure;
 mod exactness;
+mod file_heads;
 mod indexing;
 mod item_content;
 mod item_filters;

@@ -157,6 +157,7 @@ pub fn change(labels: &[&str], key: &str, value: Option<&str>) -> ChangeItem {
         ttl_micros: None,
         vectors: None,
         index: vec![],
+        kept: None,
     };
     ChangeItem { address: address(labels, key), value: value.map(new), if_version: None }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use futures::future::try_join_all;
+use futures::future::{BoxFuture, try_join_all};
 
 use super::place::{PackId, Place};
 use super::store::damaged;
@@ -71,7 +71,9 @@ impl Objects {
     ) -> Vec<(Place, Bytes)> {
         let Some(shared) = &self.shared else { return Vec::new() };
         let names: Vec<Vec<u8>> = wanted.keys().map(Place::body).collect();
-        let found = shared.get(&names).await.into_iter().zip(wanted);
+        // A box: the compiler gives up on futures within futures at some depth.
+        let asked: BoxFuture<'_, Vec<Option<Bytes>>> = Box::pin(shared.get(&names));
+        let found = asked.await.into_iter().zip(wanted);
         let sound = found.filter_map(|(body, (place, name))| {
             let body = body?;
             verify(secret, *name, &body).is_ok().then_some((*place, body))
@@ -83,7 +85,8 @@ impl Objects {
     fn share(&self, read: &[(Place, Bytes)]) {
         let Some(shared) = self.shared.clone().filter(|_| !read.is_empty()) else { return };
         let all = read.iter().map(|(place, body)| (place.body(), body.clone())).collect();
-        tokio::spawn(async move { shared.put(all).await });
+        let stored: BoxFuture<'static, ()> = Box::pin(async move { shared.put(all).await });
+        tokio::spawn(stored);
     }
 
     async fn read_span(&self, secret: &TenantSecret, span: &Span) -> Result<Vec<(Place, Bytes)>> {

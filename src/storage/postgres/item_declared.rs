@@ -1,40 +1,62 @@
 //! What namespaces declare of the items of a batch, as parameters behind all others: the versions that an item keeps, and
-//! its words.
+//! its words; and what is noted of files.
 
 use super::item_vectors::has_vectors;
 use super::item_words::array_of;
 use super::item_writes::Query;
-use crate::domain::item_batch::{ItemBatch, ItemRow};
+use crate::domain::item_batch::{ItemBatch, ItemRow, PreparedValue};
 use crate::domain::words::ItemWords;
 
-/// The first parameter: vectors take nine where there are some.
-fn first(batch: &ItemBatch) -> usize {
-    if has_vectors(batch) { 38 } else { 29 }
+/// Numbers of the first parameters: vectors take nine where there are some, words four, files two.
+struct Places {
+    history: usize,
+    words: usize,
+    files: usize,
+}
+
+impl Places {
+    fn of(batch: &ItemBatch) -> Self {
+        let history = if has_vectors(batch) { 38 } else { 29 };
+        let words = history + 1;
+        let files = words + if has_words(batch) { 4 } else { 0 };
+        Self { history, words, files }
+    }
 }
 
 /// Puts the values of the columns into a statement. They are found by the number of a row of `v`.
 pub(super) fn fill(text: &str, batch: &ItemBatch) -> String {
-    let first = first(batch);
+    let places = Places::of(batch);
     let at = |place: usize, kind: &str| format!("(${place}::{kind}[])[v.ord::integer]");
     let words = if has_words(batch) {
         let values = [
-            at(first + 1, "text") + "::bigint[]",
-            at(first + 2, "bytea"),
-            at(first + 3, "integer"),
-            at(first + 4, "bigint"),
+            at(places.words, "text") + "::bigint[]",
+            at(places.words + 1, "bytea"),
+            at(places.words + 2, "integer"),
+            at(places.words + 3, "bigint"),
         ];
         values.join(", ")
     } else {
         "null::bigint[], null::bytea, null::integer, null::bigint".to_owned()
     };
-    text.replace("{history}", &at(first, "integer")).replace("{words}", &words)
+    let (head, content_id) = if has_files(batch) {
+        (at(places.files, "bytea"), at(places.files + 1, "bytea"))
+    } else {
+        ("''::bytea".to_owned(), "null::bytea".to_owned())
+    };
+    text.replace("{history}", &at(places.history, "integer"))
+        .replace("{words}", &words)
+        .replace("{file_head}", &head)
+        .replace("{content_id}", &content_id)
 }
 
 pub(super) fn bind<'q>(query: Query<'q>, batch: &'q ItemBatch) -> Query<'q> {
     let kept = |it: &ItemRow| it.put.as_ref().and_then(|it| it.history);
     let kept = batch.rows.iter().map(kept);
     let kept = kept.map(|it| it.map(|it| i32::try_from(it).unwrap_or(i32::MAX)));
-    let query = query.bind(kept.collect::<Vec<_>>());
+    bind_files(bind_words(query.bind(kept.collect::<Vec<_>>()), batch), batch)
+}
+
+fn bind_words<'q>(query: Query<'q>, batch: &'q ItemBatch) -> Query<'q> {
     if !has_words(batch) {
         return query;
     }
@@ -46,8 +68,24 @@ pub(super) fn bind<'q>(query: Query<'q>, batch: &'q ItemBatch) -> Query<'q> {
         .bind(all().map(|it| it.map(|it| it.fields)).collect::<Vec<_>>())
 }
 
+fn bind_files<'q>(query: Query<'q>, batch: &'q ItemBatch) -> Query<'q> {
+    if !has_files(batch) {
+        return query;
+    }
+    let puts = || batch.rows.iter().map(|it| it.put.as_ref());
+    query
+        .bind(puts().map(|it| it.and_then(|it| it.file_head.as_deref())).collect::<Vec<_>>())
+        .bind(puts().map(|it| it.and_then(|it| it.content_id.as_deref())).collect::<Vec<_>>())
+}
+
 fn has_words(batch: &ItemBatch) -> bool {
     batch.rows.iter().any(|it| words(it).is_some())
+}
+
+/// A batch without files pays nothing for them.
+fn has_files(batch: &ItemBatch) -> bool {
+    let is_file = |it: &PreparedValue| it.file_head.as_ref().is_none_or(|it| !it.is_empty());
+    batch.rows.iter().filter_map(|it| it.put.as_ref()).any(is_file)
 }
 
 fn words(row: &ItemRow) -> Option<&ItemWords> {

@@ -98,17 +98,18 @@ const CHANGES: &str = r"
         parts = v.parts, scope_id = v.scope_id, projection = v.projection::jsonb,
         has_marks = v.has_marks, vector_bytes = {vector_bytes}, is_indexed = {is_indexed},
         history = coalesce({history}, case when v.is_live then i.history else 0 end),
-        (words, word_counts, word_total, word_fields) = row({words})
+        (words, word_counts, word_total, word_fields) = row({words}),
+        file_head = {file_head}, content_id = {content_id}
     from v
     where v.is_ok and v.is_stored and not v.deletes
         and i.tenant = v.tenant and i.namespace = v.namespace::text[] and i.key = v.key
 ), created as (
     insert into items (tenant, namespace, key, version, created_at, updated_at, ttl_micros, expires_at,
         size_bytes, digest, body, parts, scope_id, projection, has_marks, vector_bytes, is_indexed, history,
-        words, word_counts, word_total, word_fields)
+        words, word_counts, word_total, word_fields, file_head, content_id)
     select tenant, namespace::text[], key, new_version, new_created_at, new_created_at, ttl_micros,
         $18 + ttl_micros, size_bytes, digest, body, parts, scope_id, projection::jsonb, has_marks, {vector_bytes},
-        {is_indexed}, coalesce({history}, 0), {words}
+        {is_indexed}, coalesce({history}, 0), {words}, {file_head}, {content_id}
     from v where is_ok and not is_stored and not deletes
 ), deleted as (
     delete from items i using v
