@@ -9,8 +9,6 @@ use super::parts::{NAME_BYTES, Name, PART_BYTES};
 pub const FILE_CHUNK_BYTES_MAX: usize = 256 << 10;
 const FILE_CHUNK_BYTES_MIN: usize = 64 << 10;
 const FILE_CHUNK_BYTES: usize = 128 << 10;
-/// What one list is of. Small enough for one write, large enough that a gigabyte has few rows.
-pub const SLICE_BYTES: usize = 2 << 20;
 /// An entry of a list that names a chunk with content; see [`super::parts`].
 const LEAF: u8 = 0;
 
@@ -39,6 +37,8 @@ mod tests {
     use super::*;
     use crate::content::keys::TenantSecret;
     use crate::content::parts::{Part, read};
+
+    const SLICE_BYTES: usize = 2 << 20;
 
     fn noise(length: usize) -> Vec<u8> {
         let mut state = 7_u64;

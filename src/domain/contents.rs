@@ -12,6 +12,7 @@ use super::caller::Caller;
 use super::clock::Micros;
 use super::error::{Error, Result};
 use super::item::Address;
+use super::limits::LIMITS;
 
 /// `upl_…`, random: a content, and its upload.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,7 +61,7 @@ pub struct Whole {
 }
 
 /// How long an upload waits for its next part. The sweep takes what is older.
-pub const IDLE_MAX: Micros = 24 * 3_600 * 1_000_000;
+pub const IDLE_MAX: Micros = LIMITS.upload_idle_seconds_max.cast_signed() * 1_000_000;
 
 #[async_trait]
 pub trait ContentStorage: Send + Sync {

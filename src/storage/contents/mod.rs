@@ -17,7 +17,7 @@ use bytes::Bytes;
 use super::access::{Access, Accessible, Cell, Record, lock_gate};
 use super::items::namespaces;
 use crate::domain::caller::Caller;
-use crate::domain::clock::{Micros, random_id};
+use crate::domain::clock::Micros;
 use crate::domain::contents::{ContentId, ContentStorage, IDLE_MAX, NewSlice, Part, Upload, Whole};
 use crate::domain::item::{Address, Key};
 use crate::domain::{Error, Result};
@@ -57,7 +57,8 @@ on conflict (tenant, content_id, part) do update set attempt = excluded.attempt,
 /// What was sent before and is replaced.
 const DROP_ATTEMPT: &str = "
 delete from content_slices where tenant = $1 and content_id = $2 and attempt = (
-    select p.attempt from content_parts p where p.tenant = $1 and p.content_id = $2 and p.part = $3)";
+    select p.attempt from content_parts p where p.tenant = $1 and p.content_id = $2 and p.part = $3)
+returning scope_id";
 
 const RECOUNT: &str = "
 update contents set size_bytes = (select cast(coalesce(sum(p.size_bytes), 0) as bigint)
@@ -82,9 +83,7 @@ returning size_bytes";
 
 /// Slices of no part that counts.
 const DROP_UNPLACED: &str =
-    "delete from content_slices where tenant = $1 and content_id = $2 and start_at < 0";
-
-const DROP_PARTS: &str = "delete from content_parts where tenant = $1 and content_id = $2";
+    "delete from content_slices where tenant = $1 and content_id = $2 and start_at < 0 returning scope_id";
 
 const FINISH: &str = "
 update contents set size_bytes = $3, digest = $4, finished_at = $5, idle_since = $5
@@ -165,7 +164,9 @@ impl<T: Roots> ContentStorage for T {
         let number = Cell::from(i64::from(part.number));
         let mut access = self.hold().await?;
         touch(&mut *access, &upload, now).await?;
-        access.rows(DROP_ATTEMPT, &[&upload[..], std::slice::from_ref(&number)].concat()).await?;
+        let replaced = [&upload[..], std::slice::from_ref(&number)].concat();
+        let replaced = access.rows(DROP_ATTEMPT, &replaced).await?;
+        sweeping::leave_chunks(&mut *access, &caller.tenant, &replaced, now).await?;
         let row = [
             number,
             part.attempt.into(),
@@ -228,8 +229,8 @@ impl<T: Roots> ContentStorage for T {
             }
             size_bytes += part.size_bytes;
         }
-        access.rows(DROP_UNPLACED, &upload).await?;
-        access.rows(DROP_PARTS, &upload).await?;
+        let dropped = access.rows(DROP_UNPLACED, &upload).await?;
+        sweeping::leave_chunks(&mut *access, &caller.tenant, &dropped, now).await?;
         let row = [integer(size_bytes)?, Cell::from(&digest[..]), now.into()];
         access.rows(FINISH, &[&upload[..], &row].concat()).await?;
         access.end().await?;
@@ -244,11 +245,6 @@ impl<T: Roots> ContentStorage for T {
         reading::read_slice(self, caller, id, at).await
     }
 
-}
-
-/// A new number for the slices of a part that is being sent.
-pub fn new_attempt() -> i64 {
-    random_id()
 }
 
 async fn touch(access: &mut dyn Access, upload: &[Cell; 2], now: Micros) -> Result<()> {

@@ -3,7 +3,7 @@
 use crate::domain::Result;
 use crate::domain::clock::Micros;
 use crate::domain::contents::{ContentId, IDLE_MAX};
-use crate::storage::access::{Access, Accessible, Cell, Dialect};
+use crate::storage::access::{Access, Accessible, Cell, Dialect, Record};
 
 /// Contents that one statement finds.
 const FOUND_MAX: i64 = 100;
@@ -92,4 +92,17 @@ pub(super) async fn drop_content(
     }
     access.rows(LEAVE, &[place[0].clone(), row.integer(0)?.into(), now.into()]).await?;
     Ok(true)
+}
+
+/// Leaves the chunks of slices that were dropped to a collection. Each row has their scope, which is one.
+pub(super) async fn leave_chunks(
+    access: &mut dyn Access,
+    tenant: &str,
+    dropped: &[Record],
+    now: Micros,
+) -> Result<()> {
+    if let Some(row) = dropped.first() {
+        access.rows(LEAVE, &[tenant.into(), row.integer(0)?.into(), now.into()]).await?;
+    }
+    Ok(())
 }
