@@ -19,6 +19,7 @@ use crate::domain::Result;
 use crate::domain::audit::{Audit, AuditStorage};
 use crate::domain::checkpoints::Checkpoints;
 use crate::domain::clock::Clock;
+use crate::domain::drive_files::DriveFiles;
 use crate::domain::embedding::Embedder;
 use crate::domain::erasure::Erasures;
 use crate::domain::feeds::Feeds;
@@ -30,11 +31,13 @@ use crate::domain::limits::LIMITS;
 use crate::domain::namespace_settings::NamespaceSettings;
 use crate::domain::quotas::Quotas;
 use crate::domain::rates::Rates;
+use crate::domain::raw_files::RawFiles;
 use crate::domain::refusals::Refusals;
 use crate::domain::retention_policies::Policies;
 use crate::domain::storage::{CredentialStorage, Storage};
 use crate::domain::sweeper::Sweeper;
 use crate::domain::threads::Threads;
+use crate::domain::uploads::Uploads;
 use crate::domain::word_walks::WordWalks;
 
 const SWEEP_EVERY: Duration = Duration::from_mins(1);
@@ -49,7 +52,11 @@ pub struct App {
     pub checkpoints: Checkpoints,
     pub threads: Threads,
     pub policies: Policies,
-    pub items: Items,
+    pub items: Arc<Items>,
+    pub raw_files: RawFiles,
+    pub uploads: Uploads,
+    pub drive: DriveFiles,
+    pub browsers: Browsers,
     pub namespace_settings: Arc<NamespaceSettings>,
     pub feeds: Arc<Feeds>,
     pub tokens: Tokens,
@@ -95,6 +102,16 @@ pub struct Outside {
     pub issuers: Issuers,
     /// Makes vectors.
     pub embedder: Embedder,
+    pub browsers: Browsers,
+}
+
+/// What pages of other origins have to do with this server.
+#[derive(Debug, Clone, Default)]
+pub struct Browsers {
+    /// Where signed addresses lead to: a host of its own for what agents wrote.
+    pub files_origin: Option<String>,
+    /// Front ends that may call the drive.
+    pub cors_origins: Vec<String>,
 }
 
 impl From<Issuers> for Outside {
@@ -116,7 +133,7 @@ impl App {
         metrics: Option<PrometheusHandle>,
         outside: impl Into<Outside>,
     ) -> Result<Self> {
-        let Outside { issuers, embedder } = outside.into();
+        let Outside { issuers, embedder, browsers } = outside.into();
         let Settings { memory, retention_interval, audit_keep_days, rates } = settings;
         let credentials: Arc<dyn CredentialStorage> = Arc::<dyn Storage>::clone(&storage);
         let acts: Arc<dyn AuditStorage> = Arc::<dyn Storage>::clone(&storage);
@@ -162,6 +179,14 @@ impl App {
             let (embeddings, wake) = (Arc::clone(embeddings), Arc::clone(&indexer));
             background.push(tokio::spawn(Indexer::new(storage, embeddings, clock, wake).run()));
         }
+        let items = Items::new(
+            Arc::clone(&storage),
+            Arc::clone(&item_commits),
+            Arc::clone(&clock),
+            Arc::clone(&quotas),
+            Arc::clone(&namespace_settings),
+        );
+        let items = Arc::new(items.with_embeddings(embedder, indexer));
         let bytes_max = usize::try_from(LIMITS.bytes_in_flight_max).unwrap_or(usize::MAX);
         Ok(Self {
             checkpoints: Checkpoints::new(
@@ -173,14 +198,11 @@ impl App {
             threads: Threads::new(Arc::clone(&storage), Arc::clone(&clock), Arc::clone(&quotas)),
             erasures: Erasures::new(Arc::clone(&storage), Arc::clone(&clock)),
             audit: Audit::new(Arc::clone(&storage)),
-            items: Items::new(
-                Arc::clone(&storage),
-                Arc::clone(&item_commits),
-                Arc::clone(&clock),
-                Arc::clone(&quotas),
-                Arc::clone(&namespace_settings),
-            )
-            .with_embeddings(embedder, indexer),
+            raw_files: RawFiles::new(Arc::clone(&storage), Arc::clone(&items), Arc::clone(&clock)),
+            uploads: Uploads::new(Arc::clone(&storage), Arc::clone(&quotas), Arc::clone(&clock)),
+            drive: DriveFiles::new(Arc::clone(&storage), Arc::clone(&items), Arc::clone(&clock)),
+            browsers,
+            items,
             namespace_settings,
             feeds,
             quotas,
@@ -206,7 +228,7 @@ impl App {
         for task in self.background {
             task.abort();
         }
-        drop((self.checkpoints, self.items));
+        drop((self.checkpoints, self.items, self.raw_files, self.drive));
         if let Some(commits) = Arc::into_inner(self.commits) {
             commits.stop().await;
         }

@@ -9,7 +9,7 @@ mod jwt;
 pub mod loopback;
 pub mod scram;
 pub mod secret;
-mod signed_url;
+pub mod signed_url;
 mod token_text;
 pub mod tokens;
 

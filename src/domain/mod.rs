@@ -11,6 +11,7 @@ pub mod credential;
 pub mod decimal;
 pub mod doctor;
 pub mod drive;
+pub mod drive_files;
 pub mod embedding;
 pub mod erasure;
 pub mod error;

@@ -11,9 +11,13 @@ mod cursor;
 mod decode;
 mod difference;
 pub mod document;
+mod drive;
+mod drive_upload;
 mod edge;
 mod exact;
 mod expand;
+mod file_content;
+mod file_uploads;
 pub mod grants;
 mod health;
 mod item_history;
@@ -22,14 +26,18 @@ mod leases;
 pub mod listener;
 mod media;
 mod namespace_settings;
+mod origins;
 pub mod problem;
 mod pruning;
+mod query_fields;
 mod raw_bytes;
+mod raw_call;
 mod refusals;
 mod retention;
 mod runs;
 mod service;
 mod shorten;
+mod signed_files;
 mod storage_use;
 mod store;
 mod store_answers;
@@ -100,6 +108,20 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Namespaces(Write), routes!(namespace_settings::delete)))
         .routes(needs(Namespaces(Read), routes!(namespace_settings::list)))
         .routes(needs(Namespaces(Read), routes!(store_changes::follow)))
+        .routes(needs(Namespaces(Read), routes!(file_content::get)))
+        .routes(needs(Namespaces(Append), routes!(file_content::put)))
+        .routes(needs(Namespaces(Append), routes!(file_uploads::begin)))
+        .routes(needs(Namespaces(Append), routes!(file_uploads::put_part)))
+        .routes(needs(Namespaces(Append), routes!(file_uploads::get)))
+        .routes(needs(Namespaces(Append), routes!(file_uploads::complete)))
+        .routes(needs(Namespaces(Append), routes!(file_uploads::abort)))
+        .routes(needs(Namespaces(Read), routes!(drive::list)))
+        .routes(needs(Namespaces(Append), routes!(drive::upload)))
+        .routes(needs(Namespaces(Read), routes!(drive::download)))
+        .routes(needs(Namespaces(Write), routes!(drive::delete)))
+        .routes(needs(Namespaces(Read), routes!(drive::url)))
+        // The address is what it presents.
+        .routes(routes!(signed_files::open))
         .routes(needs(Tenant, routes!(usage::get)))
         .routes(needs(Tenant, routes!(audit::list)))
         .routes(needs(Tenant, routes!(subjects::delete)))
@@ -131,6 +153,7 @@ pub fn router(app: &Arc<App>) -> Router {
             Problem::new(Code::MethodNotAllowed, "the route has other methods, see Allow")
         })
         .layer(compression)
+        .layer(middleware::from_fn_with_state(Arc::clone(app), origins::guard))
         .layer(middleware::from_fn_with_state(Arc::clone(app), edge::surround))
         .with_state(Arc::clone(app))
 }
