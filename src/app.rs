@@ -23,6 +23,7 @@ use crate::domain::drive_files::DriveFiles;
 use crate::domain::embedding::Embedder;
 use crate::domain::erasure::Erasures;
 use crate::domain::feeds::Feeds;
+use crate::domain::files::{Files, MEMORY_BYTES};
 use crate::domain::group_commit::GroupCommit;
 use crate::domain::indexing::Indexer;
 use crate::domain::item_commit::ItemCommit;
@@ -53,6 +54,7 @@ pub struct App {
     pub threads: Threads,
     pub policies: Policies,
     pub items: Arc<Items>,
+    pub files: Files,
     pub raw_files: RawFiles,
     pub uploads: Uploads,
     pub drive: DriveFiles,
@@ -198,6 +200,7 @@ impl App {
             threads: Threads::new(Arc::clone(&storage), Arc::clone(&clock), Arc::clone(&quotas)),
             erasures: Erasures::new(Arc::clone(&storage), Arc::clone(&clock)),
             audit: Audit::new(Arc::clone(&storage)),
+            files: Files::new(Arc::clone(&items), MEMORY_BYTES),
             raw_files: RawFiles::new(Arc::clone(&storage), Arc::clone(&items), Arc::clone(&clock)),
             uploads: Uploads::new(Arc::clone(&storage), Arc::clone(&quotas), Arc::clone(&clock)),
             drive: DriveFiles::new(Arc::clone(&storage), Arc::clone(&items), Arc::clone(&clock)),
@@ -228,7 +231,7 @@ impl App {
         for task in self.background {
             task.abort();
         }
-        drop((self.checkpoints, self.items, self.raw_files, self.drive));
+        drop((self.checkpoints, self.items, self.files, self.raw_files, self.drive));
         if let Some(commits) = Arc::into_inner(self.commits) {
             commits.stop().await;
         }

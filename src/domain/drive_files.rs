@@ -351,7 +351,7 @@ impl Entry {
             is_dir: false,
             size_bytes: row.head.size,
             modified_at: modified_at.map(str::to_owned),
-            media_type: Some(media_type_of(&address, &row.head, false)),
+            media_type: Some(media_type_of(&address, &row.head)),
             tag: tag_of(row),
         })
     }

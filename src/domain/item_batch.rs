@@ -91,6 +91,8 @@ pub struct Idempotency {
     pub digest: [u8; 32],
     /// Whose request it is: erasing the subject finds it.
     pub subject: Option<String>,
+    /// Remembered and answered behind the versions of its changes.
+    pub note: Vec<i64>,
 }
 
 /// How a group ended.
@@ -389,6 +391,7 @@ mod tests {
             key: "k".into(),
             digest: [0; 32],
             subject: None,
+            note: Vec::new(),
         });
         assert_eq!(roles(&[first.clone(), first]), [(0, Role::Own)]);
     }

@@ -114,7 +114,7 @@ impl Items {
         if atomic {
             fail_as_one(&mut results)?;
         }
-        let changing = Changing { caller, atomic, idempotency, deadline };
+        let changing = Changing { caller, atomic, idempotency, deadline, note: Vec::new() };
         for (at, result) in self.change(changing, changes).await? {
             results[at] = Some(result);
         }

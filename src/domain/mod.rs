@@ -38,7 +38,6 @@ pub mod items;
 pub mod key;
 pub mod label;
 pub mod limits;
-pub mod media_type;
 pub mod names;
 pub mod namespace;
 pub mod namespace_settings;

@@ -3,10 +3,7 @@
 
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use chrono::{DateTime, Utc};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
@@ -15,14 +12,16 @@ use super::clock::{Clock, Micros};
 use super::contents::ContentId;
 use super::error::{Conflict, Error, Result};
 use super::exact_json;
+use super::files::dialect::Dialect;
 use super::files::head::{FileHead, Form};
+use super::files::media;
 use super::files::storage::{FileRow, KeyRange, ListFiles};
 use super::files::value::FileValue;
+use super::files::writing::{self, NewContent};
 use super::grants::Action;
 use super::item::{Address, ChangeItem, ItemOp, KeptContent, NewValue, OpResult};
 use super::items::Items;
 use super::limits::LIMITS;
-use super::media_type;
 use super::storage::Storage;
 use super::uploads::{Finished, require};
 
@@ -95,7 +94,7 @@ impl RawFiles {
                 // Replaced in between: as it is now.
                 return Box::pin(self.open(caller, address)).await;
             }
-            let media_type = media_type_of(address, &row.head, false);
+            let media_type = media_type_of(address, &row.head);
             let (size_bytes, body) = (row.head.size, RawBody::Large(ContentId::stored(id)?));
             let tag = hex::encode(id);
             return Ok(Some(RawFile { version, created_at, size_bytes, media_type, tag, body }));
@@ -108,7 +107,7 @@ impl RawFiles {
         let Some(bytes) = value.content.raw().map(|it| Bytes::from(it.into_owned())) else {
             return Ok(None);
         };
-        let media_type = media_type_of(address, &head, value.content.text().is_some());
+        let media_type = media_type_of(address, &head);
         let tag = small_tag(&Sha256::digest(&bytes).into());
         let (size_bytes, body) = (bytes.len() as u64, RawBody::Small(bytes));
         Ok(Some(RawFile { version, created_at, size_bytes, media_type, tag, body }))
@@ -137,18 +136,16 @@ impl RawFiles {
         if let Some(stored) = unchanged(&put, before.as_ref(), bytes.len() as u64, Some(sha256))? {
             return Ok(stored);
         }
-        let times = self.times(before.as_ref());
-        let (content, encoding) = match std::str::from_utf8(&bytes) {
-            Ok(text) => (text.to_owned(), "utf-8"),
-            Err(_) => (STANDARD.encode(&bytes), "base64"),
+        let size_bytes = bytes.len() as u64;
+        let value = NewContent {
+            dialect: Dialect::Python,
+            now: self.clock.now(),
+            path: put.address.key.text().unwrap_or_default(),
+            content: writing::of_bytes(Dialect::Python, "", bytes.into()),
+            media_type: put.media_type.as_deref(),
         };
-        let mut value = json!({
-            "content": content, "encoding": encoding, "created_at": times.0, "modified_at": times.1
-        });
-        if let Some(media_type) = &put.media_type {
-            value["mimeType"] = json!(media_type);
-        }
-        self.store(caller, put, before.as_ref(), (value, None), bytes.len() as u64).await
+        let value = value.created();
+        self.store(caller, put, before.as_ref(), (value, None), size_bytes).await
     }
 
     /// Shows a content that is whole as a file. Again: the same answer.
@@ -168,8 +165,9 @@ impl RawFiles {
             self.storage.drop_upload(caller, whole.id, self.clock.now()).await?;
             return Ok(stored);
         }
-        let (created_at, modified_at) = self.times(before.as_ref());
-        let mut value = json!({"created_at": created_at, "modified_at": modified_at});
+        let now = writing::time(Dialect::Python, self.clock.now());
+        // No content: what has one would be taken for a small file.
+        let mut value = json!({"created_at": now, "modified_at": now});
         if let Some(media_type) = &put.media_type {
             value["mimeType"] = json!(media_type);
         }
@@ -178,12 +176,12 @@ impl RawFiles {
             size: size_bytes,
             units: 0,
             sha256: whole.sha256,
-            created_at: Some(created_at.as_str().into()),
-            modified_at: Some(modified_at.as_str().into()),
+            created_at: Some(now.as_str().into()),
+            modified_at: Some(now.as_str().into()),
             media_type: put.media_type.as_deref().map(Into::into),
         };
         let kept = KeptContent { content_id: whole.id.0.to_vec(), head };
-        self.store(caller, put, before.as_ref(), (value, Some(kept)), size_bytes).await
+        self.store(caller, put, before.as_ref(), (value.to_string(), Some(kept)), size_bytes).await
     }
 
     /// What is known of a file without its content. One round trip.
@@ -203,14 +201,14 @@ impl RawFiles {
         caller: &Caller,
         put: PutFile,
         before: Option<&FileRow>,
-        (value, kept): (serde_json::Value, Option<KeptContent>),
+        (value, kept): (String, Option<KeptContent>),
         size_bytes: u64,
     ) -> Result<Stored> {
         let PutFile { address, if_version, deadline, .. } = put;
         // Who may only add is answered by the put: there must be nothing.
         let may_replace = require(caller, &address, Action::Write).is_ok();
         let if_version = if_version.or((!may_replace).then_some(0));
-        let text = Bytes::from(value.to_string());
+        let text = Bytes::from(value);
         let value =
             NewValue { text, ttl_micros: None, vectors: None, index: Vec::new(), kept };
         let change = ChangeItem { address, value: Some(value), if_version };
@@ -219,13 +217,6 @@ impl RawFiles {
             OpResult::Put(version) => Ok(Stored { version, created, unchanged: false, size_bytes }),
             _ => Err(Error::Internal("a put has no version".into())),
         }
-    }
-
-    /// When it was made and changed, as Python writes it.
-    fn times(&self, before: Option<&FileRow>) -> (String, String) {
-        let now = python_time(self.clock.now());
-        let made = before.and_then(|it| it.head.created_at.as_ref()).and_then(|it| it.text());
-        (made.map_or_else(|| now.clone(), str::to_owned), now)
     }
 }
 
@@ -237,14 +228,11 @@ pub fn tag_of(row: &FileRow) -> Option<String> {
     }
 }
 
-/// The type that was stored, else what the name says.
-pub fn media_type_of(address: &Address, head: &FileHead, is_text: bool) -> String {
-    let stored = head.media_type.as_ref().and_then(|it| it.text()).filter(|it| !it.is_empty());
-    let is_text = is_text || matches!(head.form, Form::Text | Form::Lines);
-    stored.map_or_else(
-        || media_type::by_name(&String::from_utf8_lossy(address.key.as_bytes()), is_text).to_owned(),
-        str::to_owned,
-    )
+/// The type that was stored, else what the name says, as far as the content may be that.
+pub fn media_type_of(address: &Address, head: &FileHead) -> String {
+    let is_bytes = !matches!(head.form, Form::Text | Form::Lines);
+    let path = String::from_utf8_lossy(address.key.as_bytes());
+    media::shown(head.media_type.as_ref().and_then(|it| it.text()), is_bytes, &path)
 }
 
 fn small_tag(sha256: &[u8; 32]) -> String {
@@ -274,23 +262,4 @@ fn unchanged(
         && put.media_type.as_ref().is_none_or(of_type);
     let stored = Stored { version: row.version, created: false, unchanged: true, size_bytes };
     Ok(same.then_some(stored))
-}
-
-/// `2026-11-21T08:11:55.807160+00:00`; no fraction where it is zero.
-fn python_time(micros: Micros) -> String {
-    let time = DateTime::<Utc>::from_timestamp_micros(micros).unwrap_or_default();
-    let form = if micros % 1_000_000 == 0 { "%Y-%m-%dT%H:%M:%S+00:00" } else { "%Y-%m-%dT%H:%M:%S%.6f+00:00" };
-    time.format(form).to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_written_as_python_writes_them() {
-        assert_eq!(python_time(1_000_000_000_000_001), "2001-09-09T01:46:40.000001+00:00");
-        assert_eq!(python_time(1_000_000_000_100_000), "2001-09-09T01:46:40.100000+00:00");
-        assert_eq!(python_time(1_000_000_000_000_000), "2001-09-09T01:46:40+00:00");
-    }
 }

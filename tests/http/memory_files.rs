@@ -6,9 +6,13 @@ use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::exact_json;
 use threadkeep::domain::files::head::FileHead;
-use threadkeep::domain::files::storage::{FilePage, FileRow, FileStorage, ListFiles};
+use threadkeep::domain::files::storage::{
+    FilePage, FileRow, FileStorage, KeyRange, ListFiles, Removed,
+};
 use threadkeep::domain::files::value::FileValue;
-use threadkeep::domain::item::Item;
+use threadkeep::domain::item::{Address, Item, Key};
+use threadkeep::domain::item_batch::Idempotency;
+use threadkeep::domain::namespace::Namespace;
 
 use crate::memory::Memory;
 
@@ -29,6 +33,49 @@ impl FileStorage for Memory {
         let next = full.map(|it| [it.key.as_bytes(), b"\0"].concat());
         Ok(FilePage { files: found, next })
     }
+
+    async fn list_paths(
+        &self,
+        caller: &Caller,
+        namespace: &Namespace,
+        ranges: &[KeyRange],
+        limit: usize,
+        _: Micros,
+    ) -> Result<Vec<(Key, i64)>> {
+        self.called(format!("list_paths {limit}"))?;
+        let items = self.items.lock().unwrap();
+        let own = items.iter().filter(|((tenant, _), _)| *tenant == caller.tenant);
+        let mut found: Vec<(Key, i64)> = own
+            .filter(|((_, address), _)| is_within(address, namespace, ranges))
+            .map(|((_, address), item)| (address.key.clone(), item.version))
+            .collect();
+        found.sort();
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    async fn remove_keys(
+        &self,
+        caller: &Caller,
+        namespace: &Namespace,
+        ranges: &[KeyRange],
+        _: &Idempotency,
+        _: Micros,
+    ) -> Result<Removed> {
+        self.called("remove_keys")?;
+        let mut items = self.items.lock().unwrap();
+        let before = items.len();
+        items.retain(|(tenant, address), _| {
+            *tenant != caller.tenant || !is_within(address, namespace, ranges)
+        });
+        Ok(Removed::Items((before - items.len()) as u64))
+    }
+}
+
+fn is_within(address: &Address, namespace: &Namespace, ranges: &[KeyRange]) -> bool {
+    let key = address.key.as_bytes();
+    let inside = |it: &KeyRange| (it.from.as_slice()..it.to.as_slice()).contains(&key);
+    address.namespace == *namespace && ranges.iter().any(inside)
 }
 
 fn row(item: &Item) -> Option<FileRow> {

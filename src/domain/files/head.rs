@@ -61,11 +61,15 @@ impl FileHead {
             form,
             size: raw.as_ref().map_or(units, |it| it.len()) as u64,
             units: units as u64,
-            sha256: raw.map(|it| Sha256::digest(&it).into()),
+            sha256: raw.map(|it| Self::sha256_of(&it)),
             created_at: value.created_at.clone(),
             modified_at: value.modified_at.clone(),
             media_type: value.media_type.clone(),
         }
+    }
+
+    pub fn sha256_of(raw: &[u8]) -> [u8; 32] {
+        Sha256::digest(raw).into()
     }
 
     /// The size that a listing of the language shows.

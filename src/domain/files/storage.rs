@@ -7,6 +7,7 @@ use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::error::Result;
 use crate::domain::item::Key;
+use crate::domain::item_batch::Idempotency;
 use crate::domain::namespace::Namespace;
 
 /// No key begins with it, so it is behind all.
@@ -45,15 +46,51 @@ pub struct FilePage {
     pub next: Option<Vec<u8>>,
 }
 
+/// How a removal ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removed {
+    /// So many items; what had expired is not counted.
+    Items(u64),
+    /// An earlier request with this key did it.
+    Repeated(u64),
+    IdempotencyMismatch,
+}
+
 #[async_trait]
 pub trait FileStorage: Send + Sync {
     /// A page of files; items that are none are passed over. One round trip that reads no values; those of items from before heads
     /// were noted are opened, and noted.
     async fn list_files(&self, caller: &Caller, query: &ListFiles, now: Micros)
     -> Result<FilePage>;
+
+    /// Keys and versions of all items in some ranges, files or not, in order.
+    async fn list_paths(
+        &self,
+        caller: &Caller,
+        namespace: &Namespace,
+        ranges: &[KeyRange],
+        limit: usize,
+        now: Micros,
+    ) -> Result<Vec<(Key, i64)>>;
+
+    /// Removes all items in some ranges, files or not, and remembers the request where there were any: one statement, or one
+    /// transaction.
+    async fn remove_keys(
+        &self,
+        caller: &Caller,
+        namespace: &Namespace,
+        ranges: &[KeyRange],
+        request: &Idempotency,
+        now: Micros,
+    ) -> Result<Removed>;
 }
 
 impl KeyRange {
+    /// One key.
+    pub fn only(key: &[u8]) -> Self {
+        Self { from: key.to_vec(), to: [key, b"\0"].concat() }
+    }
+
     pub fn all() -> Self {
         Self { from: Vec::new(), to: BEHIND_ALL.to_vec() }
     }

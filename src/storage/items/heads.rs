@@ -68,6 +68,11 @@ pub fn open(
         .ok_or_else(|| Error::Integrity("what is noted of a file is damaged".into()))
 }
 
+/// A remembered number.
+pub fn number_of(answer: &[u8]) -> u64 {
+    answer.first_chunk().map_or(0, |it| u64::from_be_bytes(*it))
+}
+
 /// A row of a listing.
 pub struct Listed {
     pub key: Key,

@@ -4,14 +4,15 @@
 use super::item_vectors::has_vectors;
 use super::item_words::array_of;
 use super::item_writes::Query;
-use crate::domain::item_batch::{ItemBatch, ItemRow, PreparedValue};
+use crate::domain::item_batch::{ItemBatch, ItemGroup, ItemRow, PreparedValue};
 use crate::domain::words::ItemWords;
 
-/// Numbers of the first parameters: vectors take nine where there are some, words four, files two.
+/// Numbers of the first parameters: vectors take nine where there are some, words four, files two, notes one.
 struct Places {
     history: usize,
     words: usize,
     files: usize,
+    notes: usize,
 }
 
 impl Places {
@@ -19,7 +20,8 @@ impl Places {
         let history = if has_vectors(batch) { 38 } else { 29 };
         let words = history + 1;
         let files = words + if has_words(batch) { 4 } else { 0 };
-        Self { history, words, files }
+        let notes = files + if has_files(batch) { 2 } else { 0 };
+        Self { history, words, files, notes }
     }
 }
 
@@ -49,11 +51,29 @@ pub(super) fn fill(text: &str, batch: &ItemBatch) -> String {
         .replace("{content_id}", &content_id)
 }
 
+/// Puts what is remembered behind the versions into a statement, by the number of a row of `q`.
+pub(super) fn fill_note(text: &str, batch: &ItemBatch) -> String {
+    let note = if has_notes(batch) {
+        format!("(${}::bytea[])[q.grp::integer]", Places::of(batch).notes)
+    } else {
+        "''::bytea".to_owned()
+    };
+    text.replace("{note}", &note)
+}
+
 pub(super) fn bind<'q>(query: Query<'q>, batch: &'q ItemBatch) -> Query<'q> {
     let kept = |it: &ItemRow| it.put.as_ref().and_then(|it| it.history);
     let kept = batch.rows.iter().map(kept);
     let kept = kept.map(|it| it.map(|it| i32::try_from(it).unwrap_or(i32::MAX)));
-    bind_files(bind_words(query.bind(kept.collect::<Vec<_>>()), batch), batch)
+    let query = bind_files(bind_words(query.bind(kept.collect::<Vec<_>>()), batch), batch);
+    if !has_notes(batch) {
+        return query;
+    }
+    let note = |it: &ItemGroup| {
+        let numbers = it.idempotency.iter().flat_map(|it| &it.note);
+        numbers.flat_map(|it| it.to_be_bytes()).collect::<Vec<u8>>()
+    };
+    query.bind(batch.groups.iter().map(note).collect::<Vec<_>>())
 }
 
 fn bind_words<'q>(query: Query<'q>, batch: &'q ItemBatch) -> Query<'q> {
@@ -80,6 +100,10 @@ fn bind_files<'q>(query: Query<'q>, batch: &'q ItemBatch) -> Query<'q> {
 
 fn has_words(batch: &ItemBatch) -> bool {
     batch.rows.iter().any(|it| words(it).is_some())
+}
+
+fn has_notes(batch: &ItemBatch) -> bool {
+    batch.groups.iter().any(|it| it.idempotency.as_ref().is_some_and(|it| !it.note.is_empty()))
 }
 
 /// A batch without files pays nothing for them.

@@ -150,7 +150,7 @@ const CHUNKS: &str = r"
 const REMEMBERED: &str = r"
 , remembered as (
     insert into idempotency (tenant, caller, key, digest, answer, created_at, subject)
-    select q.tenant, q.caller, q.key, q.digest, a.answer, $18, q.subject from q
+    select q.tenant, q.caller, q.key, q.digest, a.answer || {note}, $18, q.subject from q
     cross join lateral (
         select string_agg(int8send(case when v.deletes then 0 else v.new_version end), ''::bytea
             order by v.change) as answer
@@ -224,6 +224,7 @@ impl PostgresStorage {
 fn text(batch: &ItemBatch) -> String {
     let changes = item_vectors::filled(CHANGES, batch);
     let changes = item_declared::fill(&changes, batch);
+    let remembered = item_declared::fill_note(REMEMBERED, batch);
     let answer = ANSWER.replace("{raced}", item_vectors::RACED);
     let asks = batch.groups.iter().any(|it| it.idempotency.is_some());
     let has_content = batch.rows.iter().any(|it| content(it).is_some());
@@ -237,7 +238,7 @@ fn text(batch: &ItemBatch) -> String {
         item_vectors::STALE,
         if has_content { CHUNKS } else { "" },
         if item_vectors::has_vectors(batch) { item_vectors::ADDED } else { "" },
-        if asks { REMEMBERED } else { "" },
+        if asks { remembered.as_str() } else { "" },
         answer.as_str(),
     ];
     parts.concat()

@@ -268,7 +268,8 @@ async fn write_all(
     for (group, mut versions) in answers {
         let Some(idempotency) = &batch.groups[group].idempotency else { continue };
         versions.sort_unstable();
-        let answer: Vec<u8> = versions.iter().flat_map(|(_, it)| it.to_be_bytes()).collect();
+        let answer = versions.iter().map(|(_, it)| it).chain(&idempotency.note);
+        let answer: Vec<u8> = answer.flat_map(|it| it.to_be_bytes()).collect();
         let (digest, answer) = (remembered.bytes(&idempotency.digest), remembered.bytes(&answer));
         let (caller, key) = (&idempotency.caller, &idempotency.key);
         let tenant = &batch.groups[group].tenant;
