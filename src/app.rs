@@ -1,5 +1,6 @@
 //! What a request may reach for. The only place that wires the rooms together.
 
+pub mod artifacts;
 pub mod values;
 
 use std::net::SocketAddr;

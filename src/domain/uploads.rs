@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use sha2::{Digest as _, Sha256};
+use ring::digest::{self, SHA256};
 
 use super::caller::Caller;
 use super::clock::{Clock, random_id};
@@ -32,7 +32,7 @@ pub struct Incoming<'a> {
     buffer: BytesMut,
     slices: i64,
     size_bytes: u64,
-    hash: Sha256,
+    hash: digest::Context,
 }
 
 /// A content that is whole, and not shown yet.
@@ -72,7 +72,7 @@ impl Uploads {
             buffer: BytesMut::new(),
             slices: 0,
             size_bytes: 0,
-            hash: Sha256::new(),
+            hash: digest::Context::new(&SHA256),
         })
     }
 
@@ -154,7 +154,8 @@ impl Incoming<'_> {
             self.flush().await?;
         }
         let Self { uploads, caller, id, attempt, size_bytes, hash, .. } = self;
-        let part = Part { number, size_bytes, sha256: hash.finalize().into(), attempt };
+        let sha256 = sha256_of(&hash.finish());
+        let part = Part { number, size_bytes, sha256, attempt };
         uploads.storage.put_part(caller, id, &part, uploads.clock.now()).await?;
         Ok(part)
     }
@@ -175,6 +176,15 @@ impl Incoming<'_> {
     fn size_bytes_flushed(&self) -> u64 {
         self.slices.unsigned_abs() * LIMITS.content_slice_bytes
     }
+}
+
+fn sha256_of(digest: &digest::Digest) -> [u8; 32] {
+    digest.as_ref().try_into().expect("SHA-256 has 32 bytes")
+}
+
+/// SHA-256 of some bytes.
+pub(super) fn sha256(bytes: &[u8]) -> [u8; 32] {
+    sha256_of(&digest::digest(&SHA256, bytes))
 }
 
 /// What bytes are known by that came as these parts.

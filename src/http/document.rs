@@ -22,6 +22,9 @@ const QUEUED: [&str; 4] = ["commit_checkpoints", "put_item", "delete_item", "run
 /// Operations that look into items.
 const SEARCHING: [&str; 3] = ["search_items", "count_items", "run_store_batch"];
 
+/// Operations that answer values of items whole.
+const OPENING: [&str; 2] = ["get_item", "restore_item_version"];
+
 /// The document as it is answered and as `openapi/openapi.json` holds it.
 pub fn text() -> String {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
@@ -123,6 +126,9 @@ fn complete_operation(operation: &mut Value) {
     }
     if QUEUED.contains(&id.as_str()) {
         codes.push(Code::CommitUnknown);
+    }
+    if OPENING.contains(&id.as_str()) {
+        codes.push(Code::ValueTooLarge);
     }
     if SEARCHING.contains(&id.as_str()) {
         codes.push(Code::SearchNeedsPlaintext);
@@ -275,6 +281,8 @@ fn tags() -> Value {
         {"name": "threads", "description": "Conversations"},
         {"name": "leases", "description": "One writer at a time"},
         {"name": "store", "description": "JSON items under namespaces: long-term memory"},
+        {"name": "files", "description": "Files of agents, over the same items: raw bytes of any size"},
+        {"name": "drive", "description": "A person's files as one tree, for front ends"},
         {"name": "retention", "description": "What goes by itself, and reports of what went"},
         {"name": "administration", "description": "What a tenant has, may have and has done; for keys of the whole tenant"},
         {"name": "tokens", "description": "Who may do a part of what a key may, for a while"},

@@ -162,7 +162,7 @@ pub async fn delete(State(app): State<Arc<App>>, raw: Raw) -> Answer {
     ),
     responses(
         (status = 200, description = "The address", body = AddressOut, example = json!({
-            "url": "/v1/files/open?u=5f0c1d2e3b4a5968.AQAAAAdkZWZhdWx0…", "expires_at": "2026-01-31T13:00:00.000000Z"
+            "url": "/api/storage/open?u=5f0c1d2e3b4a5968.AQAAAAdkZWZhdWx0…", "expires_at": "2026-01-31T13:00:00.000000Z"
         })),
         (status = 404, description = "`not_found`"),
     ),

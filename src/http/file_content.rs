@@ -96,6 +96,10 @@ pub struct StoredOut {
 }
 
 impl StoredOut {
+    pub fn is_unchanged(&self) -> bool {
+        self.unchanged
+    }
+
     pub fn of(path: &str, stored: Stored) -> Self {
         let Stored { version, created, unchanged, size_bytes } = stored;
         Self { path: path.to_owned(), version, size_bytes, created, unchanged }

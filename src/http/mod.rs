@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** a handler gets its caller only through `call`, which asks for the permission declared here.
 
+mod artifacts;
 mod audit;
 mod body;
 mod call;
@@ -120,6 +121,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Namespaces(Read), routes!(drive::download)))
         .routes(needs(Namespaces(Write), routes!(drive::delete)))
         .routes(needs(Namespaces(Read), routes!(drive::url)))
+        .routes(needs(Namespaces(Append), routes!(artifacts::put)))
         // The address is what it presents.
         .routes(routes!(signed_files::open))
         .routes(needs(Tenant, routes!(usage::get)))

@@ -14,7 +14,7 @@ use crate::app::App;
 /// What front ends may call.
 const DRIVE: &str = "/api/storage/";
 /// What is answered on the host of files.
-const SIGNED: &str = "/v1/files/open";
+const SIGNED: &str = "/api/storage/open";
 /// No cookies: who asks is in a header that a page has to set.
 const REQUEST_HEADERS: &str = "authorization, x-api-key, content-type, range, if-none-match";
 const METHODS: &str = "GET, POST, DELETE";
@@ -27,7 +27,8 @@ pub async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) ->
     if let Some(origin) = &app.browsers.files_origin {
         let on_files_host = host(&request) == authority(origin);
         if on_files_host != (path == SIGNED) && (on_files_host || path == SIGNED) {
-            return Problem::new(Code::NotFound, "there is no such route on this host").into_response();
+            let detail = "on the host of files nothing is answered but signed addresses, and these nowhere else";
+            return Problem::new(Code::ForbiddenHost, detail).into_response();
         }
     }
     if app.browsers.cors_origins.is_empty() || !path.starts_with(DRIVE) {

@@ -33,7 +33,7 @@ pub struct Wish {
 ///
 /// Without a key. The address says all there is to say; a changed one opens nothing.
 #[utoipa::path(
-    get, path = "/v1/files/open", operation_id = "open_signed_file", tag = "drive",
+    get, path = "/api/storage/open", operation_id = "open_signed_file", tag = "drive",
     params(
         ("u" = String, Query, description = "What `GET /api/storage/url` put there"),
         ("Range" = Option<String>, Header, description = "One range of bytes"),
@@ -98,7 +98,7 @@ pub async fn address_of(
     };
     let text = app.tokens.sign_url(&url).await?;
     let origin = app.browsers.files_origin.as_deref().unwrap_or_default();
-    Ok((format!("{origin}/v1/files/open?u={text}"), expires_at))
+    Ok((format!("{origin}/api/storage/open?u={text}"), expires_at))
 }
 
 fn expiry(pass: &Pass, seconds: Option<u64>, now: Micros) -> Result<Micros> {

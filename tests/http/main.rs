@@ -3,12 +3,16 @@
 
 mod accounts;
 mod arguments;
+mod artifacts;
 mod bodies;
 mod changes;
 mod checkpoints;
 mod connections;
 mod differences;
 mod document;
+mod drive;
+mod drive_access;
+mod drive_world;
 mod failures;
 mod hostile;
 mod identity;
@@ -20,6 +24,7 @@ mod matrix;
 mod matrix_table;
 mod memory;
 mod memory_accounts;
+mod memory_contents;
 mod memory_credentials;
 mod memory_erasure;
 mod memory_feeds;

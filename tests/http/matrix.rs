@@ -14,7 +14,7 @@ use threadkeep::domain::clock::Clock;
 use threadkeep::domain::key::Key;
 use threadkeep::http;
 
-use crate::matrix_table::{HOLDER, PUBLIC, ROWS, Request, Row, TAKEN};
+use crate::matrix_table::{HOLDER, PUBLIC, ROWS, Request, Row, SIGNED, TAKEN};
 use crate::memory::Memory;
 use crate::ownership::open;
 use crate::server::{Answer, DOCUMENT, HOST, JSON, SETTINGS, Server};
@@ -35,6 +35,8 @@ struct World {
     ann: String,
     /// Id of a token that nobody presents.
     token_id: String,
+    /// Of an upload to the thread's namespace, with a part.
+    upload_id: String,
     expired: String,
     revoked: String,
     bob: String,
@@ -94,6 +96,16 @@ impl World {
         post(&server, &ann, "/v1/threads/lease/acquire", &lease).await.ok();
         let item = json!({"namespace": ["ann", THREAD], "key": "k", "value": {"note": CONTENT}});
         post(&server, &ann, "/v1/store/put", &item).await.ok();
+        let place = json!({"namespace": ["ann", THREAD], "path": "/large"});
+        let upload = post(&server, &ann, "/v1/files/uploads", &place).await.ok().json();
+        let upload_id = upload["upload_id"].as_str().unwrap().to_owned();
+        let part = format!("/v1/files/uploads/{upload_id}/parts/1");
+        server.send("PUT", &part, &[("x-api-key", &ann)], b"part".to_vec()).await.ok();
+        let file = format!("/v1/files/content?ns=ann&ns={THREAD}&path=/f");
+        let note = CONTENT.as_bytes().to_vec();
+        server.send("PUT", &file, &[("x-api-key", &ann)], note.clone()).await.ok();
+        let file = "/api/storage/upload?path=/f";
+        server.send("POST", file, &[("x-api-key", &ann)], note).await;
         let token_id = spare["token_id"].as_str().unwrap().to_owned();
         Self {
             server,
@@ -101,6 +113,7 @@ impl World {
             globex,
             ann,
             token_id,
+            upload_id,
             expired,
             revoked,
             bob,
@@ -114,9 +127,11 @@ impl World {
     async fn ask(&self, route: &Route, who: Option<&str>, request: &Request) -> Answer {
         let mut headers = vec![("content-type", JSON)];
         headers.extend(who.map(|it| ("x-api-key", it)));
+        let path = route.path.replace("{upload_id}", &self.upload_id).replace("{part}", "1");
         let (path, body) = match request {
-            Request::Query(query) => (format!("{}{query}", route.path), Vec::new()),
-            Request::Body(body) => (route.path.clone(), body.to_string().into_bytes()),
+            Request::Query(query) => (format!("{path}{query}"), Vec::new()),
+            Request::Body(body) => (path, body.to_string().into_bytes()),
+            Request::Raw(query) => (format!("{path}{query}"), b"raw".to_vec()),
         };
         self.server.send(&route.method, &path, &headers, body).await
     }
@@ -168,7 +183,7 @@ async fn post(server: &Server, who: &str, path: &str, body: &Value) -> Answer {
 
 fn outcome(answer: &Answer) -> String {
     match answer.status {
-        200 => "200".into(),
+        200 | 201 | 204 => "200".into(),
         _ => format!("{} {}", answer.status, answer.problem().1),
     }
 }
@@ -179,7 +194,10 @@ fn comparable(answer: &Answer, thread: &str) -> String {
     let body = String::from_utf8(answer.body.clone()).unwrap().replace(id, "the request");
     let body = body.replace(thread, "the thread");
     let Ok(mut json) = serde_json::from_str::<Value>(&body) else { return body };
-    for fresh in ["generation", "token", "token_id", "expires_at", "version", "updated_at"] {
+    for fresh in [
+        "generation", "token", "token_id", "expires_at", "version", "updated_at", "modified_at", "upload_id",
+        "files", "stored", "unchanged",
+    ] {
         if let Some(field) = json.get_mut(fresh) {
             *field = json!("fresh");
         }
@@ -202,6 +220,11 @@ async fn what_needs_no_permission_answers_everybody() {
         let nothing = Request::Query(String::new());
         for who in [None, Some("tks_nonsense"), Some(&it.expired), Some(&it.revoked), Some(&it.bob)]
         {
+            if route.operation == SIGNED {
+                let answer = it.ask(&route, who, &nothing).await;
+                assert_eq!(outcome(&answer), "422 invalid");
+                continue;
+            }
             let answer = it.ask(&route, who, &nothing).await.ok();
             assert!(!String::from_utf8_lossy(&answer.body).contains(THREAD));
         }

@@ -35,6 +35,8 @@ pub enum Request {
     /// The query, with its question mark, or nothing.
     Query(String),
     Body(Value),
+    /// The query, with bytes as the body.
+    Raw(String),
 }
 
 const OK: &str = "200";
@@ -44,8 +46,10 @@ const ABSENT: &str = "404 not_found";
 pub const TAKEN: &str = "409 thread_taken";
 
 /// For everybody who reaches the server, whatever they present.
-pub const PUBLIC: [&str; 5] =
-    ["get_docs", "get_health", "get_metrics", "get_openapi", "get_readiness"];
+pub const PUBLIC: [&str; 6] =
+    ["get_docs", "get_health", "get_metrics", "get_openapi", "get_readiness", SIGNED];
+/// Asks for a signature, which `drive_access` looks at.
+pub const SIGNED: &str = "open_signed_file";
 
 const fn answers(all: [&'static str; 5]) -> Answers {
     let [other_tenant, other_subject, other_thread, read_only, append_only] = all;
@@ -58,9 +62,12 @@ const ADMINISTER: Answers = answers([OK, DENIED, DENIED, DENIED, DENIED]);
 const ANYBODY: Answers = answers([OK, OK, OK, OK, OK]);
 
 /// A put replaces: to append is not enough.
+const APPEND_ITEM: Answers = answers([OK, DENIED, DENIED, DENIED, OK]);
+/// Of an id that its caller cannot reach.
+const UPLOAD: Answers = answers([ABSENT, ABSENT, ABSENT, DENIED, OK]);
 const WRITE_ITEM: Answers = answers([OK, DENIED, DENIED, DENIED, DENIED]);
 
-pub const ROWS: [Row; 42] = [
+pub const ROWS: [Row; 55] = [
     row(
         "commit_checkpoints",
         |thread, _| body(commit(thread, &[put("2", &base64(b"x"))])),
@@ -164,6 +171,21 @@ pub const ROWS: [Row; 42] = [
         },
         ANYBODY,
     ),
+    row("get_file_content", |thread, _| file(thread), answers([ABSENT, ABSENT, ABSENT, OK, DENIED])),
+    // Who may only add is told that there is one.
+    row("put_file_content", |thread, _| raw(&place(thread)), answers([OK, DENIED, DENIED, DENIED, "409 version_conflict"])),
+    row("begin_upload", |thread, _| body(json!({"namespace": ["ann", thread], "path": "/x"})), APPEND_ITEM),
+    row("put_upload_part", |_, _| raw(""), UPLOAD),
+    row("get_upload", |_, _| query(""), UPLOAD),
+    row("complete_upload", |_, _| body(json!({})), UPLOAD),
+    row("abort_upload", |_, _| query(""), answers([OK, OK, OK, DENIED, OK])),
+    // A drive is that of the subject of who asks; a key of the whole tenant names one. Tokens without a subject have none.
+    row("list_drive", |_, _| query("?subject=ann"), answers([OK, DENIED, OK, OK, DENIED])),
+    row("upload_to_drive", |_, _| raw("?subject=ann&path=/f"), answers([OK, DENIED, DENIED, DENIED, DENIED])),
+    row("download_from_drive", |_, _| query("?subject=ann&path=/f"), answers([ABSENT, DENIED, ABSENT, ABSENT, DENIED])),
+    row("delete_from_drive", |_, _| query("?subject=ann&path=/f"), answers([OK, DENIED, DENIED, DENIED, DENIED])),
+    row("get_drive_url", |_, _| query("?subject=ann&path=/f"), answers([ABSENT, DENIED, ABSENT, ABSENT, DENIED])),
+    row("store_artifacts", |_, _| raw("?subject=ann&path=x"), answers([OK, DENIED, DENIED, DENIED, DENIED])),
     row("get_usage", |_, _| query(""), ADMINISTER),
     row("list_audit_events", |_, _| query(""), ADMINISTER),
     row("delete_subject", |_, _| query("?subject=ann"), ADMINISTER),
@@ -198,6 +220,18 @@ fn body(body: Value) -> Request {
 
 fn query(query: &str) -> Request {
     Request::Query(query.to_owned())
+}
+
+fn raw(query: &str) -> Request {
+    Request::Raw(query.to_owned())
+}
+
+fn place(thread: &str) -> String {
+    format!("?ns=ann&ns={thread}&path=/f")
+}
+
+fn file(thread: &str) -> Request {
+    Request::Query(place(thread))
 }
 
 /// A request about the item of a thread's namespace.
