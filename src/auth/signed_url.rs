@@ -237,7 +237,7 @@ mod tests {
             |it| it.version = None,
             |it| it.created_at += 1,
             |it| it.disposition = Disposition::Attachment,
-            |it| drop(it.chain.pop()),
+            |it| it.chain.truncate(1),
         ];
         let base = signed_bytes(&url());
         for change in changes {

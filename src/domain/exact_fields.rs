@@ -27,7 +27,11 @@ pub fn pick(text: &[u8], fields: &[String]) -> Result<String> {
 /// Names of an object's fields, in its order; None: no object.
 pub fn names(text: &[u8]) -> Option<Vec<WideText>> {
     let object: Fields<'_> = serde_json::from_slice(text).ok()?;
-    object.0.iter().map(|(name, _)| WideText::of_json("value", name.get().as_bytes()).ok()).collect()
+    object
+        .0
+        .iter()
+        .map(|(name, _)| WideText::of_json("value", name.get().as_bytes()).ok())
+        .collect()
 }
 
 /// The object with some of its fields replaced, added behind the others, or, where the new text is None, left out. The others
@@ -108,7 +112,8 @@ mod tests {
     fn replaced_fields_leave_the_others_alone() {
         let text = br#"{"a": 1.0, "b":{"x" :  2}, "\u0063":"\ud800", "a":1e2}"#;
         let new = |it: &str| Some(it.to_owned());
-        let replaced = replace(text, &[("a", new("0")), ("c", None), ("d", new("[]")), ("e", None)]);
+        let replaced =
+            replace(text, &[("a", new("0")), ("c", None), ("d", new("[]")), ("e", None)]);
         assert_eq!(replaced.unwrap(), r#"{"a":0,"b":{"x" :  2},"d":[]}"#);
         assert_eq!(names(text).unwrap().len(), 4);
         assert_eq!(replace(b" {} ", &[("a", new("1"))]).unwrap(), r#"{"a":1}"#);

@@ -131,8 +131,13 @@ impl Items {
         if !(may(Action::Read) && may(Action::Write)) {
             return Err(Error::NotGranted("no grant covers this namespace"));
         }
-        let changing =
-            Changing { caller, atomic: true, idempotency: idempotency.clone(), deadline, note: Vec::new() };
+        let changing = Changing {
+            caller,
+            atomic: true,
+            idempotency: idempotency.clone(),
+            deadline,
+            note: Vec::new(),
+        };
         for _ in 0..ATTEMPTS_MAX {
             let Some((current, wanted)) = self.current_and(caller, request).await? else {
                 return self.answered_before(&changing, idempotency).await;

@@ -112,6 +112,8 @@ pub struct Limits {
     pub models_max: u64,
     /// Text or bytes of one file that is written with its whole content.
     pub file_bytes_max: u64,
+    /// Media type of a file.
+    pub media_type_bytes_max: u64,
     /// Entries of one listing of files, and matches of one glob.
     pub files_listed_max: u64,
     /// Files that one glob, grep or recursive deletion looks at.
@@ -213,6 +215,7 @@ pub const LIMITS: Limits = Limits {
     model_bytes_max: 128,
     models_max: 64,
     file_bytes_max: 16 << 20,
+    media_type_bytes_max: 255,
     files_listed_max: 10_000,
     files_searched_max: 100_000,
     grep_matches_max: 10_000,

@@ -34,6 +34,7 @@ mod encryption_keys;
 mod erasure;
 mod exactness;
 mod file_heads;
+mod files;
 mod indexing;
 mod item_content;
 mod item_filters;

@@ -42,6 +42,7 @@ pub enum Request {
 const OK: &str = "200";
 const DENIED: &str = "403 not_granted";
 const ABSENT: &str = "404 not_found";
+const NO_FILE: &str = "404 file_not_found";
 /// The one answer that differs from that about an absent thread.
 pub const TAKEN: &str = "409 thread_taken";
 
@@ -61,13 +62,16 @@ const REMOVE: Answers = answers([OK, OK, DENIED, DENIED, DENIED]);
 const ADMINISTER: Answers = answers([OK, DENIED, DENIED, DENIED, DENIED]);
 const ANYBODY: Answers = answers([OK, OK, OK, OK, OK]);
 
-/// A put replaces: to append is not enough.
 const APPEND_ITEM: Answers = answers([OK, DENIED, DENIED, DENIED, OK]);
 /// Of an id that its caller cannot reach.
 const UPLOAD: Answers = answers([ABSENT, ABSENT, ABSENT, DENIED, OK]);
+/// A put replaces: to append is not enough.
 const WRITE_ITEM: Answers = answers([OK, DENIED, DENIED, DENIED, DENIED]);
 
-pub const ROWS: [Row; 55] = [
+const READ_FILE: Answers = answers([NO_FILE, NO_FILE, NO_FILE, OK, DENIED]);
+const CHANGE_FILE: Answers = answers([NO_FILE, DENIED, DENIED, DENIED, DENIED]);
+
+pub const ROWS: [Row; 68] = [
     row(
         "commit_checkpoints",
         |thread, _| body(commit(thread, &[put("2", &base64(b"x"))])),
@@ -171,7 +175,37 @@ pub const ROWS: [Row; 55] = [
         },
         ANYBODY,
     ),
-    row("get_file_content", |thread, _| file(thread), answers([ABSENT, ABSENT, ABSENT, OK, DENIED])),
+    // The item is a file too.
+    row("list_files", |thread, _| file(thread, json!({})), READ),
+    row("download_files", |thread, _| files(thread, json!({"paths": ["k"]})), READ),
+    row("glob_files", |thread, _| files(thread, json!({"pattern": "*"})), READ),
+    row("grep_files", |thread, _| files(thread, json!({"pattern": "only"})), READ),
+    row("read_file", |thread, _| file(thread, json!({})), READ_FILE),
+    row("stat_file", |thread, _| file(thread, json!({})), READ_FILE),
+    row(
+        "write_file",
+        |thread, _| files(thread, json!({"path": "/new", "content": ""})),
+        WRITE_ITEM,
+    ),
+    row(
+        "append_file",
+        |thread, _| files(thread, json!({"path": "/new", "content": ""})),
+        answers([OK, DENIED, DENIED, DENIED, OK]),
+    ),
+    row(
+        "edit_file",
+        |thread, _| file(thread, json!({"old_string": "only", "new_string": ""})),
+        CHANGE_FILE,
+    ),
+    row(
+        "upload_files",
+        |thread, _| files(thread, json!({"files": [{"path": "/new", "bytes": ""}]})),
+        WRITE_ITEM,
+    ),
+    row("delete_files", |thread, _| file(thread, json!({})), CHANGE_FILE),
+    row("move_files", |thread, _| files(thread, json!({"from": "k", "to": "/new"})), CHANGE_FILE),
+    row("copy_files", |thread, _| files(thread, json!({"from": "k", "to": "/new"})), CHANGE_FILE),
+    row("get_file_content", |thread, _| of_place(thread), answers([ABSENT, ABSENT, ABSENT, OK, DENIED])),
     // Who may only add is told that there is one.
     row("put_file_content", |thread, _| raw(&place(thread)), answers([OK, DENIED, DENIED, DENIED, "409 version_conflict"])),
     row("begin_upload", |thread, _| body(json!({"namespace": ["ann", thread], "path": "/x"})), APPEND_ITEM),
@@ -230,7 +264,7 @@ fn place(thread: &str) -> String {
     format!("?ns=ann&ns={thread}&path=/f")
 }
 
-fn file(thread: &str) -> Request {
+fn of_place(thread: &str) -> Request {
     Request::Query(place(thread))
 }
 
@@ -239,6 +273,16 @@ fn item(thread: &str, mut more: Value) -> Request {
     more["namespace"] = json!(["ann", thread]);
     more["key"] = json!("k");
     body(more)
+}
+
+fn files(thread: &str, mut more: Value) -> Request {
+    more["namespace"] = json!(["ann", thread]);
+    body(more)
+}
+
+fn file(thread: &str, mut more: Value) -> Request {
+    more["path"] = json!("k");
+    files(thread, more)
 }
 
 fn below(thread: &str) -> Request {

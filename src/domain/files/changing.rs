@@ -287,7 +287,12 @@ fn written(dialect: Dialect, name: &str, content: &WideText) -> Result<Content> 
     })
 }
 
-fn new_content<'a>(asked: Asked<'_>, now: Micros, path: &'a str, content: Content) -> NewContent<'a> {
+fn new_content<'a>(
+    asked: Asked<'_>,
+    now: Micros,
+    path: &'a str,
+    content: Content,
+) -> NewContent<'a> {
     NewContent { dialect: asked.asking.dialect, now, path, content, media_type: None }
 }
 

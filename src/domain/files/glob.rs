@@ -119,7 +119,10 @@ fn segments(dialect: Dialect, pattern: &str) -> Vec<Segment> {
             // Several slashes are one.
             continue;
         }
-        if part.len() > 1 && part.iter().all(|it| *it == '*') && (part.len() == 2 || dialect == Dialect::JavaScript) {
+        if part.len() > 1
+            && part.iter().all(|it| *it == '*')
+            && (part.len() == 2 || dialect == Dialect::JavaScript)
+        {
             if !matches!(found.last(), Some(Segment::Directories)) {
                 found.push(Segment::Directories);
             }

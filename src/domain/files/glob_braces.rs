@@ -122,7 +122,10 @@ fn sequence(text: &str, most: usize) -> Option<Choices> {
     if count > most as u64 {
         return None;
     }
-    let is_padded = |it: &str| it.trim_start_matches(['-', '+']).len() > 1 && it.trim_start_matches(['-', '+']).starts_with('0');
+    let is_padded = |it: &str| {
+        it.trim_start_matches(['-', '+']).len() > 1
+            && it.trim_start_matches(['-', '+']).starts_with('0')
+    };
     let is_number = numbers.0.is_some() && numbers.1.is_some();
     let width = if is_padded(first) || is_padded(last) { first.len().max(last.len()) } else { 0 };
     let value = |at: u64| {
@@ -140,7 +143,8 @@ fn sequence(text: &str, most: usize) -> Option<Choices> {
 
 fn number(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
-    let is_one = !digits.is_empty() && digits.len() < 18 && digits.bytes().all(|it| it.is_ascii_digit());
+    let is_one =
+        !digits.is_empty() && digits.len() < 18 && digits.bytes().all(|it| it.is_ascii_digit());
     text.parse().ok().filter(|_| is_one)
 }
 

@@ -14,8 +14,15 @@ enum Token {
     /// One character, whichever.
     One,
     Any,
-    Class { is_negated: bool, ranges: Vec<(char, char)>, kinds: Vec<Kind> },
-    Group { kind: char, choices: Vec<Vec<Token>> },
+    Class {
+        is_negated: bool,
+        ranges: Vec<(char, char)>,
+        kinds: Vec<Kind>,
+    },
+    Group {
+        kind: char,
+        choices: Vec<Vec<Token>>,
+    },
 }
 
 type Kind = fn(&char) -> bool;

@@ -175,7 +175,10 @@ mod tests {
     fn blank_files_come_whole() {
         for text in ["", " \n\t", "\u{3000}\u{1f}\u{85}"] {
             let found = python(text, 9, 0);
-            assert_eq!((found.content, found.place, found.no_lines_requested), (text.into(), None, false));
+            assert_eq!(
+                (found.content, found.place, found.no_lines_requested),
+                (text.into(), None, false)
+            );
         }
     }
 

@@ -27,6 +27,10 @@ pub fn of_request(text: WideText) -> Result<Key> {
 pub fn check_new(path: &Key) -> Result<()> {
     let shown = path.wide().shown();
     let refuse = |why: &str| Err(problem(FileProblem::InvalidPath, format!("{why}: {shown}")));
+    let max = LIMITS.item_key_bytes_max;
+    if path.as_bytes().len() as u64 > max {
+        return refuse(&format!("Path is longer than {max} bytes"));
+    }
     let Some(text) = path.text() else {
         return refuse("Path is not text");
     };
@@ -72,7 +76,8 @@ mod tests {
             assert!(check(good).is_ok(), "{good}");
         }
         for bad in [
-            "", "/", "a", "a/b", "//a", "/a//b", "/a/", "/./a", "/a/.", "/..", "/a/../b", "/a\0", "/a/..\\b", "..\\a",
+            "", "/", "a", "a/b", "//a", "/a//b", "/a/", "/./a", "/a/.", "/..", "/a/../b", "/a\0",
+            "/a/..\\b", "..\\a",
         ] {
             assert!(check(bad).is_err(), "{bad}");
         }
@@ -84,7 +89,13 @@ mod tests {
     #[test]
     fn directories_end_with_one_slash() {
         let of = |text: &str| directory(&Key::of_text(text).unwrap());
-        assert_eq!((of("/"), of("/a"), of("/a/")), (b"/".to_vec(), b"/a/".to_vec(), b"/a/".to_vec()));
-        assert_eq!((trimmed(b"/a//"), trimmed(b"/"), trimmed(b"a")), (&b"/a"[..], &b""[..], &b"a"[..]));
+        assert_eq!(
+            (of("/"), of("/a"), of("/a/")),
+            (b"/".to_vec(), b"/a/".to_vec(), b"/a/".to_vec())
+        );
+        assert_eq!(
+            (trimmed(b"/a//"), trimmed(b"/"), trimmed(b"a")),
+            (&b"/a"[..], &b""[..], &b"a"[..])
+        );
     }
 }

@@ -48,7 +48,9 @@ pub fn not_a_file(dialect: Dialect, value: &[u8], prefix: &str) -> Error {
             None => {
                 let names: Vec<String> = fields.iter().map(python_repr).collect();
                 let names = names.join(", ");
-                format!("Store item does not contain valid content field. Got: dict_keys([{names}])")
+                format!(
+                    "Store item does not contain valid content field. Got: dict_keys([{names}])"
+                )
             }
         },
         Dialect::JavaScript => {

@@ -96,7 +96,8 @@ impl Files {
                 part.iter().map(|_| None).collect()
             };
             let each = part.iter().zip(found);
-            results.extend(each.map(|(address, item)| downloaded(asking.dialect, &address.key, item)));
+            results
+                .extend(each.map(|(address, item)| downloaded(asking.dialect, &address.key, item)));
         }
         Ok(results)
     }

@@ -86,7 +86,13 @@ fn not_found(dialect: Dialect, content: &WideText, old: &WideText) -> String {
 mod tests {
     use super::*;
 
-    fn run(dialect: Dialect, content: &str, old: &str, new: &str, all: bool) -> Result<(String, u64), String> {
+    fn run(
+        dialect: Dialect,
+        content: &str,
+        old: &str,
+        new: &str,
+        all: bool,
+    ) -> Result<(String, u64), String> {
         let result = replace(dialect, &content.into(), (&old.into(), &new.into()), all);
         let text = |it: (WideText, u64)| (it.0.text().unwrap().to_owned(), it.1);
         result.map(text).map_err(|it| it.to_string())

@@ -178,8 +178,8 @@ impl<'a> Grep<'a> {
 
     fn take(&mut self, path: &Key, line: u64, text: &[u8]) -> bool {
         let length = text.len() + path.as_bytes().len();
-        let is_much = self.found.matches.len() >= count(LIMITS.grep_matches_max)
-            || length > self.bytes_left;
+        let is_much =
+            self.found.matches.len() >= count(LIMITS.grep_matches_max) || length > self.bytes_left;
         if self.found.matches.len() >= self.count_max || is_much {
             self.found.is_truncated = true;
             self.found.is_over_budget = self.found.matches.len() < self.count_max;
@@ -213,10 +213,15 @@ mod tests {
 
     #[test]
     fn lines_are_those_of_a_plain_loop() {
-        let contents = ["", "a", "\n", "a\n", "aa\nba\n\nab", "\na\n\na", "x\r\na\r", "ab\nab\nb\na"];
+        let contents =
+            ["", "a", "\n", "a\n", "aa\nba\n\nab", "\na\n\na", "x\r\na\r", "ab\nab\nb\na"];
         for content in contents {
             for pattern in ["", "a", "aa", "b", "\n", "a\nb", "a\r", "é"] {
-                assert_eq!(lines(pattern, content, None).0, plainly(pattern, content), "{pattern:?} {content:?}");
+                assert_eq!(
+                    lines(pattern, content, None).0,
+                    plainly(pattern, content),
+                    "{pattern:?} {content:?}"
+                );
             }
         }
     }

@@ -144,7 +144,10 @@ mod tests {
         );
         let bytes = || Content::Bytes(vec![1, 2]);
         let python = content(Dialect::Python, "/x.png", bytes()).created();
-        assert!(python.starts_with(r#"{"content":"AQI=","encoding":"base64","created_at""#), "{python}");
+        assert!(
+            python.starts_with(r#"{"content":"AQI=","encoding":"base64","created_at""#),
+            "{python}"
+        );
         let script = content(Dialect::JavaScript, "/x.bin", bytes()).created();
         let expected = r#"{"content":{"$threadkeep:bytes":"AQI="},"mimeType":"application/octet-stream","created_at""#;
         assert!(script.starts_with(expected), "{script}");
@@ -156,8 +159,12 @@ mod tests {
         let now = r#""modified_at":"2026-11-21T08:33:20.123456+00:00""#;
         let text = || content(Dialect::Python, "/x", Content::Text("new".into()));
         let changed = text().changed(br#"{ "n": 1.0, "content":["a"], "modified_at": "m" }"#, true);
-        assert_eq!(changed.unwrap(), format!(r#"{{"n":1.0,"content":"new",{now},"encoding":"utf-8"}}"#));
-        let changed = text().changed(br#"{"content":{"$threadkeep:bytes":""},"mimeType":"a/b"}"#, false);
+        assert_eq!(
+            changed.unwrap(),
+            format!(r#"{{"n":1.0,"content":"new",{now},"encoding":"utf-8"}}"#)
+        );
+        let changed =
+            text().changed(br#"{"content":{"$threadkeep:bytes":""},"mimeType":"a/b"}"#, false);
         let expected = format!(r#"{{"content":"new","mimeType":"a/b","encoding":"utf-8",{now}}}"#);
         assert_eq!(changed.unwrap(), expected);
     }
@@ -172,7 +179,10 @@ mod tests {
         assert_eq!(changed, format!(r#"{{"content":"a\nb","encoding":"utf-8",{now}}}"#));
         let bytes = content(Dialect::JavaScript, "/x.png", Content::Bytes(vec![]));
         let changed = bytes.changed(br#"{"content":"AA==","encoding":"base64"}"#, false).unwrap();
-        assert_eq!(changed, format!(r#"{{"content":{{"$threadkeep:bytes":""}},"mimeType":"image/png",{now}}}"#));
+        assert_eq!(
+            changed,
+            format!(r#"{{"content":{{"$threadkeep:bytes":""}},"mimeType":"image/png",{now}}}"#)
+        );
     }
 
     #[test]

@@ -6,13 +6,13 @@ use sqlx::postgres::PgRow;
 
 use super::items::{literal, places};
 use super::{PostgresStorage, failure};
-use crate::domain::{Error, Result};
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::files::storage::{FilePage, FileStorage, KeyRange, ListFiles, Removed};
 use crate::domain::item::Key;
 use crate::domain::item_batch::Idempotency;
 use crate::domain::namespace::Namespace;
+use crate::domain::{Error, Result};
 use crate::storage::items::heads::{Head, Listed, Noting, number_of, page};
 
 /// The range ends with a value: a plan is made without values, and `or` in it would be gone through to the end of the namespace.
