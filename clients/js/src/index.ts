@@ -42,6 +42,7 @@ export {
   ProtocolError,
   QuotaExceededError,
   ResendWholeError,
+  RangeNotSatisfiableError,
   SearchNeedsPlaintextError,
   ThreadExistsError,
   ThreadkeepError,
