@@ -301,7 +301,7 @@ fn tags() -> Value {
         {"name": "threads", "description": "Conversations"},
         {"name": "leases", "description": "One writer at a time"},
         {"name": "store", "description": "JSON items under namespaces: long-term memory"},
-        {"name": "files", "description": "Files of agents, over the same items: raw bytes of any size"},
+        {"name": "files", "description": "Items that are files, as deepagents keeps them, and raw bytes of any size"},
         {"name": "drive", "description": "A person's files as one tree, for front ends"},
         {"name": "retention", "description": "What goes by itself, and reports of what went"},
         {"name": "administration", "description": "What a tenant has, may have and has done; for keys of the whole tenant"},

@@ -14,6 +14,7 @@ mod drive;
 mod drive_access;
 mod drive_world;
 mod failures;
+mod files;
 mod hostile;
 mod identity;
 mod item_history;
