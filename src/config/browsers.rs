@@ -16,7 +16,9 @@ pub struct Browsers {
 
 /// As browsers write it: lower case, without a path, without the port that its scheme has anyway.
 fn origin(text: &str) -> Result<String, String> {
-    let wrong = || "an origin is https://HOST or https://HOST:PORT, in lower case, without a path".to_owned();
+    let wrong = || {
+        "an origin is https://HOST or https://HOST:PORT, in lower case, without a path".to_owned()
+    };
     let (scheme, host) = text.split_once("://").ok_or_else(wrong)?;
     let default_port = match scheme {
         "https" => ":443",
@@ -37,7 +39,17 @@ mod tests {
         for right in ["https://app.example.com", "http://localhost:3000", "https://[::1]:8443"] {
             assert_eq!(origin(right).as_deref(), Ok(right));
         }
-        for wrong in ["*", "app.example.com", "https://", "https://a/", "https://A.com", "https://a:443", "ftp://a", "null", "https://u@a"] {
+        for wrong in [
+            "*",
+            "app.example.com",
+            "https://",
+            "https://a/",
+            "https://A.com",
+            "https://a:443",
+            "ftp://a",
+            "null",
+            "https://u@a",
+        ] {
             assert!(origin(wrong).is_err(), "{wrong}");
         }
     }

@@ -14,8 +14,7 @@ const LEAF: u8 = 0;
 
 /// The chunks of a slice, in its order. The same bytes are always cut in the same way.
 pub fn cut(slice: &[u8]) -> Vec<&[u8]> {
-    let cuts =
-        FastCDC::new(slice, FILE_CHUNK_BYTES_MIN, FILE_CHUNK_BYTES, FILE_CHUNK_BYTES_MAX);
+    let cuts = FastCDC::new(slice, FILE_CHUNK_BYTES_MIN, FILE_CHUNK_BYTES, FILE_CHUNK_BYTES_MAX);
     cuts.map(|cut| &slice[cut.offset..cut.offset + cut.length]).collect()
 }
 

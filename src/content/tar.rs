@@ -36,7 +36,10 @@ pub struct TarLimits {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
     /// A file begins: its relative path and its size.
-    File { path: String, size_bytes: u64 },
+    File {
+        path: String,
+        size_bytes: u64,
+    },
     Bytes(Bytes),
     /// The file is whole.
     End,
@@ -217,7 +220,8 @@ impl Member {
             _ => return refuse("is of a kind that is neither a file nor a folder"),
         }
         let size = self.extensions.size.as_deref();
-        if self.extensions.is_link || size.is_some_and(|it| it != self.size_bytes.to_string().as_bytes())
+        if self.extensions.is_link
+            || size.is_some_and(|it| it != self.size_bytes.to_string().as_bytes())
         {
             // Two readers would see two archives.
             return refuse("has extensions that contradict its header");
@@ -225,7 +229,9 @@ impl Member {
         if self.path.len() > limits.path_bytes_max {
             return refuse("has a path that is too long");
         }
-        if self.path.starts_with(['/', '\\']) || self.path.get(1..3).is_some_and(|it| it == ":\\" || it == ":/") {
+        if self.path.starts_with(['/', '\\'])
+            || self.path.get(1..3).is_some_and(|it| it == ":\\" || it == ":/")
+        {
             return refuse("has an absolute path");
         }
         if self.path.split(['/', '\\']).any(|it| it == "..") {
@@ -296,8 +302,8 @@ impl<R: Read> Read for Bounded<R> {
         let read = self.inner.read(buffer)?;
         self.decoded += read as u64;
         let arrived = self.arrived.load(Ordering::Relaxed);
-        let dense = self.decoded > RATIO_FROM_BYTES
-            && self.decoded / self.limits.ratio_max > arrived;
+        let dense =
+            self.decoded > RATIO_FROM_BYTES && self.decoded / self.limits.ratio_max > arrived;
         let over = match self.decoded > self.limits.decoded_bytes_max {
             true => TOO_MUCH,
             false if dense => TOO_DENSE,

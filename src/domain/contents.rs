@@ -66,15 +66,24 @@ pub const IDLE_MAX: Micros = LIMITS.upload_idle_seconds_max.cast_signed() * 1_00
 #[async_trait]
 pub trait ContentStorage: Send + Sync {
     /// Begins an upload to a place.
-    async fn begin_content(&self, caller: &Caller, place: &Address, now: Micros)
-    -> Result<ContentId>;
+    async fn begin_content(
+        &self,
+        caller: &Caller,
+        place: &Address,
+        now: Micros,
+    ) -> Result<ContentId>;
 
     /// Keeps a slice, durably. `NotFound` where the upload has ended.
     async fn put_slice(&self, caller: &Caller, slice: NewSlice, now: Micros) -> Result<()>;
 
     /// Notes a part whose slices have all arrived; one of the same number is replaced. `NotFound` where the upload has ended.
-    async fn put_part(&self, caller: &Caller, id: ContentId, part: &Part, now: Micros)
-    -> Result<()>;
+    async fn put_part(
+        &self,
+        caller: &Caller,
+        id: ContentId,
+        part: &Part,
+        now: Micros,
+    ) -> Result<()>;
 
     async fn get_upload(&self, caller: &Caller, id: ContentId) -> Result<Option<Upload>>;
 

@@ -94,9 +94,8 @@ impl Place {
     /// 422 for a path that is not canonical.
     pub fn of_path(path: &str) -> Result<Self> {
         let names = names(path)?;
-        let within = |area, rest: &[&str]| {
-            Self::Within(Spot { area, key: format!("/{}", rest.join("/")) })
-        };
+        let within =
+            |area, rest: &[&str]| Self::Within(Spot { area, key: format!("/{}", rest.join("/")) });
         Ok(match names.as_slice() {
             [] => Self::Root,
             [MEMORIES | MEMORY, rest @ ..] => within(Area::Memories, rest),
@@ -161,7 +160,9 @@ fn names(path: &str) -> Result<Vec<&str>> {
         return Err(refuse("path must not have characters that look like / \\ or ."));
     }
     if has_escape(path) {
-        return Err(refuse("path must not have %2e, %2f, %5c, %25 or %00: it is not decoded twice"));
+        return Err(refuse(
+            "path must not have %2e, %2f, %5c, %25 or %00: it is not decoded twice",
+        ));
     }
     let path = path.strip_prefix('/').unwrap_or(path);
     let path = path.strip_suffix('/').unwrap_or(path);
@@ -257,7 +258,11 @@ mod tests {
             (Area::Workspace, "/memory", Some("/workspace/memory")),
             (Area::Workspace, "/threads/x", Some("/workspace/threads/x")),
             (Area::Memories, "/a.md", Some("/memories/a.md")),
-            (Area::Thread("t1".into()), "/large_tool_results/9", Some("/threads/t1/large_tool_results/9")),
+            (
+                Area::Thread("t1".into()),
+                "/large_tool_results/9",
+                Some("/threads/t1/large_tool_results/9"),
+            ),
             // Keys that a store put there, and that no path of the drive can name.
             (Area::Workspace, "no slash", None),
             (Area::Workspace, "/a/../b", None),
@@ -270,11 +275,40 @@ mod tests {
     #[test]
     fn paths_that_lead_elsewhere_for_some_reader_are_refused() {
         for path in [
-            "..", "/..", "/../x", "/a/../../b", "/a/..", "/a/./b", "/.", "/a//b", "//a", "/a//",
-            "\\..\\x", "/a\\b", "/%2e%2e/x", "/%2E%2e/x", "/a%2fb", "/a%5cb", "/%252e%252e/x",
-            "/a%00b", "/\u{ff0e}\u{ff0e}/x", "/\u{2025}/x", "/a\u{2215}b", "/a\u{ff0f}b", "/a\u{ff3c}b",
-            "/a\0b", "/a\nb", "/ .. /x", "/.../x", "/..\u{200b}/x", "/a\u{202e}b", "/%c0%ae%c0%ae/x",
-            "/memories/../workspace/x", "/threads/../x", "/threads/a.b/x", "/threads/a b/x",
+            "..",
+            "/..",
+            "/../x",
+            "/a/../../b",
+            "/a/..",
+            "/a/./b",
+            "/.",
+            "/a//b",
+            "//a",
+            "/a//",
+            "\\..\\x",
+            "/a\\b",
+            "/%2e%2e/x",
+            "/%2E%2e/x",
+            "/a%2fb",
+            "/a%5cb",
+            "/%252e%252e/x",
+            "/a%00b",
+            "/\u{ff0e}\u{ff0e}/x",
+            "/\u{2025}/x",
+            "/a\u{2215}b",
+            "/a\u{ff0f}b",
+            "/a\u{ff3c}b",
+            "/a\0b",
+            "/a\nb",
+            "/ .. /x",
+            "/.../x",
+            "/..\u{200b}/x",
+            "/a\u{202e}b",
+            "/%c0%ae%c0%ae/x",
+            "/memories/../workspace/x",
+            "/threads/../x",
+            "/threads/a.b/x",
+            "/threads/a b/x",
         ] {
             let refused = Place::of_path(path);
             assert!(matches!(refused, Err(Error::Invalid { .. })), "{path:?}: {refused:?}");

@@ -82,7 +82,12 @@ impl DriveFiles {
     ///
     /// # Errors
     /// `Unavailable`.
-    pub async fn list(&self, caller: &Caller, drive: &Drive, query: &ListDrive) -> Result<DrivePage> {
+    pub async fn list(
+        &self,
+        caller: &Caller,
+        drive: &Drive,
+        query: &ListDrive,
+    ) -> Result<DrivePage> {
         let areas = self.areas(caller, drive, query).await?;
         let mut page = DrivePage::default();
         if query.after.is_none() && !query.is_recursive {

@@ -116,7 +116,12 @@ impl RawFiles {
     ///
     /// # Errors
     /// `NotFound` where the file was removed long ago; `Integrity`, `Unavailable`.
-    pub async fn read_slice(&self, caller: &Caller, id: ContentId, at: u64) -> Result<(u64, Bytes)> {
+    pub async fn read_slice(
+        &self,
+        caller: &Caller,
+        id: ContentId,
+        at: u64,
+    ) -> Result<(u64, Bytes)> {
         self.storage.read_slice(caller, id, at).await
     }
 
@@ -160,7 +165,12 @@ impl RawFiles {
         if let Some(row) = &before
             && row.content_id.as_deref() == Some(&whole.id.0[..])
         {
-            return Ok(Stored { version: row.version, created: false, unchanged: false, size_bytes });
+            return Ok(Stored {
+                version: row.version,
+                created: false,
+                unchanged: false,
+                size_bytes,
+            });
         }
         let known = whole.sha256.filter(|_| may_know(caller, &put.address));
         if let Some(stored) = unchanged(&put, before.as_ref(), size_bytes, known)? {
@@ -211,8 +221,7 @@ impl RawFiles {
         let may_replace = require(caller, &address, Action::Write).is_ok();
         let if_version = if_version.or((!may_replace).then_some(0));
         let text = Bytes::from(value);
-        let value =
-            NewValue { text, ttl_micros: None, vectors: None, index: Vec::new(), kept };
+        let value = NewValue { text, ttl_micros: None, vectors: None, index: Vec::new(), kept };
         let change = ChangeItem { address, value: Some(value), if_version };
         let created = before.is_none();
         match self.items.run(caller, ItemOp::Change(change), None, deadline).await? {

@@ -35,6 +35,7 @@ pub use super::item_history::ItemHistoryStorage;
 pub use super::item_storage::ItemStorage;
 pub use super::namespace_settings::SettingsStorage;
 pub use super::retention_storage::RetentionStorage;
+pub use super::sessions::storage::SessionStorage;
 pub use super::text_search::TextStorage;
 pub use super::word_walks::WalkStorage;
 
@@ -52,6 +53,7 @@ pub trait Storage:
     + IndexingStorage
     + TextStorage
     + WalkStorage
+    + SessionStorage
     + ErasureStorage
     + QuotaStorage
     + AuditStorage
@@ -73,6 +75,7 @@ impl<T> Storage for T where
         + IndexingStorage
         + TextStorage
         + WalkStorage
+        + SessionStorage
         + ErasureStorage
         + QuotaStorage
         + AuditStorage

@@ -77,11 +77,14 @@ pub async fn put(State(app): State<Arc<App>>, mut raw: Raw) -> Answer {
 /// Where today's artifacts go.
 fn folder(app: &App, date: Option<&str>) -> Result<String> {
     let date = match date {
-        None => DateTime::<Utc>::from_timestamp_micros(app.clock.now()).unwrap_or_default().date_naive(),
+        None => {
+            DateTime::<Utc>::from_timestamp_micros(app.clock.now()).unwrap_or_default().date_naive()
+        }
         Some(text) => {
             let read = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok();
             let exact = |it: &NaiveDate| it.format("%Y-%m-%d").to_string() == text;
-            read.filter(exact).ok_or_else(|| Error::invalid("date", "date must be like 2026-01-31"))?
+            read.filter(exact)
+                .ok_or_else(|| Error::invalid("date", "date must be like 2026-01-31"))?
         }
     };
     Ok(format!("/workspace/sandbox-output/{}", date.format("%Y-%m-%d")))
@@ -214,14 +217,22 @@ impl Source for Member<'_> {
             }
             Some(Piece::End) if self.left == 0 => Ok(None),
             // It broke off inside: what the reader found is the answer, but nothing of this file is stored.
-            _ => Err(Error::invalid("archive", "the archive cannot be read: it is damaged or cut off").into()),
+            _ => Err(Error::invalid(
+                "archive",
+                "the archive cannot be read: it is damaged or cut off",
+            )
+            .into()),
         }
     }
 }
 
 fn named(path: &str, error: Error) -> Problem {
     let path: String = path.chars().take(200).collect();
-    Error::invalid("archive", format!("member {path:?} of the archive has a path that no file has: {error}")).into()
+    Error::invalid(
+        "archive",
+        format!("member {path:?} of the archive has a path that no file has: {error}"),
+    )
+    .into()
 }
 
 /// What was stored.

@@ -57,11 +57,14 @@ pub async fn list(State(app): State<Arc<App>>, raw: Raw) -> Answer {
     };
     let drive = drive(&app, raw.caller(), &fields)?;
     let page = app.drive.list(raw.caller(), &drive, &query).await?;
-    json(StatusCode::OK, &ListingOut {
-        path: path.to_owned(),
-        entries: page.entries.into_iter().map(EntryOut::from).collect(),
-        next_cursor: page.next.map(|it| cursor::encode(CURSOR, &(it.area, it.from))),
-    })
+    json(
+        StatusCode::OK,
+        &ListingOut {
+            path: path.to_owned(),
+            entries: page.entries.into_iter().map(EntryOut::from).collect(),
+            next_cursor: page.next.map(|it| cursor::encode(CURSOR, &(it.area, it.from))),
+        },
+    )
 }
 
 /// Upload a file into the drive

@@ -47,7 +47,8 @@ async fn upload_form(
     (sent, raw): (&str, Raw),
 ) -> Result<String, Problem> {
     let caller: Caller = raw.identity.caller.clone();
-    let boundary = multer::parse_boundary(sent).map_err(|_| malformed("the form has no boundary"))?;
+    let boundary =
+        multer::parse_boundary(sent).map_err(|_| malformed("the form has no boundary"))?;
     let limits = SizeLimit::new().for_field("path", LIMITS.item_key_bytes_max + 1);
     let constraints = Constraints::new().size_limit(limits);
     let body = raw.body.into_data_stream();
@@ -61,7 +62,8 @@ async fn upload_form(
             }
             Some("file") => {
                 let Some(path) = path else {
-                    let detail = "the field path must come before the field file, or be in the query";
+                    let detail =
+                        "the field path must come before the field file, or be in the query";
                     return Err(Error::invalid("path", detail).into());
                 };
                 let media_type = field.content_type().map(ToString::to_string);

@@ -200,9 +200,8 @@ impl Input for Begin {
 
     fn from_wire(wire: BeginBody, _: &Received) -> Result<Self> {
         let labels = wire.namespace.into_iter().map(|it| it.0).collect();
-        let key = Key::of_text(&wire.path.0).map_err(|_| {
-            Error::invalid("path", "path is longer than a key may be")
-        })?;
+        let key = Key::of_text(&wire.path.0)
+            .map_err(|_| Error::invalid("path", "path is longer than a key may be"))?;
         Ok(Self(Address { namespace: Namespace::of_put(labels)?, key }))
     }
 }

@@ -6,11 +6,13 @@ mod artifacts;
 mod audit;
 mod body;
 mod call;
+mod channel_values;
 mod checkpoints;
 mod commit;
 mod cursor;
 mod decode;
 mod difference;
+mod docs;
 pub mod document;
 mod drive;
 mod drive_upload;
@@ -18,12 +20,12 @@ mod edge;
 mod exact;
 mod expand;
 mod file_changes;
+mod file_content;
 mod file_moves;
 mod file_searches;
+mod file_uploads;
 mod files;
 mod files_wire;
-mod file_content;
-mod file_uploads;
 pub mod grants;
 mod health;
 mod item_history;
@@ -42,8 +44,10 @@ mod refusals;
 mod retention;
 mod runs;
 mod service;
+pub mod sessions;
 mod shorten;
 mod signed_files;
+mod state;
 mod storage_use;
 mod store;
 mod store_answers;
@@ -71,7 +75,7 @@ use utoipa_axum::routes;
 use self::call::Needs;
 use self::problem::{Code, Problem};
 use crate::app::App;
-use crate::domain::caller::Permission::{self, Any, Namespaces, Tenant, Threads};
+use crate::domain::caller::Permission::{self, Any, Namespaces, Sessions, Tenant, Threads};
 use crate::domain::grants::Action::{Append, Read, Write};
 
 pub use self::edge::SECONDS as REQUEST_SECONDS;
@@ -84,6 +88,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Threads(Read), routes!(checkpoints::get)))
         .routes(needs(Threads(Read), routes!(checkpoints::list)))
         .routes(needs(Threads(Read), routes!(checkpoints::history)))
+        .routes(needs(Threads(Read), routes!(channel_values::get)))
+        .routes(needs(Threads(Read), routes!(state::get)))
         .routes(needs(Threads(Write), routes!(runs::delete_for_runs)))
         .routes(needs(Threads(Write), routes!(pruning::prune)))
         .routes(needs(Threads(Read), routes!(threads::list)))
@@ -115,6 +121,20 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Namespaces(Write), routes!(namespace_settings::delete)))
         .routes(needs(Namespaces(Read), routes!(namespace_settings::list)))
         .routes(needs(Namespaces(Read), routes!(store_changes::follow)))
+        .routes(needs(Sessions(Append), routes!(sessions::create)))
+        .routes(needs(Sessions(Append), routes!(sessions::append)))
+        .routes(needs(Sessions(Read), routes!(sessions::load)))
+        .routes(needs(Sessions(Read), routes!(sessions::streams)))
+        .routes(needs(Sessions(Read), routes!(sessions::list)))
+        .routes(needs(Sessions(Write), routes!(sessions::delete)))
+        .routes(needs(Sessions(Append), routes!(sessions::documents::put)))
+        .routes(needs(Sessions(Read), routes!(sessions::documents::get)))
+        .routes(needs(Sessions(Append), routes!(sessions::documents::append)))
+        .routes(needs(Sessions(Read), routes!(sessions::documents::list)))
+        .routes(needs(Sessions(Read), routes!(sessions::documents::find)))
+        .routes(needs(Sessions(Write), routes!(sessions::documents::delete)))
+        .routes(needs(Sessions(Append), routes!(sessions::add)))
+        .routes(needs(Sessions(Write), routes!(sessions::compact)))
         .routes(needs(Namespaces(Read), routes!(files::ls)))
         .routes(needs(Namespaces(Read), routes!(files::read)))
         .routes(needs(Namespaces(Read), routes!(files::download)))

@@ -22,7 +22,8 @@ impl Fields {
         match fields.iter().find(|(name, _)| !known.contains(&name.as_str())) {
             Some((name, _)) => {
                 let name: String = name.chars().take(64).collect();
-                Err(Error::invalid(name.as_str(), format!("{name:?} is not a field of this query")).into())
+                Err(Error::invalid(name.as_str(), format!("{name:?} is not a field of this query"))
+                    .into())
             }
             None => Ok(Self(fields)),
         }
@@ -72,7 +73,10 @@ impl Fields {
     /// 422 naming the field.
     pub fn address(&self) -> Result<Address> {
         let labels: Vec<String> = self.all("ns").map(str::to_owned).collect();
-        Ok(Address { namespace: Namespace::of_put(labels)?, key: Key::of_text(self.required("path")?)? })
+        Ok(Address {
+            namespace: Namespace::of_put(labels)?,
+            key: Key::of_text(self.required("path")?)?,
+        })
     }
 
     /// # Errors

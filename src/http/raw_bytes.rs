@@ -114,10 +114,16 @@ fn essence(media_type: &str) -> String {
 /// RFC 6266: a name in ASCII for everybody, and the name itself as RFC 8187 writes it.
 fn disposition(name: &str, inline: bool) -> String {
     let kind = if inline { "inline" } else { "attachment" };
-    let plain: String = name
-        .chars()
-        .map(|it| if (it.is_ascii_graphic() || it == ' ') && !"\"\\%;/".contains(it) { it } else { '_' })
-        .collect();
+    let plain: String =
+        name.chars()
+            .map(|it| {
+                if (it.is_ascii_graphic() || it == ' ') && !"\"\\%;/".contains(it) {
+                    it
+                } else {
+                    '_'
+                }
+            })
+            .collect();
     let mut text = format!("{kind}; filename=\"{plain}\"");
     if plain != name {
         text.push_str("; filename*=UTF-8''");
@@ -146,10 +152,26 @@ mod tests {
             let all = headers("a", media_type, false, "\"1\"");
             all[header::CONTENT_DISPOSITION].to_str().unwrap().split(';').next().unwrap().to_owned()
         };
-        for shown in ["image/png", "IMAGE/JPEG", "image/gif", "image/webp", "application/pdf", "text/plain; charset=x"] {
+        for shown in [
+            "image/png",
+            "IMAGE/JPEG",
+            "image/gif",
+            "image/webp",
+            "application/pdf",
+            "text/plain; charset=x",
+        ] {
             assert_eq!(disposition(shown), "inline", "{shown}");
         }
-        for kept in ["text/html", "image/svg+xml", "application/xhtml+xml", "text/xml", "text/javascript", "", "image/png/x", "image/png\n"] {
+        for kept in [
+            "text/html",
+            "image/svg+xml",
+            "application/xhtml+xml",
+            "text/xml",
+            "text/javascript",
+            "",
+            "image/png/x",
+            "image/png\n",
+        ] {
             let expected = if kept == "image/png\n" { "inline" } else { "attachment" };
             assert_eq!(disposition(kept), expected, "{kept}");
         }
@@ -214,6 +236,11 @@ mod tests {
     fn a_caller_that_holds_the_state_is_told_so() {
         let holds = |tags: &str| is_held(&asks(header::IF_NONE_MATCH, tags), "\"1-a\"");
         assert!(holds("\"1-a\"") && holds("W/\"1-a\"") && holds("\"x\", \"1-a\"") && holds("*"));
-        assert!(!holds("\"1\"") && !holds("1-a") && !holds("") && !is_held(&HeaderMap::new(), "\"1-a\""));
+        assert!(
+            !holds("\"1\"")
+                && !holds("1-a")
+                && !holds("")
+                && !is_held(&HeaderMap::new(), "\"1-a\"")
+        );
     }
 }

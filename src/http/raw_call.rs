@@ -192,7 +192,8 @@ pub fn send(app: &Arc<App>, caller: &Caller, request: &HeaderMap, sending: Sendi
         Wanted::Whole => (StatusCode::OK, Span { start: 0, end: file.size_bytes }),
         Wanted::Part(span) => (StatusCode::PARTIAL_CONTENT, span),
         Wanted::Unsatisfiable => {
-            let detail = format!("the file has {} bytes; no byte of the range is there", file.size_bytes);
+            let detail =
+                format!("the file has {} bytes; no byte of the range is there", file.size_bytes);
             return Err(Problem::new(Code::RangeNotSatisfiable, detail).at("Range"));
         }
     };
@@ -213,7 +214,12 @@ pub fn send(app: &Arc<App>, caller: &Caller, request: &HeaderMap, sending: Sendi
 }
 
 /// Reads a slice ahead of what is sent, and ends when nobody takes it.
-fn stream_content(app: &Arc<App>, caller: &Caller, id: ContentId, span: Span) -> Result<Body, Problem> {
+fn stream_content(
+    app: &Arc<App>,
+    caller: &Caller,
+    id: ContentId,
+    span: Span,
+) -> Result<Body, Problem> {
     let held = Held::take(&app.body_bytes, SENDING_BYTES)?;
     let (sender, receiver) = mpsc::channel::<Result<Bytes, Error>>(1);
     let (app, caller) = (Arc::clone(app), caller.clone());

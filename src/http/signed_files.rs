@@ -59,7 +59,8 @@ pub async fn open(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap) -> 
     let address =
         Address { namespace: Namespace::stored(url.namespace), key: Key::of_text(&url.key)? };
     let file = app.raw_files.open(&caller, &address).await?.ok_or_else(no_file)?;
-    let is_meant = file.created_at == url.created_at && url.version.is_none_or(|it| it == file.version);
+    let is_meant =
+        file.created_at == url.created_at && url.version.is_none_or(|it| it == file.version);
     if !is_meant {
         return Err(no_file());
     }

@@ -6,11 +6,11 @@ use bytes::Bytes;
 
 use super::homes::{ValueRow, of_chunk};
 use super::objects::place::Place;
-use crate::content::slicing::FILE_CHUNK_BYTES_MAX;
 use crate::content::encrypted::scope_of;
 use crate::content::envelope::{self, EnvelopeError};
 use crate::content::keys::TenantSecret;
 use crate::content::parts::{self, NAME_BYTES, Name, Part};
+use crate::content::slicing::FILE_CHUNK_BYTES_MAX;
 use crate::domain::checkpoint::Value;
 use crate::domain::names::Tag;
 use crate::domain::{Error, Result};

@@ -50,7 +50,10 @@ impl Redis {
     /// `Invalid` for a URL that names no Redis.
     pub fn new(url: &str, keep: Duration) -> Result<Self> {
         let refuse = || {
-            Error::invalid("redis-url", "--redis-url must be redis://[[USER]:PASSWORD@]HOST[:PORT][/NUMBER]")
+            Error::invalid(
+                "redis-url",
+                "--redis-url must be redis://[[USER]:PASSWORD@]HOST[:PORT][/NUMBER]",
+            )
         };
         let mut config = Config::from_url(url);
         config.pool = Some(PoolConfig {

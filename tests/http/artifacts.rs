@@ -43,8 +43,12 @@ async fn send(it: &World, query: &str, bytes: Vec<u8>) -> Answer {
 async fn an_archive_becomes_files_and_again_costs_nothing() {
     let it = World::new().await;
     let large = noise((16 << 20) + 5);
-    let files: [(&str, &[u8]); 4] =
-        [("plot.png", b"png"), ("./data/a.csv", b"1,2\n"), ("data/empty", b""), ("large.bin", &large)];
+    let files: [(&str, &[u8]); 4] = [
+        ("plot.png", b"png"),
+        ("./data/a.csv", b"1,2\n"),
+        ("data/empty", b""),
+        ("large.bin", &large),
+    ];
     let plain = archive(&files);
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(&plain).unwrap();
@@ -84,7 +88,12 @@ async fn nothing_of_a_bad_archive_is_stored() {
         (b"this is no archive at all".to_vec(), "no tar"),
     ] {
         let answer = send(&it, "", bytes).await;
-        assert_eq!((answer.status, answer.field()), (422, "archive".to_owned()), "{}", answer.json());
+        assert_eq!(
+            (answer.status, answer.field()),
+            (422, "archive".to_owned()),
+            "{}",
+            answer.json()
+        );
         let detail: Value = answer.json()["detail"].clone();
         assert!(detail.as_str().unwrap().contains(said), "{detail}");
         assert!(it.paths(&it.ann, "?recursive=true").await.is_empty(), "{said}");

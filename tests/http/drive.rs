@@ -12,10 +12,11 @@ fn form(fields: &[(&str, Option<&str>, &[u8])]) -> (String, Vec<u8>) {
     let boundary = "a-boundary-of-this-test";
     let mut body = Vec::new();
     for (name, media_type, bytes) in fields {
-        let file = media_type.map_or(String::new(), |it| {
-            format!("; filename=\"ignored\"\r\nContent-Type: {it}")
-        });
-        let head = format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n");
+        let file = media_type
+            .map_or(String::new(), |it| format!("; filename=\"ignored\"\r\nContent-Type: {it}"));
+        let head = format!(
+            "--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n"
+        );
         body.extend_from_slice(head.as_bytes());
         body.extend_from_slice(bytes);
         body.extend_from_slice(b"\r\n");
@@ -32,9 +33,16 @@ async fn what_is_uploaded_is_listed_and_comes_back() {
     let entry = entry.json();
     assert_eq!(
         (&entry["path"], &entry["name"], &entry["size"], &entry["is_dir"], &entry["media_type"]),
-        (&json!("/code/main.py"), &json!("main.py"), &json!(9), &json!(false), &json!("text/plain"))
+        (
+            &json!("/code/main.py"),
+            &json!("main.py"),
+            &json!(9),
+            &json!(false),
+            &json!("text/plain")
+        )
     );
-    let (media, body) = form(&[("path", None, b"/img/a b.png"), ("file", Some("image/png"), &noise(5_000))]);
+    let (media, body) =
+        form(&[("path", None, b"/img/a b.png"), ("file", Some("image/png"), &noise(5_000))]);
     let headers = [("x-api-key", it.ann.as_str()), ("content-type", media.as_str())];
     let entry = it.server.send("POST", "/api/storage/upload", &headers, body).await;
     assert_eq!((entry.status, &entry.json()["path"]), (201, &json!("/img/a b.png")));
@@ -60,7 +68,9 @@ async fn what_is_uploaded_is_listed_and_comes_back() {
         assert_eq!(it.delete(&it.ann, "/code").await, 204);
     }
     assert_eq!(it.paths(&it.ann, "").await, ["/img/"]);
-    it.get(&it.ann, "/api/storage/download?path=/code/main.py").await.assert_problem(404, "not_found");
+    it.get(&it.ann, "/api/storage/download?path=/code/main.py")
+        .await
+        .assert_problem(404, "not_found");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -72,7 +82,8 @@ async fn the_tree_joins_what_the_agents_namespaces_hold() {
         let headers = [("x-api-key", it.ann.clone()), ("content-type", JSON.to_owned())];
         let server = &it.server;
         async move {
-            let headers: Vec<(&str, &str)> = headers.iter().map(|it| (it.0, it.1.as_str())).collect();
+            let headers: Vec<(&str, &str)> =
+                headers.iter().map(|it| (it.0, it.1.as_str())).collect();
             server.send("POST", "/v1/store/put", &headers, body.to_string().into()).await.ok();
         }
     };
@@ -87,7 +98,10 @@ async fn the_tree_joins_what_the_agents_namespaces_hold() {
     assert_eq!(it.paths(&it.ann, "?path=/memories").await, ["/memories/facts.md"]);
     assert_eq!(it.paths(&it.ann, "?path=/memory/").await, ["/memories/facts.md"]);
     assert_eq!(it.paths(&it.ann, "?path=/threads").await, ["/threads/t~2e1/"]);
-    assert_eq!(it.paths(&it.ann, "?path=/threads/t~2e1").await, ["/threads/t~2e1/large_tool_results/"]);
+    assert_eq!(
+        it.paths(&it.ann, "?path=/threads/t~2e1").await,
+        ["/threads/t~2e1/large_tool_results/"]
+    );
     assert_eq!(it.paths(&it.ann, "?path=/workspace").await, ["/a/", "/workspace/memories/"]);
     let all = [
         "/a/b/c.txt",
@@ -131,7 +145,8 @@ async fn a_file_of_any_size_comes_back_whole_in_ranges_and_not_at_all() {
         let held = it.get_with(&it.ann, &path, ("if-none-match", etag)).await;
         assert_eq!((held.status, held.body.len()), (304, 0));
         let entry = &it.get(&it.ann, "/api/storage/list").await.ok().json()["entries"];
-        let entry = entry.as_array().unwrap().iter().find(|it| it["name"] == format!("f{length}.bin"));
+        let entry =
+            entry.as_array().unwrap().iter().find(|it| it["name"] == format!("f{length}.bin"));
         assert_eq!(entry.unwrap()["etag"], etag);
         assert_eq!(entry.unwrap()["size"], json!(length));
         if length == 0 {
@@ -158,9 +173,11 @@ async fn a_file_of_any_size_comes_back_whole_in_ranges_and_not_at_all() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_interrupted_upload_goes_on_where_it_was() {
     let it = World::new().await;
-    let (bytes, headers) = (noise(3_000_000), [("x-api-key", it.ann.as_str()), ("content-type", JSON)]);
+    let (bytes, headers) =
+        (noise(3_000_000), [("x-api-key", it.ann.as_str()), ("content-type", JSON)]);
     let place = json!({"namespace": ["ann", "workspace"], "path": "/film.mp4"});
-    let begun = it.server.send("POST", "/v1/files/uploads", &headers, place.to_string().into()).await.ok();
+    let begun =
+        it.server.send("POST", "/v1/files/uploads", &headers, place.to_string().into()).await.ok();
     let upload = format!("/v1/files/uploads/{}", begun.json()["upload_id"].as_str().unwrap());
     let part = |number: u32, bytes: &[u8]| {
         let path = format!("{upload}/parts/{number}");
@@ -179,7 +196,8 @@ async fn an_interrupted_upload_goes_on_where_it_was() {
     };
     complete(json!({})).await.assert_problem(422, "invalid");
     let seen = it.get(&it.ann, &upload).await.ok().json();
-    let arrived: Vec<&Value> = seen["parts"].as_array().unwrap().iter().map(|it| &it["part"]).collect();
+    let arrived: Vec<&Value> =
+        seen["parts"].as_array().unwrap().iter().map(|it| &it["part"]).collect();
     assert_eq!((arrived, &seen["path"]), (vec![&json!(1), &json!(3)], &json!("/film.mp4")));
     let second = part(2, &bytes[1_000_000..2_500_000]).await.ok().json();
     let other = json!({"parts": [{"part": 1, "sha256": second["sha256"]}]});
@@ -205,12 +223,15 @@ async fn a_body_that_breaks_off_leaves_no_file() {
     let it = World::new().await;
     for length in [100, LARGE] {
         let bytes = noise(length);
-        let pieces = vec![Ok(bytes::Bytes::from(bytes)), Err(std::io::Error::other("the line broke"))];
+        let pieces =
+            vec![Ok(bytes::Bytes::from(bytes)), Err(std::io::Error::other("the line broke"))];
         let body = axum::body::Body::from_stream(futures::stream::iter(pieces));
         let path = "/api/storage/upload?path=/broken.bin";
         let answer = it.server.send_body("POST", path, &[("x-api-key", &it.ann)], body).await;
         answer.assert_problem(400, "malformed_body");
-        it.get(&it.ann, "/api/storage/download?path=/broken.bin").await.assert_problem(404, "not_found");
+        it.get(&it.ann, "/api/storage/download?path=/broken.bin")
+            .await
+            .assert_problem(404, "not_found");
     }
 }
 
@@ -231,8 +252,10 @@ async fn forms_say_where_before_what() {
         let answer = it.server.send("POST", "/api/storage/upload", &headers, body).await;
         assert_eq!((answer.status, answer.field()), (422, wrong.to_owned()), "{}", answer.json());
     }
-    let headers = [("x-api-key", it.ann.as_str()), ("content-type", "multipart/form-data; boundary=x")];
-    let cut = it.server.send("POST", "/api/storage/upload?path=/a", &headers, b"--x\r\n".to_vec()).await;
+    let headers =
+        [("x-api-key", it.ann.as_str()), ("content-type", "multipart/form-data; boundary=x")];
+    let cut =
+        it.server.send("POST", "/api/storage/upload?path=/a", &headers, b"--x\r\n".to_vec()).await;
     cut.assert_problem(400, "malformed_body");
     assert_eq!(it.paths(&it.ann, "?recursive=true").await, Vec::<String>::new());
 }

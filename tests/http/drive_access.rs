@@ -12,10 +12,13 @@ use crate::tokens::SECOND;
 async fn a_drive_is_that_of_its_subject() {
     let it = World::new().await;
     it.upload(&it.ann, "/secret.txt", b"of ann").await;
-    it.get(&it.bob, "/api/storage/download?path=/secret.txt").await.assert_problem(404, "not_found");
+    it.get(&it.bob, "/api/storage/download?path=/secret.txt")
+        .await
+        .assert_problem(404, "not_found");
     assert!(it.paths(&it.bob, "?recursive=true").await.is_empty());
     it.get(&it.bob, "/api/storage/list?subject=ann").await.assert_problem(403, "not_granted");
-    let of_ann = it.get(&it.tenant, "/api/storage/download?path=/secret.txt&subject=ann").await.ok();
+    let of_ann =
+        it.get(&it.tenant, "/api/storage/download?path=/secret.txt&subject=ann").await.ok();
     assert_eq!(of_ann.body, b"of ann");
     let unnamed = it.get(&it.tenant, "/api/storage/list").await;
     assert_eq!((unnamed.status, unnamed.field()), (422, "subject".to_owned()));
@@ -31,9 +34,24 @@ async fn no_spelling_of_a_path_leads_out_of_a_drive() {
     let it = World::new().await;
     it.upload(&it.bob, "/secret.txt", b"of bob").await;
     for path in [
-        "/../bob/workspace/secret.txt", "..", "/a/../../x", "/%2e%2e/x", "/%252e%252e/x", "/..%2fx",
-        "/a%5c..%5cx", "/a/%2e/x", "//x", "/a//x", "/%EF%BC%8E%EF%BC%8E/x", "/a%E2%88%95x", "/%E2%80%A5/x",
-        "/x%00", "/x%0a", "/threads/../x", "/threads/%2e%2e/x", "/a%2f..%2fx",
+        "/../bob/workspace/secret.txt",
+        "..",
+        "/a/../../x",
+        "/%2e%2e/x",
+        "/%252e%252e/x",
+        "/..%2fx",
+        "/a%5c..%5cx",
+        "/a/%2e/x",
+        "//x",
+        "/a//x",
+        "/%EF%BC%8E%EF%BC%8E/x",
+        "/a%E2%88%95x",
+        "/%E2%80%A5/x",
+        "/x%00",
+        "/x%0a",
+        "/threads/../x",
+        "/threads/%2e%2e/x",
+        "/a%2f..%2fx",
     ] {
         for call in ["download", "url", "list"] {
             let answer = it.get(&it.ann, &format!("/api/storage/{call}?path={path}")).await;
@@ -41,7 +59,8 @@ async fn no_spelling_of_a_path_leads_out_of_a_drive() {
         }
         for (method, call) in [("POST", "upload"), ("DELETE", "delete")] {
             let path = format!("/api/storage/{call}?path={path}");
-            let answer = it.server.send(method, &path, &[("x-api-key", &it.ann)], b"x".to_vec()).await;
+            let answer =
+                it.server.send(method, &path, &[("x-api-key", &it.ann)], b"x".to_vec()).await;
             assert_eq!((answer.status, answer.field()), (422, "path".to_owned()), "{call} {path}");
         }
     }
@@ -65,7 +84,10 @@ async fn nothing_that_an_agent_wrote_runs() {
         ] {
             assert_eq!(answer.header("content-type"), Some(media_type));
             assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
-            assert_eq!(answer.header("content-security-policy"), Some("sandbox; default-src 'none'"));
+            assert_eq!(
+                answer.header("content-security-policy"),
+                Some("sandbox; default-src 'none'")
+            );
             assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
             assert!(answer.header("cache-control").unwrap().starts_with("private"));
             let disposition = answer.header("content-disposition").unwrap();
@@ -119,7 +141,8 @@ async fn a_signed_address_opens_one_file_for_a_while() {
     it.server.get(&url).await.assert_problem(401, "token_expired");
     it.server.get(&other).await.ok();
     for wrong in ["0", "86401", "x"] {
-        let refused = it.get(&it.ann, &format!("/api/storage/url?path=/a.txt&seconds={wrong}")).await;
+        let refused =
+            it.get(&it.ann, &format!("/api/storage/url?path=/a.txt&seconds={wrong}")).await;
         assert_eq!((refused.status, refused.field()), (422, "seconds".to_owned()));
     }
     it.get(&it.ann, "/api/storage/url?path=/none.txt").await.assert_problem(404, "not_found");
@@ -134,7 +157,11 @@ async fn an_address_ends_with_what_it_was_made_with_and_with_its_file() {
     let of_tenant = it.url(&it.tenant, "?path=/a.txt&subject=ann").await;
     let listed = it.get(&it.ann, "/v1/files/content?ns=ann&ns=workspace&path=/a.txt").await.ok();
     let headers = [("x-api-key", it.ann.as_str()), ("content-type", JSON)];
-    let token = it.server.send("POST", "/v1/tokens", &headers, b"{\"ttl_seconds\": 30}".to_vec()).await.ok();
+    let token = it
+        .server
+        .send("POST", "/v1/tokens", &headers, b"{\"ttl_seconds\": 30}".to_vec())
+        .await
+        .ok();
     let token = token.json()["token"].as_str().unwrap().to_owned();
     let made = it.get(&token, "/api/storage/url?path=/a.txt").await.ok().json();
     let of_token = made["url"].as_str().unwrap().to_owned();
@@ -189,7 +216,9 @@ async fn only_named_front_ends_call_the_drive_from_a_page() {
     let asks = |origin: &'static str, key: &str| {
         let key = key.to_owned();
         let server = &server;
-        async move { server.get_with("/api/storage/list", &[("x-api-key", &key), ("origin", origin)]).await }
+        async move {
+            server.get_with("/api/storage/list", &[("x-api-key", &key), ("origin", origin)]).await
+        }
     };
     let answer = asks(page.1, &it.ann).await.ok();
     assert_eq!(allowed(&answer), Some(page.1));
@@ -197,14 +226,23 @@ async fn only_named_front_ends_call_the_drive_from_a_page() {
     // Problems say so too, or the page could not read them.
     let refused = asks(page.1, "tk_wrong").await;
     assert_eq!((refused.status, allowed(&refused)), (401, Some(page.1)));
-    for other in ["https://evil.example.com", "https://app.example.com.evil.com", "null", "http://app.example.com"] {
+    for other in [
+        "https://evil.example.com",
+        "https://app.example.com.evil.com",
+        "null",
+        "http://app.example.com",
+    ] {
         let answer = asks(other, &it.ann).await.ok();
-        assert_eq!((allowed(&answer), answer.header("vary").map(|it| it.contains("origin"))), (None, Some(true)));
+        assert_eq!(
+            (allowed(&answer), answer.header("vary").map(|it| it.contains("origin"))),
+            (None, Some(true))
+        );
     }
     let preflight = [page, ("access-control-request-method", "DELETE")];
     let app = server.router.clone();
     let ask = |path: &'static str| {
-        let mut request = axum::http::Request::builder().method("OPTIONS").uri(path).header("host", HOST);
+        let mut request =
+            axum::http::Request::builder().method("OPTIONS").uri(path).header("host", HOST);
         for (name, value) in preflight {
             request = request.header(name, value);
         }
@@ -215,7 +253,10 @@ async fn only_named_front_ends_call_the_drive_from_a_page() {
     assert_eq!(answer.headers()["access-control-allow-methods"], "GET, POST, DELETE");
     // The rest of the API is for no page.
     let answer = ask("/v1/store/get").await.unwrap();
-    assert_eq!((answer.status().as_u16(), answer.headers().get("access-control-allow-origin")), (405, None));
+    assert_eq!(
+        (answer.status().as_u16(), answer.headers().get("access-control-allow-origin")),
+        (405, None)
+    );
 }
 
 #[tokio::test]
@@ -241,7 +282,8 @@ async fn files_have_a_host_of_their_own() {
 async fn without_keys_there_is_one_drive() {
     let server = crate::server::Server::keyless().await;
     let storage = std::sync::Arc::clone(&server.storage);
-    let item = json!({"namespace": ["default", "workspace"], "key": "/a.txt", "value": {"content": "x"}});
+    let item =
+        json!({"namespace": ["default", "workspace"], "key": "/a.txt", "value": {"content": "x"}});
     server.post("/v1/store/put", &item).await.ok();
     let file = server.get("/api/storage/download?path=/a.txt").await.ok();
     assert_eq!(file.body, b"x");

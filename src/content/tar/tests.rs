@@ -6,12 +6,8 @@ use tar::Builder;
 
 use super::*;
 
-const LIMITS: TarLimits = TarLimits {
-    members_max: 20,
-    decoded_bytes_max: 64 << 20,
-    ratio_max: 100,
-    path_bytes_max: 200,
-};
+const LIMITS: TarLimits =
+    TarLimits { members_max: 20, decoded_bytes_max: 64 << 20, ratio_max: 100, path_bytes_max: 200 };
 
 type Files = Vec<(String, Vec<u8>)>;
 

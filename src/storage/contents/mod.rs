@@ -25,7 +25,8 @@ use crate::domain::{Error, Result};
 /// How often a namespace root is looked for that an erasure takes away meanwhile.
 const ROOTS_MAX: u32 = 4;
 
-const SCOPE: &str = "select scope_id from contents where tenant = $1 and content_id = $2 and finished_at = 0";
+const SCOPE: &str =
+    "select scope_id from contents where tenant = $1 and content_id = $2 and finished_at = 0";
 
 /// Only where the root is still there: erased with its subject, it takes no more. $1 tenant, $2 id, $3 namespace, $4 key, $5
 /// scope, $6 now.
@@ -82,8 +83,7 @@ where tenant = $1 and content_id = $2 and attempt = $3 and start_at < 0
 returning size_bytes";
 
 /// Slices of no part that counts.
-const DROP_UNPLACED: &str =
-    "delete from content_slices where tenant = $1 and content_id = $2 and start_at < 0 returning scope_id";
+const DROP_UNPLACED: &str = "delete from content_slices where tenant = $1 and content_id = $2 and start_at < 0 returning scope_id";
 
 const FINISH: &str = "
 update contents set size_bytes = $3, digest = $4, finished_at = $5, idle_since = $5
@@ -225,7 +225,10 @@ impl<T: Roots> ContentStorage for T {
             let arrived = placed.iter().map(|row| row.integer(0)).sum::<Result<i64>>()?;
             if arrived.unsigned_abs() != part.size_bytes {
                 // Replaced since it was listed.
-                return Err(Error::invalid("parts", "a part was sent again while the upload ended"));
+                return Err(Error::invalid(
+                    "parts",
+                    "a part was sent again while the upload ended",
+                ));
             }
             size_bytes += part.size_bytes;
         }
@@ -244,7 +247,6 @@ impl<T: Roots> ContentStorage for T {
     async fn read_slice(&self, caller: &Caller, id: ContentId, at: u64) -> Result<(u64, Bytes)> {
         reading::read_slice(self, caller, id, at).await
     }
-
 }
 
 async fn touch(access: &mut dyn Access, upload: &[Cell; 2], now: Micros) -> Result<()> {

@@ -1,8 +1,8 @@
 //! Which scopes have contents that an object store could hold: a whole content never changes, so it is cold at once.
 
 use crate::domain::Result;
-use crate::storage::access::Accessible;
 use crate::domain::clock::Micros;
+use crate::storage::access::Accessible;
 use crate::storage::objects::packs::Scope;
 
 const COLD: &str = "

@@ -22,7 +22,8 @@ select start_at, size_bytes, scope_id, parts from content_slices
 where tenant = $1 and content_id = $2 and start_at >= 0 and start_at <= $3
 order by start_at desc limit 1";
 
-const CHUNKS: &str = "select name, body from chunks where tenant = $1 and scope_id = $2 and name in";
+const CHUNKS: &str =
+    "select name, body from chunks where tenant = $1 and scope_id = $2 and name in";
 
 pub(super) async fn read_slice(
     engine: &dyn Accessible,

@@ -49,7 +49,9 @@ pub async fn put_chunks(
         rows.join(", ")
     );
     let mut binds = vec![tenant.into(), scope_id.into()];
-    binds.extend(chunks.iter().flat_map(|(name, body)| [Cell::from(&name[..]), Cell::from(&body[..])]));
+    binds.extend(
+        chunks.iter().flat_map(|(name, body)| [Cell::from(&name[..]), Cell::from(&body[..])]),
+    );
     access.rows(&text, &binds).await?;
     Ok(())
 }

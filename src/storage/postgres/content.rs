@@ -11,7 +11,7 @@ use crate::storage::objects::packs::Scope;
 use crate::storage::objects::place::Place;
 
 /// Lists of the scope's values: of manifests, of the writes of all threads that hold the scope, of items with their earlier
-/// versions, and of contents of files.
+/// versions, of contents of files, and of the entries of a session.
 const LISTS: &str = r"
 select m.parts, m.no from manifests m where m.tenant = $1 and m.scope_id = $2 and m.parts is not null
 union all
@@ -26,6 +26,10 @@ select v.parts, null from item_versions v
 where v.tenant = $1 and v.scope_id = $2 and v.parts is not null
 union all
 select s.parts, null from content_slices s where s.tenant = $1 and s.scope_id = $2
+union all
+select e.parts, null from sessions s
+join session_entries e on e.tenant = s.tenant and e.session_no = s.session_no
+where s.tenant = $1 and s.scope_id = $2 and e.parts is not null
 order by no
 ";
 

@@ -23,6 +23,7 @@ mod item_filter;
 mod item_history;
 mod item_namespaces;
 mod item_near;
+mod item_puts;
 mod item_search;
 mod item_statement;
 mod item_vectors;
@@ -44,6 +45,7 @@ mod removal;
 mod retention;
 mod row_security;
 mod runs;
+mod sessions;
 mod sql_roles;
 mod threads;
 mod values;
@@ -74,15 +76,16 @@ use crate::domain::storage::{
     TargetHistory,
 };
 use crate::domain::{Error, Result};
-use crate::storage::contents;
 use crate::storage::StorageConfig;
 use crate::storage::chunk_memory::ChunkMemory;
+use crate::storage::contents;
 use crate::storage::encrypting::encrypt;
 use crate::storage::items::models::ModelMemory;
 use crate::storage::objects::Objects;
 use crate::storage::objects::audit::{audit, check_start};
 use crate::storage::prepare::prepare;
 use crate::storage::secret_memory::{Memory, SecretMemory};
+use crate::storage::sessions::SessionMemory;
 use crate::storage::tenant_keys::{destroy, given, secret_of};
 use crate::storage::wrapped::rotate;
 
@@ -104,6 +107,7 @@ pub struct PostgresStorage {
     roots: moka::sync::Cache<(String, String), i64>,
     objects: Option<Arc<Objects>>,
     models: ModelMemory,
+    sessions: SessionMemory,
     vector_indexes: VectorIndexes,
 }
 
@@ -133,6 +137,7 @@ impl PostgresStorage {
         let storage = Self {
             vector_indexes: VectorIndexes::new(options.clone(), config.migrate),
             models: ModelMemory::default(),
+            sessions: SessionMemory::default(),
             pool: pool::Pool::new(options, config.connections.max(2))?,
             statements: batch_sql::Statements::default(),
             reads: read_sql::ReadStatements::assemble(),

@@ -11,8 +11,8 @@ use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::clock::Micros;
 use crate::domain::{Error, Result};
-use crate::storage::marks::Leaves;
 use crate::storage::contents::packing;
+use crate::storage::marks::Leaves;
 use crate::storage::objects::packs::{
     ColdScopes, Coldness, NewPack, PackStorage, Scope, StoredPack,
 };
