@@ -63,6 +63,11 @@ export class SearchNeedsPlaintextError extends InvalidError {
   static override readonly code = "search_needs_plaintext";
 }
 
+/** No byte of the range of a file that was asked for is there. */
+export class RangeNotSatisfiableError extends InvalidError {
+  static override readonly code = "range_not_satisfiable";
+}
+
 /** A value or a request is over the declared `limit`. */
 export class TooLargeError extends InvalidError {
   static override readonly code = "too_large";
@@ -224,6 +229,7 @@ const BY_CODE: Record<Schemas["Problem"]["code"] | FileCode, Kind> = {
   malformed_body: InvalidError,
   invalid: InvalidError,
   idempotency_mismatch: InvalidError,
+  range_not_satisfiable: RangeNotSatisfiableError,
   search_needs_plaintext: SearchNeedsPlaintextError,
   too_large: TooLargeError,
   quota_exceeded: QuotaExceededError,

@@ -43,6 +43,7 @@ export {
   ProtocolError,
   QuotaExceededError,
   ResendWholeError,
+  RangeNotSatisfiableError,
   SearchNeedsPlaintextError,
   ThreadExistsError,
   ThreadkeepError,
