@@ -102,6 +102,24 @@ async def test_a_search_of_everything_finds_each_file_once(call: Call) -> None:
     ]
 
 
+async def test_the_workspace_is_nothing_but_itself(call: Call, server: FakeServer) -> None:
+    """Also where something is mounted over a folder of it."""
+    for path in ("/memories/a.md", "/workspace/memories/b.md", "/workspace/workspace/c.md"):
+        await call("write", path, "needle")
+    assert stored(server) == {MEMORY: ["/a.md"], WORK: ["/memories/b.md", "/workspace/c.md"]}
+    assert names((await call("ls", "/workspace")).entries) == [
+        "/workspace/memories/",
+        "/workspace/workspace/",
+    ]
+    everything = ["/memories/a.md", "/workspace/memories/b.md", "/workspace/workspace/c.md"]
+    assert sorted(names((await call("grep", "needle")).matches)) == everything
+    assert sorted(names((await call("glob", "*.md", "/")).matches)) == everything
+    for path in everything:
+        assert (await call("read", path)).file_data["content"] == "needle"
+    assert (await call("delete", "/workspace")).error is None
+    assert stored(server) == {MEMORY: ["/a.md"]}
+
+
 def test_a_name_is_a_whole_one(routes: ThreadkeepRoutes, server: FakeServer) -> None:
     routes.write("/memory_card.md", "x")
     routes.write("/workspaces/a", "x")
@@ -113,7 +131,7 @@ def test_everything_else_may_be_elsewhere(server: FakeServer) -> None:
     routes = threadkeep_routes(lambda _: "ann b", url=server.url, default=default)
     assert isinstance(routes, CompositeBackend)
     assert routes.default is default
-    assert "/workspace" not in routes.aliases
+    assert routes._place("/workspace/a").path == "/workspace/a"
     routes.write("/memory/a.md", "x")
     assert stored(server) == {MEMORY: ["/a.md"]}
 
@@ -152,7 +170,7 @@ def assert_refused(drive: ThreadkeepRoutes, path: str, target: Path) -> None:
 
 @pytest.mark.parametrize(("device", "root"), [("desktop", None), ("tablet", "/tmp")])
 def test_a_desktop_has_a_folder(device: Any, root: Any) -> None:
-    with pytest.raises(ValueError, match="device|root_dir"):
+    with pytest.raises(ValueError, match=r"device|root_dir"):
         drive_backend("u", device, root)
 
 

@@ -63,7 +63,7 @@ class ThreadkeepBackend(BackendProtocol):
         transport: TransportName = "auto",
         connection: Connection | None = None,
     ) -> None:
-        self._namespace = namespace_source(namespace)
+        self.namespace = namespace_source(namespace)
         self._root = root_of(root)
         self.connection = connection or Connection(
             settings_of(
@@ -77,7 +77,7 @@ class ThreadkeepBackend(BackendProtocol):
         )
 
     def _scope(self) -> Scope:
-        return Scope(namespace_now(self._namespace), self._root)
+        return Scope(namespace_now(self.namespace), self._root)
 
     def ls(self, path: str) -> LsResult:
         """What is in a folder, not what is below that. Empty where there is none."""

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
-from deepagents.backends import CompositeBackend, FilesystemBackend
+from deepagents.backends import FilesystemBackend
 from deepagents.backends.protocol import BackendProtocol
 from langgraph.config import get_config
 
-from threadkeep.deepagents.aliases import Aliases
 from threadkeep.deepagents.backend import ThreadkeepBackend
+from threadkeep.deepagents.mounts import WORKSPACE, ThreadkeepRoutes
+from threadkeep.deepagents.scope import Scope
 from threadkeep.http.connection import Connection
 from threadkeep.http.settings import TransportName, settings_of
 from threadkeep.labels import label
@@ -23,13 +24,14 @@ from threadkeep.labels import label
 UserOf = Callable[[Any], str]
 """Takes the Runtime of the graph that is running, None outside of one."""
 
+MEMORIES = "/memories/"
 ARTIFACTS = ("/large_tool_results/", "/conversation_history/")
+ROUTES = (MEMORIES, *ARTIFACTS)
 THREAD_UNKNOWN = "default"
 """Whose artifacts they are where no thread id is known."""
 
 
-class ThreadkeepRoutes(Aliases, CompositeBackend):
-    """A CompositeBackend that also knows `/memory/` and `/workspace/` for what they mean."""
+ALIASES = {"/memory": "/memories"}
 
 
 def threadkeep_routes(
@@ -61,11 +63,12 @@ def threadkeep_routes(
             transport=transport,
         )
     )
-    aliases = {"/memory": "/memories"}
-    if default is None:
-        default = _of_user(connection, user_id, "workspace")
-        aliases["/workspace"] = ""
-    return _routes(connection, user_id, thread_id, default, aliases)
+    routes = _routes(connection, user_id, thread_id)
+    if default is not None:
+        return ThreadkeepRoutes(default, routes, aliases=ALIASES)
+    workspace = _of_user(connection, user_id, "workspace")
+    shown = _Shown(connection=connection, namespace=workspace.namespace)
+    return ThreadkeepRoutes(shown, routes, workspace=workspace, aliases=ALIASES)
 
 
 def drive_backend(
@@ -90,27 +93,29 @@ def drive_backend(
         raise ValueError("on the desktop, root_dir names the folder of the workspace")
     local = FilesystemBackend(root_dir=root_dir, virtual_mode=True)
     connection = Connection(settings_of(url, api_key))
-    aliases = {"/memory": "/memories", "/workspace": ""}
-    return _routes(connection, user_id, thread_id, local, aliases)
+    routes = _routes(connection, user_id, thread_id)
+    return ThreadkeepRoutes(local, routes, workspace=local, aliases=ALIASES)
+
+
+class _Shown(ThreadkeepBackend):
+    """The workspace below everything that is mounted over it."""
+
+    def _scope(self) -> Scope:
+        hidden = (*(route.rstrip("/") for route in ROUTES), *ALIASES, WORKSPACE)
+        return super()._scope()._replace(hidden=hidden, instead=WORKSPACE)
 
 
 def _routes(
-    connection: Connection,
-    user_id: str | UserOf,
-    thread_id: str | None,
-    default: BackendProtocol,
-    aliases: dict[str, str],
-) -> ThreadkeepRoutes:
-    routes: dict[str, BackendProtocol] = {"/memories/": _of_user(connection, user_id, "filesystem")}
+    connection: Connection, user_id: str | UserOf, thread_id: str | None
+) -> dict[str, BackendProtocol]:
+    routes: dict[str, BackendProtocol] = {MEMORIES: _of_user(connection, user_id, "filesystem")}
     for route in ARTIFACTS:
         routes[route] = ThreadkeepBackend(
             connection=connection,
             namespace=lambda runtime: _artifacts(runtime, user_id, thread_id),
             root=route,
         )
-    backend = ThreadkeepRoutes(default=default, routes=routes)
-    backend.aliases = aliases
-    return backend
+    return routes
 
 
 def _of_user(connection: Connection, user_id: str | UserOf, place: str) -> ThreadkeepBackend:

@@ -16,11 +16,16 @@ _LABEL = re.compile(r"[A-Za-z0-9\-_.@+:~]+")
 
 
 class Scope(NamedTuple):
-    """Files of one namespace below a folder. `root` is "" for all of it, else without a slash at
-    its end."""
+    """Files of one namespace below a folder.
+
+    `root` is "" for all of it, else without a slash at its end. Paths below `hidden`, folders that
+    other files are mounted over, are shown below `instead`, where they can be reached.
+    """
 
     namespace: tuple[str, ...]
     root: str = ""
+    hidden: tuple[str, ...] = ()
+    instead: str = ""
 
     def inner(self, path: str) -> str:
         """The path in the namespace."""
@@ -35,7 +40,11 @@ class Scope(NamedTuple):
 
     def outer(self, path: str) -> str:
         """The path as the caller knows it."""
-        return path.removeprefix(self.root) if self.root else path
+        if self.root:
+            return path.removeprefix(self.root)
+        if any(path == folder or path.startswith(f"{folder}/") for folder in self.hidden):
+            return f"{self.instead}{path}"
+        return path
 
 
 def root_of(root: str) -> str:
