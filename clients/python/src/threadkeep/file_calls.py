@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import BinaryIO
 
 from threadkeep import files
+from threadkeep.file_contents import get_content, put_content
 from threadkeep.files import (
     Downloaded,
     EditedFile,
@@ -115,6 +117,21 @@ class Files:
     def download(self, namespace: Namespace, paths: Sequence[str]) -> list[Downloaded]:
         """Get whole files. One result each, in this order."""
         return finish(self._connection, files.download(namespace, paths))
+
+    def put_content(
+        self,
+        namespace: Namespace,
+        path: str,
+        file: BinaryIO,
+        *,
+        media_type: str | None = None,
+    ) -> int | None:
+        """Create or replace a file of any size from an open, seekable one. Returns its version."""
+        return put_content(self._connection.settings, namespace, path, file, media_type)
+
+    def get_content(self, namespace: Namespace, path: str, file: BinaryIO) -> int:
+        """Write a file of any size to an open, seekable one. Returns how many bytes it has."""
+        return get_content(self._connection.settings, namespace, path, file)
 
     def stat(self, namespace: Namespace, path: str) -> FileEntry | None:
         """What a listing says of one path; None when there is nothing."""
