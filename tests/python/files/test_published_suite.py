@@ -1,0 +1,46 @@
+"""The published sandbox suite of langchain-tests, every test of it, with a shell over the files.
+
+It describes an earlier deepagents than 0.7: what it wants otherwise is listed here, and must fail.
+"""
+
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+from support import settings
+from support.server import Server, clean_environment
+
+HERE = Path(__file__).parent
+TESTS = 85
+
+# What deepagents 0.7 wants, and the tests that want something else.
+DIFFERENCES: dict[str, set[str]] = {}
+
+
+def test_all_published_tests_pass_but_those_of_earlier_versions(
+    server: Server, api_key: str, tmp_path: Path
+) -> None:
+    report = tmp_path / "report.xml"
+    command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", "published.py"]
+    environment = clean_environment() | {
+        "THREADKEEP_URL": server.url,
+        "THREADKEEP_API_KEY": api_key,
+    }
+    done = subprocess.run(
+        command,
+        cwd=HERE,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=10 * settings.PATIENCE_SECONDS,
+    )
+    assert report.exists(), done.stdout + done.stderr
+    outcomes = {}
+    for case in ElementTree.parse(report).iter("testcase"):
+        outcomes[case.attrib["name"]] = next((it.tag for it in case), "passed")
+    assert len(outcomes) == TESTS, sorted(outcomes)
+    failed = {name for name, outcome in outcomes.items() if outcome != "passed"}
+    expected = {name for names in DIFFERENCES.values() for name in names}
+    assert failed == expected, done.stdout[-20_000:]
+    assert set(outcomes.values()) <= {"passed", "failure"}
