@@ -66,7 +66,7 @@ class ThreadkeepSessionStore:
         api_key: str | None = None,
         project_key: str | None = None,
         connect_timeout_seconds: float = 5.0,
-        request_timeout_seconds: float = 20.0,
+        request_timeout_seconds: float = 15.0,
         attempts: int = 3,
         transport: TransportName = "auto",
     ) -> None:
