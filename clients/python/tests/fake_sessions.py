@@ -168,7 +168,8 @@ class FakeSessions:
     def put(self, body: Any) -> Any:
         known(body, "kind", "key", "name", "content", "if_version")
         stored = self.store(self.made(body), body, next(self.clock))
-        return {**stored, "size": len(stored["content"].encode())}
+        content = stored["content"]
+        return {**stored, "size": len(content if isinstance(content, bytes) else content.encode())}
 
     def get(self, body: Any) -> Any:
         known(body, "kind", "key", "name")

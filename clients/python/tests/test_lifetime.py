@@ -337,3 +337,19 @@ async def test_the_native_async_client(server: FakeServer, transport: Any) -> No
         lease = await client.acquire_lease("t", "me", ttl_seconds=30)
         lease = await client.renew_lease("t", "me", fence=lease.fence, ttl_seconds=30)
         await client.release_lease("t", "me", fence=lease.fence)
+
+
+def test_a_process_may_end_right_after_its_last_answer(server: FakeServer) -> None:
+    """A thread of the HTTP core that was still handing it over aborted one process of six."""
+    program = (
+        "import asyncio; from threadkeep import AsyncClient; "
+        f"print(asyncio.run(AsyncClient({server.url!r}).limits()))"
+    )
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        for _ in range(12)
+    ]
+    ended = [(process.communicate(timeout=60), process.returncode) for process in running]
+    assert [returned for _, returned in ended] == [0] * len(running), ended

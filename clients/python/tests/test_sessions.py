@@ -93,6 +93,18 @@ async def test_documents_and_counters(call: Call) -> None:
     ]
 
 
+async def test_a_document_may_be_any_text(call: Call, server: FakeServer) -> None:
+    for content in ("nul \0 🎈", "lone \ud800", '"\ud800'):
+        await call("put_document", KIND, KEY, "d", content)
+        assert (await call("get_document", KIND, KEY, "d")).content == content
+        document = {"name": "d", "content": content[::-1]}
+        await call("append", KIND, KEY, [], document=document)
+        (found,) = await call("find_documents", KIND, "d")
+        assert found.content == content[::-1]
+    kinds = [type(seen.body["content"]) for seen in server.requests("documents/put")]
+    assert kinds == [str, bytes, bytes]
+
+
 async def test_sessions_are_listed_and_deleted(call: Call) -> None:
     assert await call("create", KIND, ("p", "0"), user="ann", title="T") is True
     assert await call("create", KIND, ("p", "0")) is False

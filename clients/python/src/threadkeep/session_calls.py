@@ -158,11 +158,13 @@ class Sessions:
         stream: str = "",
         archive_stream_prefix: str = "archive/",
         document: tuple[str, str] | None = None,
+        count: int | None = None,
     ) -> tuple[str, int]:
         """Move a stream's entries up to `through_seq` to an archive, and put others in their place.
 
         All or none; raises HeadMovedError when somebody appended meanwhile. `document` is a name
-        and what to add to it. Returns the archive's id and the head.
+        and what to add to it; `count` says how many entries go, and is checked. In replacement and
+        document, `{archive_id}` stands for the archive's id. Returns that id and the head.
         """
         plan = documents.compact(
             kind,
@@ -173,6 +175,7 @@ class Sessions:
             archive_stream_prefix=archive_stream_prefix,
             replacement=replacement,
             document=document,
+            count=count,
         )
         return finish(self._connection, plan)
 
@@ -305,6 +308,7 @@ class AsyncSessions:
         stream: str = "",
         archive_stream_prefix: str = "archive/",
         document: tuple[str, str] | None = None,
+        count: int | None = None,
     ) -> tuple[str, int]:
         """See `Sessions.compact`."""
         plan = documents.compact(
@@ -316,5 +320,6 @@ class AsyncSessions:
             archive_stream_prefix=archive_stream_prefix,
             replacement=replacement,
             document=document,
+            count=count,
         )
         return await afinish(self._connection, plan)

@@ -16,7 +16,9 @@ from threadkeep.sessions import (
     parts_of,
     read_step,
     record,
+    text_of,
     wire_entries,
+    wire_text,
     write_step,
 )
 
@@ -25,7 +27,7 @@ def put(
     kind: str, key: Key, name: str, content: str, if_version: int | None
 ) -> Plan[StoredDocument]:
     """Create or replace a document."""
-    body = {"name": name, "content": content, "if_version": if_version}
+    body = {"name": name, "content": wire_text(content), "if_version": if_version}
     return record(StoredDocument, (yield write_step("documents/put", kind, key, body)))
 
 
@@ -37,12 +39,12 @@ def get(kind: str, key: Key, name: str) -> Plan[Document | None]:
         if error.code not in ("document_not_found", "session_not_found"):
             raise
         return None
-    return record(Document, answer)
+    return _document(answer)
 
 
 def append(kind: str, key: Key, name: str, content: str) -> Plan[StoredDocument]:
     """Add to the end of a document, or create it."""
-    body = {"name": name, "content": content}
+    body = {"name": name, "content": wire_text(content)}
     return record(StoredDocument, (yield write_step("documents/append", kind, key, body)))
 
 
@@ -60,7 +62,10 @@ def find(kind: str, name: str, key_prefix: Key | None) -> Plan[list[Document]]:
     while True:
         body = {"name": name, "key_prefix": prefix, "cursor": cursor}
         answer = yield read_step("documents/find", kind, None, body)
-        found += listed(Document, answer, "documents")
+        documents = answer.get("documents")
+        if not isinstance(documents, list):
+            raise ProtocolError("the answer holds no documents")
+        found += [_document(one) for one in documents]
         cursor = answer.get("next_cursor")
         if cursor is None:
             return found
@@ -90,6 +95,7 @@ def compact(
     archive_stream_prefix: str,
     replacement: Sequence[NewEntry],
     document: tuple[str, str] | None,
+    count: int | None,
 ) -> Plan[tuple[str, int]]:
     """Move the beginning of a stream to an archive; the archive's id, and the head."""
     body: dict[str, Any] = {
@@ -98,10 +104,17 @@ def compact(
         "expected_head": expected_head,
         "archive_stream_prefix": archive_stream_prefix,
         "replacement": wire_entries(replacement),
-        "document": None if document is None else {"name": document[0], "append": document[1]},
+        "document": document and {"name": document[0], "append": wire_text(document[1])},
+        "count": count,
     }
     answer = yield write_step("compact", kind, key, body)
     archive, head = answer.get("archive_id"), answer.get("head")
     if not isinstance(archive, str) or not isinstance(head, int):
         raise ProtocolError("the answer does not name the archive")
     return archive, head
+
+
+def _document(answer: object) -> Document:
+    if not isinstance(answer, dict):
+        raise ProtocolError("the answer holds no document")
+    return record(Document, {**answer, "content": text_of(answer.get("content"))})

@@ -137,6 +137,26 @@ def json_of(data: Any) -> bytes:
         raise UnserializableError(f"an entry is not JSON: {error}", field="entries") from error
 
 
+def wire_text(text: str) -> str | bytes:
+    """A document as it travels: as it is, or as JSON text where it holds lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json_of(text)
+    return text
+
+
+def text_of(wire: object) -> str:
+    """The document of an answer."""
+    try:
+        text = json.loads(wire) if isinstance(wire, bytes) else wire
+    except ValueError as error:
+        raise ProtocolError(f"a document cannot be read: {error}") from error
+    if not isinstance(text, str):
+        raise ProtocolError("the answer holds no content of a document")
+    return text
+
+
 def wire_entries(entries: Sequence[NewEntry]) -> list[dict[str, Any]]:
     """Entries as they travel."""
     return [
@@ -175,7 +195,7 @@ def append(
         "stream": stream,
         "entries": entries,
         "if_head": if_head,
-        "document": document,
+        "document": document and {**document, "content": wire_text(document["content"])},
         "create": origin,
     }
     return record(Appended, (yield write_step("append", kind, key, body)))
