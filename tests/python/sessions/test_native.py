@@ -57,10 +57,10 @@ def test_documents_counters_and_compaction(client: Client) -> None:
     assert (tuple(listed.key), listed.user, listed.title) == (KEY, "ann", "T")
     document: Any = {"name": "NOTES.md", "content": "a\0\n", "if_version": 0}
     done = sessions.append(KIND, KEY, [NewEntry(n) for n in range(6)], document=document)
-    assert (done.first_seq, done.last_seq, done.head, done.document_version) == (1, 6, 6, 1)
+    assert (done.first_seq, done.last_seq, done.head) == (1, 6, 6)
     with pytest.raises(VersionConflictError) as caught:
         sessions.append(KIND, KEY, [NewEntry(9)], document=document)
-    assert caught.value.current_version == 1
+    assert caught.value.current_version == done.document_version
     with pytest.raises(HeadMovedError) as moved:
         sessions.append(KIND, KEY, [NewEntry(9)], if_head=5)
     assert moved.value.current_head == 6
@@ -84,7 +84,7 @@ def test_documents_counters_and_compaction(client: Client) -> None:
     assert {one.stream for one in sessions.streams(KIND, KEY)} == {"", "archives/0001"}
     assert [sessions.add(KIND, KEY, "turns") for _ in range(3)] == [1, 2, 3]
     (named,) = sessions.list_documents(KIND, KEY)
-    assert (named.name, named.version) == ("NOTES.md", 2)
+    assert named.name == "NOTES.md" and named.version > (done.document_version or 0)
     (found,) = sessions.find_documents(KIND, "NOTES.md", key_prefix=KEY[:1])
     assert (tuple(found.key or ()), found.content) == (KEY, notes.content)
     sessions.delete(KIND, KEY)
