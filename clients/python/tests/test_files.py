@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("deepagents")
 
 from fake_server import FakeServer, Fault
-from threadkeep import AsyncClient, Client
+from threadkeep import AsyncClient, Client, file_plans
 from threadkeep.errors import (
     BaseMismatchError,
     InvalidError,
@@ -21,7 +21,8 @@ from threadkeep.errors import (
     ProtocolError,
     VersionConflictError,
 )
-from threadkeep.files import FileMatch, upload_batches
+from threadkeep.file_plans import upload_batches
+from threadkeep.files import FileMatch
 
 NS = ("u1", "workspace")
 Call = Callable[..., Any]
@@ -174,3 +175,28 @@ def test_uploads_are_cut_where_a_request_would_be_too_large() -> None:
     assert [len(batch) for batch in batches] == [1, 8, 2]
     assert [file for batch in batches for file in batch] == files
     assert [len(batch) for batch in upload_batches([("/", b"")] * 2_001)] == [1_000, 1_000, 1]
+
+
+async def test_a_large_file_travels_as_it_is(
+    call: Call, server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_plans, "BATCH_BYTES_MAX", 100)
+    monkeypatch.setattr(file_plans, "FILE_BYTES_MAX", 100)
+    data = bytes(range(256))
+    done = await call("upload", NS, [("/a", b"a"), ("/ü.png", data), ("/b", b"b")])
+    assert [one.error for one in done] == [None] * 3
+    (put,) = server.requests("/content")
+    assert (put.method, put.headers["content-type"]) == ("PUT", "image/png")
+    told = server.store.files.download
+
+    def refuse(files: Any, body: Any) -> Any:
+        answer = told(files, body)
+        for one in answer["results"]:
+            if len(one.get("bytes", b"")) > 100:
+                del one["bytes"]
+                one["error"] = "value_too_large"
+        return answer
+
+    monkeypatch.setattr(server.store.files, "download", refuse)
+    found = await call("download", NS, ["/ü.png", "/none", "/b"])
+    assert [one.data for one in found] == [data, None, b"b"]

@@ -351,6 +351,8 @@ from threadkeep import AsyncClient
 asyncio.run(AsyncClient({server.url!r}, transport="pyreqwest").limits())
 answered.append(time.monotonic())
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) > 0.08

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import BinaryIO
 
-from threadkeep import files
+from threadkeep import file_plans as plans
 from threadkeep.file_contents import get_content, put_content
 from threadkeep.files import (
     Downloaded,
@@ -39,19 +39,19 @@ class Files:
         cursor: str | None = None,
     ) -> FilePage:
         """One page of a folder, by path; pass `next_cursor` on as `cursor`."""
-        return finish(self._connection, files.ls(namespace, path, recursive, limit, cursor))
+        return finish(self._connection, plans.ls(namespace, path, recursive, limit, cursor))
 
     def read(
         self, namespace: Namespace, path: str, *, offset: int = 0, limit: int | None = None
     ) -> FileWindow:
         """Lines of a file (2,000 without `limit`), or all of a binary one."""
-        return finish(self._connection, files.read(namespace, path, offset, limit))
+        return finish(self._connection, plans.read(namespace, path, offset, limit))
 
     def write(
         self, namespace: Namespace, path: str, content: str, *, if_version: int | None = None
     ) -> int:
         """Create or replace a file of text. Returns its version."""
-        return finish(self._connection, files.write(namespace, path, content, if_version))
+        return finish(self._connection, plans.write(namespace, path, content, if_version))
 
     def append(
         self,
@@ -66,7 +66,7 @@ class Files:
 
         With `base_sha256`, only if that is what the file holds now; else BaseMismatchError.
         """
-        plan = files.append(namespace, path, content, base_sha256, if_version)
+        plan = plans.append(namespace, path, content, base_sha256, if_version)
         return finish(self._connection, plan)
 
     def edit(
@@ -80,7 +80,7 @@ class Files:
         if_version: int | None = None,
     ) -> EditedFile:
         """Replace a text that occurs once, or everywhere. No edit of others is lost."""
-        plan = files.edit(namespace, path, old_string, new_string, replace_all, if_version)
+        plan = plans.edit(namespace, path, old_string, new_string, replace_all, if_version)
         return finish(self._connection, plan)
 
     def glob(
@@ -92,7 +92,7 @@ class Files:
         limit: int | None = None,
     ) -> FoundFiles:
         """Files by their names: `*.md` at any depth, `src/**/*.py` from `path` on."""
-        return finish(self._connection, files.glob(namespace, pattern, path, limit))
+        return finish(self._connection, plans.glob(namespace, pattern, path, limit))
 
     def grep(
         self,
@@ -104,19 +104,19 @@ class Files:
         max_count: int | None = None,
     ) -> FileMatches:
         """Lines that hold `pattern`, which is taken literally."""
-        return finish(self._connection, files.grep(namespace, pattern, path, glob, max_count))
+        return finish(self._connection, plans.grep(namespace, pattern, path, glob, max_count))
 
     def delete(self, namespace: Namespace, path: str, *, if_version: int | None = None) -> int:
         """Remove a file, or a folder with everything in it. Returns how many files went."""
-        return finish(self._connection, files.delete(namespace, path, if_version))
+        return finish(self._connection, plans.delete(namespace, path, if_version))
 
     def upload(self, namespace: Namespace, contents: Sequence[tuple[str, bytes]]) -> list[Uploaded]:
         """Put whole files, as (path, bytes). One result each, in this order."""
-        return finish(self._connection, files.upload(namespace, contents))
+        return finish(self._connection, plans.upload(namespace, contents))
 
     def download(self, namespace: Namespace, paths: Sequence[str]) -> list[Downloaded]:
         """Get whole files. One result each, in this order."""
-        return finish(self._connection, files.download(namespace, paths))
+        return finish(self._connection, plans.download(namespace, paths))
 
     def put_content(
         self,
@@ -135,7 +135,7 @@ class Files:
 
     def stat(self, namespace: Namespace, path: str) -> FileEntry | None:
         """What a listing says of one path; None when there is nothing."""
-        return finish(self._connection, files.stat(namespace, path))
+        return finish(self._connection, plans.stat(namespace, path))
 
     def move(
         self,
@@ -148,7 +148,7 @@ class Files:
         if_version: int | None = None,
     ) -> MovedFile:
         """Move a file or a whole folder. Raises PathTakenError where something is already."""
-        plan = files.relocate(
+        plan = plans.relocate(
             "move", namespace, source, target, to_namespace, overwrite, if_version
         )
         return finish(self._connection, plan)
@@ -164,7 +164,7 @@ class Files:
         if_version: int | None = None,
     ) -> MovedFile:
         """Copy a file or a whole folder. Raises PathTakenError where something is already."""
-        plan = files.relocate(
+        plan = plans.relocate(
             "copy", namespace, source, target, to_namespace, overwrite, if_version
         )
         return finish(self._connection, plan)
@@ -186,19 +186,19 @@ class AsyncFiles:
         cursor: str | None = None,
     ) -> FilePage:
         """See `Files.ls`."""
-        return await afinish(self._connection, files.ls(namespace, path, recursive, limit, cursor))
+        return await afinish(self._connection, plans.ls(namespace, path, recursive, limit, cursor))
 
     async def read(
         self, namespace: Namespace, path: str, *, offset: int = 0, limit: int | None = None
     ) -> FileWindow:
         """See `Files.read`."""
-        return await afinish(self._connection, files.read(namespace, path, offset, limit))
+        return await afinish(self._connection, plans.read(namespace, path, offset, limit))
 
     async def write(
         self, namespace: Namespace, path: str, content: str, *, if_version: int | None = None
     ) -> int:
         """See `Files.write`."""
-        return await afinish(self._connection, files.write(namespace, path, content, if_version))
+        return await afinish(self._connection, plans.write(namespace, path, content, if_version))
 
     async def append(
         self,
@@ -210,7 +210,7 @@ class AsyncFiles:
         if_version: int | None = None,
     ) -> int:
         """See `Files.append`."""
-        plan = files.append(namespace, path, content, base_sha256, if_version)
+        plan = plans.append(namespace, path, content, base_sha256, if_version)
         return await afinish(self._connection, plan)
 
     async def edit(
@@ -224,7 +224,7 @@ class AsyncFiles:
         if_version: int | None = None,
     ) -> EditedFile:
         """See `Files.edit`."""
-        plan = files.edit(namespace, path, old_string, new_string, replace_all, if_version)
+        plan = plans.edit(namespace, path, old_string, new_string, replace_all, if_version)
         return await afinish(self._connection, plan)
 
     async def glob(
@@ -236,7 +236,7 @@ class AsyncFiles:
         limit: int | None = None,
     ) -> FoundFiles:
         """See `Files.glob`."""
-        return await afinish(self._connection, files.glob(namespace, pattern, path, limit))
+        return await afinish(self._connection, plans.glob(namespace, pattern, path, limit))
 
     async def grep(
         self,
@@ -249,28 +249,28 @@ class AsyncFiles:
     ) -> FileMatches:
         """See `Files.grep`."""
         return await afinish(
-            self._connection, files.grep(namespace, pattern, path, glob, max_count)
+            self._connection, plans.grep(namespace, pattern, path, glob, max_count)
         )
 
     async def delete(
         self, namespace: Namespace, path: str, *, if_version: int | None = None
     ) -> int:
         """See `Files.delete`."""
-        return await afinish(self._connection, files.delete(namespace, path, if_version))
+        return await afinish(self._connection, plans.delete(namespace, path, if_version))
 
     async def upload(
         self, namespace: Namespace, contents: Sequence[tuple[str, bytes]]
     ) -> list[Uploaded]:
         """See `Files.upload`."""
-        return await afinish(self._connection, files.upload(namespace, contents))
+        return await afinish(self._connection, plans.upload(namespace, contents))
 
     async def download(self, namespace: Namespace, paths: Sequence[str]) -> list[Downloaded]:
         """See `Files.download`."""
-        return await afinish(self._connection, files.download(namespace, paths))
+        return await afinish(self._connection, plans.download(namespace, paths))
 
     async def stat(self, namespace: Namespace, path: str) -> FileEntry | None:
         """See `Files.stat`."""
-        return await afinish(self._connection, files.stat(namespace, path))
+        return await afinish(self._connection, plans.stat(namespace, path))
 
     async def move(
         self,
@@ -283,7 +283,7 @@ class AsyncFiles:
         if_version: int | None = None,
     ) -> MovedFile:
         """See `Files.move`."""
-        plan = files.relocate(
+        plan = plans.relocate(
             "move", namespace, source, target, to_namespace, overwrite, if_version
         )
         return await afinish(self._connection, plan)
@@ -299,7 +299,7 @@ class AsyncFiles:
         if_version: int | None = None,
     ) -> MovedFile:
         """See `Files.copy`."""
-        plan = files.relocate(
+        plan = plans.relocate(
             "copy", namespace, source, target, to_namespace, overwrite, if_version
         )
         return await afinish(self._connection, plan)

@@ -12,9 +12,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
-from urllib.parse import urlencode
 
-from threadkeep.files import Namespace, labels_of
+from threadkeep.file_plans import UNKNOWN_TYPE, content_target
+from threadkeep.files import Namespace
 from threadkeep.http.connection import decoded
 from threadkeep.http.retry import Attempts
 from threadkeep.http.settings import Settings
@@ -22,7 +22,6 @@ from threadkeep.http.stdlib_transport import StdlibTransport
 from threadkeep.http.transport import Answer, SendFailedError
 
 CHUNK_BYTES = 1 << 20
-UNKNOWN_TYPE = "application/octet-stream"
 
 
 def put_content(
@@ -44,7 +43,7 @@ def put_content(
     while True:
         file.seek(start)
         begun = time.monotonic()
-        outcome = _sent(settings, _target(namespace, path), headers, file)
+        outcome = _sent(settings, content_target(namespace, path), headers, file)
         if isinstance(outcome, Answer) and 200 <= outcome.status < 300:
             version = decoded(outcome).get("version")
             return version if isinstance(version, int) else None
@@ -62,7 +61,7 @@ def get_content(settings: Settings, namespace: Namespace, path: str, file: Binar
     received = _Received(file, start)
     while True:
         begun, had = time.monotonic(), received.count
-        outcome = received.go_on(settings, _target(namespace, path))
+        outcome = received.go_on(settings, content_target(namespace, path))
         if outcome is None:
             return received.count
         if received.count > had:
@@ -151,8 +150,3 @@ def _answer(response: http.client.HTTPResponse) -> Answer:
         raise SendFailedError(f"{type(error).__name__}: {error}") from error
     header = response.getheader
     return Answer(response.status, header("content-type") or "", header("retry-after"), body)
-
-
-def _target(namespace: Namespace, path: str) -> str:
-    query = [*(("ns", label) for label in labels_of(namespace)), ("path", path)]
-    return f"/v1/files/content?{urlencode(query)}"

@@ -10,17 +10,21 @@ from collections.abc import Generator
 from typing import Any, NamedTuple, TypeVar
 
 from threadkeep.errors import ThreadkeepError
-from threadkeep.http.connection import Connection
-from threadkeep.http.transport import Request
+from threadkeep.http.connection import Connection, decoded
+from threadkeep.http.transport import Answer, Request
 
 Outcome = TypeVar("Outcome")
 
 
 class Step(NamedTuple):
-    """One request of a plan. `is_write` decides how soon it may be repeated."""
+    """One request of a plan. `is_write` decides how soon it may be repeated.
+
+    With `raw`, the answer is a map of its `body`, the bytes as they are.
+    """
 
     request: Request
     is_write: bool
+    raw: bool = False
 
 
 Plan = Generator[Step, dict[str, Any], Outcome]
@@ -32,7 +36,8 @@ def finish(connection: Connection, plan: Plan[Outcome]) -> Outcome:
         step = next(plan)
         while True:
             try:
-                answer = connection.call(step.request, is_write=step.is_write)
+                found = connection.probe(step.request, is_write=step.is_write)
+                answer = _answered(step, found)
             except ThreadkeepError as error:
                 step = plan.throw(error)
             else:
@@ -48,7 +53,8 @@ async def afinish(connection: Connection, plan: Plan[Outcome]) -> Outcome:
         step = next(plan)
         while True:
             try:
-                answer = await connection.acall(step.request, is_write=step.is_write)
+                found = await connection.aprobe(step.request, is_write=step.is_write)
+                answer = _answered(step, found)
             except ThreadkeepError as error:
                 step = plan.throw(error)
             else:
@@ -56,3 +62,7 @@ async def afinish(connection: Connection, plan: Plan[Outcome]) -> Outcome:
     except StopIteration as done:
         outcome: Outcome = done.value
         return outcome
+
+
+def _answered(step: Step, answer: Answer) -> dict[str, Any]:
+    return {"body": bytes(answer.body)} if step.raw else decoded(answer)

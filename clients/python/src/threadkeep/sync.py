@@ -17,7 +17,8 @@ from pathlib import Path
 
 from threadkeep.client import Client
 from threadkeep.errors import InvalidError, ThreadkeepError, VersionConflictError
-from threadkeep.files import BATCH_BYTES_MAX, FileEntry
+from threadkeep.file_plans import BATCH_BYTES_MAX
+from threadkeep.files import FileEntry
 from threadkeep.labels import label
 
 WORKSPACE = "workspace"

@@ -19,7 +19,7 @@ from deepagents.backends.protocol import (
     WriteResult,
 )
 
-from threadkeep import files
+from threadkeep import file_plans as files
 from threadkeep.deepagents import results
 from threadkeep.deepagents.scope import Scope
 from threadkeep.errors import ThreadkeepError

@@ -19,7 +19,13 @@ from pyreqwest.client import BaseClientBuilder, ClientBuilder, SyncClientBuilder
 from pyreqwest.exceptions import PyreqwestError, RequestTimeoutError
 
 from threadkeep.http.settings import Settings
-from threadkeep.http.transport import Answer, Request, SendFailedError, headers_of
+from threadkeep.http.transport import (
+    Answer,
+    Request,
+    SendFailedError,
+    headers_of,
+    own_headers_of,
+)
 
 HAND_OVER_SECONDS_MAX = 0.1
 """How long such a thread may be at it. Measured: one exit of six aborted without waiting."""
@@ -41,8 +47,8 @@ class PyreqwestTransport:
         builder = self._sync.request(request.method, self._url + request.path)
         if request.body is not None:
             builder = builder.body_bytes(request.body)
-        if request.idempotency_key:
-            builder = builder.header("idempotency-key", request.idempotency_key)
+        for name, value in own_headers_of(request).items():
+            builder = builder.header(name, value)
         try:
             response = builder.build().send()
             body = memoryview(response.bytes())
@@ -59,8 +65,8 @@ class PyreqwestTransport:
         builder = self._async.request(request.method, self._url + request.path)
         if request.body is not None:
             builder = builder.body_bytes(request.body)
-        if request.idempotency_key:
-            builder = builder.header("idempotency-key", request.idempotency_key)
+        for name, value in own_headers_of(request).items():
+            builder = builder.header(name, value)
         try:
             response = await builder.build().send()
             body = memoryview(await response.bytes())

@@ -18,7 +18,13 @@ from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
 from threadkeep.http.settings import Settings
-from threadkeep.http.transport import Answer, Request, SendFailedError, headers_of
+from threadkeep.http.transport import (
+    Answer,
+    Request,
+    SendFailedError,
+    headers_of,
+    own_headers_of,
+)
 
 IDLE_MAX = 32
 """Connections kept alive, and threads that send for coroutines."""
@@ -48,9 +54,7 @@ class StdlibTransport:
         try:
             if connection.sock is None:
                 self._connect(connection)
-            headers = self._headers
-            if request.idempotency_key:
-                headers = {**headers, "idempotency-key": request.idempotency_key}
+            headers = {**self._headers, **own_headers_of(request)}
             connection.request(request.method, self._target(request.path), request.body, headers)
             response = connection.getresponse()
             body = response.read()
