@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from typing import Any
 
 from deepagents.backends.utils import (
@@ -50,13 +51,13 @@ class FakeFiles:
         }
         if call not in calls:
             raise Problem(404, "not_found")
-        body = dict(body)
+        body = received(body)
         files = self.places.setdefault(tuple(body.pop("namespace")), {})
         if call in ("ls", "read", "glob", "grep", "download", "stat"):
-            return calls[call](files, body)
+            return sent(calls[call](files, body))
         key = headers["idempotency-key"]
         if key not in self.done:
-            self.done[key] = calls[call](files, body)
+            self.done[key] = sent(calls[call](files, body))
         return self.done[key]
 
     def ls(self, files: Any, body: Any) -> Any:
@@ -96,7 +97,9 @@ class FakeFiles:
     def append(self, files: Any, body: Any) -> Any:
         known(body, "path", "content", "base_sha256", "if_version")
         old = files.get(body["path"])
-        base = hashlib.sha256((old["content"] if old else "").encode()).hexdigest()
+        base = hashlib.sha256(
+            (old["content"] if old else "").encode("utf-8", "surrogatepass")
+        ).hexdigest()
         if body.get("base_sha256") not in (None, base):
             raise Problem(409, "base_mismatch")
         content = (old["content"] if old else "") + body["content"]
@@ -215,7 +218,7 @@ def entry(path: str, data: dict[str, Any] | None = None) -> dict[str, Any]:
     return {
         "path": path,
         "is_dir": False,
-        "size": len(data["content"].encode()),
+        "size": len(data["content"].encode("utf-8", "surrogatepass")),
         "modified_at": data["modified_at"],
         "version": data["version"],
         "sha256": hashlib.sha256(raw(data)).hexdigest(),
@@ -224,4 +227,30 @@ def entry(path: str, data: dict[str, Any] | None = None) -> dict[str, Any]:
 
 def raw(data: dict[str, Any]) -> bytes:
     content = data["content"]
-    return base64.b64decode(content) if data["encoding"] == "base64" else content.encode()
+    return (
+        base64.b64decode(content)
+        if data["encoding"] == "base64"
+        else content.encode("utf-8", "surrogatepass")
+    )
+
+
+def received(body: Any, name: str = "") -> Any:
+    """Texts that UTF-8 cannot hold come as JSON."""
+    if isinstance(body, dict):
+        return {inner: received(value, inner) for inner, value in body.items()}
+    if isinstance(body, list):
+        return [received(value, name) for value in body]
+    return json.loads(body) if isinstance(body, bytes) and name != "bytes" else body
+
+
+def sent(answer: Any) -> Any:
+    if isinstance(answer, dict):
+        return {name: sent(value) for name, value in answer.items()}
+    if isinstance(answer, list):
+        return [sent(value) for value in answer]
+    if isinstance(answer, str) and not answer.isprintable():
+        try:
+            answer.encode()
+        except UnicodeEncodeError:
+            return json.dumps(answer).encode()
+    return answer

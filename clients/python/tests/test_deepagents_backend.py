@@ -171,15 +171,18 @@ async def test_files_of_a_refused_request_are_not_permitted(call: Call, server: 
         assert errors_of(await call(name, *OPERATIONS[name])) == ["permission_denied"] * 2
 
 
-async def test_text_that_is_no_unicode_is_an_error_text(call: Call, server: FakeServer) -> None:
-    for name, arguments in (
-        ("write", ("/a", "\ud800")),
-        ("edit", ("/a", "x" * APPEND_BYTES_MIN + "\ud800", "x" * APPEND_BYTES_MIN + "\ud800y")),
-        ("read", ("/\ud800",)),
-        ("upload_files", ([("/\ud800", b"")],)),
-    ):
-        assert errors_of(await call(name, *arguments))[0], name
-    assert server.seen == []
+async def test_text_may_hold_what_utf_8_cannot(call: Call, server: FakeServer) -> None:
+    path, text = "/lone \ud800.md", "x" * APPEND_BYTES_MIN + "\ud800"
+    assert (await call("write", path, text)).error is None
+    done = await call("edit", path, text, text + " \udfff end")
+    assert (done.error, done.occurrences) == (None, 1)
+    assert not server.requests("/append")
+    found = await call("read", path)
+    assert found.file_data["content"] == text + " \udfff end"
+    assert paths(await call("ls", "/")) == [path]
+    (match,) = (await call("grep", "\ud800", path)).matches
+    assert (match["path"], match["text"]) == (path, text + " \udfff end")
+    assert (await call("delete", path)).path == path
 
 
 async def test_a_file_that_grows_sends_what_is_new(call: Call, server: FakeServer) -> None:

@@ -28,6 +28,7 @@ from threadkeep.files import (
 )
 from threadkeep.http.transport import Request
 from threadkeep.plans import Plan, Step
+from threadkeep.wide_text import text_of, wire_text, wire_text_or_none
 
 BATCH_FILES_MAX = 1_000
 BATCH_BYTES_MAX = 8 << 20
@@ -52,7 +53,12 @@ def ls(
     namespace: Namespace, path: str, recursive: bool, limit: int | None, cursor: str | None
 ) -> Plan[FilePage]:
     """One page of what is in a folder."""
-    body = {"path": path, "recursive": recursive or None, "limit": limit, "cursor": cursor}
+    body = {
+        "path": wire_text(path),
+        "recursive": recursive or None,
+        "limit": limit,
+        "cursor": cursor,
+    }
     answer = yield read_step("ls", namespace, body)
     return FilePage(listed(FileEntry, answer, "entries"), answer.get("next_cursor"))
 
@@ -71,21 +77,22 @@ def ls_all(namespace: Namespace, path: str, recursive: bool) -> Plan[list[FileEn
 
 def read(namespace: Namespace, path: str, offset: int, limit: int | None) -> Plan[FileWindow]:
     """Some lines of a file."""
-    answer = yield read_step("read", namespace, {"path": path, "offset": offset, "limit": limit})
+    answer = yield read_step(
+        "read", namespace, {"path": wire_text(path), "offset": offset, "limit": limit}
+    )
     return window(answer)
 
 
 def window(answer: Mapping[str, Any]) -> FileWindow:
     """The lines of an answer; bytes where the file is binary."""
     data = answer.get("bytes")
-    if data is None and not isinstance(answer.get("content"), str):
-        raise ProtocolError("the answer holds no content of a file")
-    return record(FileWindow, {**answer, "data": data})
+    content = text_of(answer.get("content")) if data is None else None
+    return record(FileWindow, {**answer, "data": data, "content": content})
 
 
 def write(namespace: Namespace, path: str, content: str, if_version: int | None) -> Plan[int]:
     """Create or replace a file of text."""
-    body = {"path": path, "content": content, "if_version": if_version}
+    body = {"path": wire_text(path), "content": wire_text(content), "if_version": if_version}
     return _version((yield write_step("write", namespace, body)))
 
 
@@ -98,8 +105,8 @@ def append(
 ) -> Plan[int]:
     """Add to the end of a file."""
     body = {
-        "path": path,
-        "content": content,
+        "path": wire_text(path),
+        "content": wire_text(content),
         "base_sha256": base_sha256,
         "if_version": if_version,
     }
@@ -116,9 +123,9 @@ def edit(
 ) -> Plan[EditedFile]:
     """Replace text in a file."""
     body = {
-        "path": path,
-        "old_string": old_string,
-        "new_string": new_string,
+        "path": wire_text(path),
+        "old_string": wire_text(old_string),
+        "new_string": wire_text(new_string),
         "replace_all": replace_all or None,
         "if_version": if_version,
     }
@@ -129,7 +136,15 @@ def glob(
     namespace: Namespace, pattern: str, path: str | None, limit: int | None
 ) -> Plan[FoundFiles]:
     """Files by their names."""
-    answer = yield read_step("glob", namespace, {"pattern": pattern, "path": path, "limit": limit})
+    answer = yield read_step(
+        "glob",
+        namespace,
+        {
+            "pattern": wire_text(pattern),
+            "path": wire_text_or_none(path),
+            "limit": limit,
+        },
+    )
     matches = listed(FileEntry, answer, "matches")
     return FoundFiles(matches, answer.get("truncated") is True, answer.get("truncation_reason"))
 
@@ -142,14 +157,21 @@ def grep(
     max_count: int | None,
 ) -> Plan[FileMatches]:
     """Lines that hold a text."""
-    body = {"pattern": pattern, "path": path, "glob": include, "max_count": max_count}
+    body = {
+        "pattern": wire_text(pattern),
+        "path": wire_text_or_none(path),
+        "glob": wire_text_or_none(include),
+        "max_count": max_count,
+    }
     answer = yield read_step("grep", namespace, body)
     return FileMatches(listed(FileMatch, answer, "matches"), answer.get("truncated") is True)
 
 
 def delete(namespace: Namespace, path: str, if_version: int | None) -> Plan[int]:
     """Remove a file, or a folder with everything in it; how many files went."""
-    answer = yield write_step("delete", namespace, {"path": path, "if_version": if_version})
+    answer = yield write_step(
+        "delete", namespace, {"path": wire_text(path), "if_version": if_version}
+    )
     deleted = answer.get("deleted")
     if not isinstance(deleted, int):
         raise ProtocolError("the answer does not say how many files were deleted")
@@ -163,7 +185,7 @@ def upload(namespace: Namespace, files: Sequence[tuple[str, bytes]]) -> Plan[lis
         if len(batch) == 1 and len(batch[0][1]) > FILE_BYTES_MAX:
             results.append((yield from _put_large(namespace, *batch[0])))
             continue
-        wires = [{"path": path, "bytes": bytes(data)} for path, data in batch]
+        wires = [{"path": wire_text(path), "bytes": bytes(data)} for path, data in batch]
         answer = yield write_step("upload", namespace, {"files": wires})
         results += [
             Uploaded(path, found.get("error"), found.get("version"))
@@ -207,7 +229,7 @@ def download(namespace: Namespace, paths: Sequence[str]) -> Plan[list[Downloaded
     results: list[Downloaded] = []
     for start in range(0, len(paths), BATCH_FILES_MAX):
         batch = list(paths[start : start + BATCH_FILES_MAX])
-        answer = yield read_step("download", namespace, {"paths": batch})
+        answer = yield read_step("download", namespace, {"paths": [wire_text(it) for it in batch]})
         for path, found in zip(batch, results_of(answer, len(batch)), strict=True):
             if found.get("error") in TOO_LARGE:
                 results.append((yield from _get_large(namespace, path)))
@@ -237,7 +259,7 @@ def _downloaded(path: str, found: Mapping[str, Any]) -> Downloaded:
 def stat(namespace: Namespace, path: str) -> Plan[FileEntry | None]:
     """One entry; None when there is no such file."""
     try:
-        answer = yield read_step("stat", namespace, {"path": path})
+        answer = yield read_step("stat", namespace, {"path": wire_text(path)})
     except NoSuchFileError:
         return None
     return record(FileEntry, answer.get("entry"))
@@ -254,8 +276,8 @@ def relocate(
 ) -> Plan[MovedFile]:
     """Move or copy a file or a folder."""
     body = {
-        "from": source,
-        "to": target,
+        "from": wire_text(source),
+        "to": wire_text(target),
         "to_namespace": None if to_namespace is None else labels_of(to_namespace, "to_namespace"),
         "overwrite": overwrite or None,
         "if_version": if_version,

@@ -11,8 +11,11 @@ from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 from threadkeep.errors import InvalidError, ProtocolError
+from threadkeep.wide_text import text_of
 
 Namespace = Sequence[str]
+_TEXTS = frozenset({"path", "text", "content", "created_at", "modified_at"})
+"""Fields that may hold any text."""
 Record = TypeVar("Record", bound="FileEntry | FileWindow | FileMatch | EditedFile | MovedFile")
 
 
@@ -132,8 +135,12 @@ def record(kind: type[Record], answer: object) -> Record:
     if not isinstance(answer, dict):
         raise ProtocolError(f"the answer holds no {kind.__name__}")
     known = {field.name for field in fields(kind)}
+    found = {name: value for name, value in answer.items() if name in known}
+    for name, value in found.items():
+        if isinstance(value, bytes) and name in _TEXTS:
+            found[name] = text_of(value)
     try:
-        return kind(**{name: value for name, value in answer.items() if name in known})
+        return kind(**found)
     except TypeError as error:
         raise ProtocolError(f"the answer is no {kind.__name__}: {error}") from error
 

@@ -16,11 +16,10 @@ from threadkeep.sessions import (
     parts_of,
     read_step,
     record,
-    text_of,
     wire_entries,
-    wire_text,
     write_step,
 )
+from threadkeep.wide_text import text_of, wire_text
 
 
 def put(

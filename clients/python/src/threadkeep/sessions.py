@@ -19,6 +19,7 @@ from threadkeep.errors import (
     UnserializableError,
 )
 from threadkeep.plans import Plan, Step
+from threadkeep.wide_text import wire_text
 
 Key = Sequence[str]
 Record = TypeVar("Record", bound="Session | Appended | Stream | Document | StoredDocument")
@@ -135,26 +136,6 @@ def json_of(data: Any) -> bytes:
         return _encode(data).encode("ascii")
     except (TypeError, ValueError, RecursionError) as error:
         raise UnserializableError(f"an entry is not JSON: {error}", field="entries") from error
-
-
-def wire_text(text: str) -> str | bytes:
-    """A document as it travels: as it is, or as JSON text where it holds lone surrogates."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return json_of(text)
-    return text
-
-
-def text_of(wire: object) -> str:
-    """The document of an answer."""
-    try:
-        text = json.loads(wire) if isinstance(wire, bytes) else wire
-    except ValueError as error:
-        raise ProtocolError(f"a document cannot be read: {error}") from error
-    if not isinstance(text, str):
-        raise ProtocolError("the answer holds no content of a document")
-    return text
 
 
 def wire_entries(entries: Sequence[NewEntry]) -> list[dict[str, Any]]:
