@@ -1,6 +1,7 @@
 """The published sandbox suite on the backend; test_published_suite.py runs it in a process of its own."""
 
 import asyncio
+import re
 import shutil
 import subprocess
 import tempfile
@@ -19,7 +20,7 @@ NAMESPACE = (f"u-{uuid.uuid4().hex[:12]}", "filesystem")
 
 
 class Shell(ThreadkeepBackend, SandboxBackendProtocol):
-    """Runs a command on a copy of the files, and brings back what it changed."""
+    """Runs a command on a copy of the files that it names, and brings back what it changed."""
 
     @property
     def id(self) -> str:
@@ -28,7 +29,7 @@ class Shell(ThreadkeepBackend, SandboxBackendProtocol):
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
         folder = Path(tempfile.mkdtemp(prefix="tk-shell-"))
         try:
-            before = self._files()
+            before = self._files(command)
             for path, data in before.items():
                 (folder / path[1:]).parent.mkdir(parents=True, exist_ok=True)
                 (folder / path[1:]).write_bytes(data)
@@ -54,9 +55,13 @@ class Shell(ThreadkeepBackend, SandboxBackendProtocol):
     async def aexecute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
         return await asyncio.to_thread(self.execute, command, timeout=timeout)
 
-    def _files(self) -> dict[str, bytes]:
+    def _files(self, command: str) -> dict[str, bytes]:
+        """Those of the test: each has a folder of its own."""
+        named = re.search(rf"{ROOT}/\w+", command)
+        if named is None:
+            return {}
         with Client() as client:
-            entries = client.files.ls(NAMESPACE, recursive=True).entries
+            entries = client.files.ls(NAMESPACE, named[0], recursive=True).entries
         found = self.download_files([entry.path for entry in entries])
         return {one.path: one.content or b"" for one in found}
 

@@ -151,7 +151,7 @@ def test_a_token_reaches_the_namespaces_that_it_was_given(
 ) -> None:
     with Client(server.url, api_key=api_key) as client:
         grants: Any = {"namespaces": [{"prefix": namespace, "actions": ["read"]}]}
-        token = client.tokens.mint("agent", grants=grants, ttl_seconds=60)
+        token = client.tokens.mint(grants=grants, ttl_seconds=60)
         client.files.write(namespace, "/a.md", "text")
     reader = ThreadkeepBackend(server.url, api_key=token.token, namespace=namespace)
     assert reader.read("/a.md").file_data["content"] == "text"
