@@ -200,3 +200,23 @@ async def test_a_large_file_travels_as_it_is(
     monkeypatch.setattr(server.store.files, "download", refuse)
     found = await call("download", NS, ["/ü.png", "/none", "/b"])
     assert [one.data for one in found] == [data, None, b"b"]
+
+
+async def test_what_an_answer_had_no_room_for_is_asked_again(
+    call: Call, server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [(f"/{n}", bytes([n])) for n in range(7)]
+    await call("upload", NS, files)
+    told = server.store.files.download
+
+    def cut(stored: Any, body: Any) -> Any:
+        answer = told(stored, body)
+        for one in answer["results"][3:]:
+            one.pop("bytes", None)
+            one["error"] = "too_large_for_batch"
+        return answer
+
+    monkeypatch.setattr(server.store.files, "download", cut)
+    found = await call("download", NS, [path for path, _ in files] + ["/none"])
+    assert [(one.path, one.data) for one in found] == [*files, ("/none", None)]
+    assert len(server.requests("/download")) == 3

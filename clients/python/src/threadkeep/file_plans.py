@@ -35,7 +35,8 @@ BATCH_BYTES_MAX = 8 << 20
 """Of contents in one upload. A larger file travels alone."""
 FILE_BYTES_MAX = 16 << 20
 """Of a file that is an item of the store too. A larger one is known to the file calls only."""
-TOO_LARGE = frozenset({"value_too_large", "too_large_for_batch"})
+TOO_LARGE = "value_too_large"
+NEXT_TIME = "too_large_for_batch"
 UNKNOWN_TYPE = "application/octet-stream"
 
 
@@ -225,17 +226,25 @@ def upload_batches(files: Sequence[tuple[str, bytes]]) -> Iterator[list[tuple[st
 
 
 def download(namespace: Namespace, paths: Sequence[str]) -> Plan[list[Downloaded]]:
-    """Get files whole. Large ones come in requests of their own."""
-    results: list[Downloaded] = []
-    for start in range(0, len(paths), BATCH_FILES_MAX):
-        batch = list(paths[start : start + BATCH_FILES_MAX])
-        answer = yield read_step("download", namespace, {"paths": [wire_text(it) for it in batch]})
-        for path, found in zip(batch, results_of(answer, len(batch)), strict=True):
-            if found.get("error") in TOO_LARGE:
-                results.append((yield from _get_large(namespace, path)))
+    """Get files whole, in as many requests as the server's answers take. Large ones come alone."""
+    results: dict[int, Downloaded] = {}
+    rest = list(range(len(paths)))
+    while rest:
+        batch, rest = rest[:BATCH_FILES_MAX], rest[BATCH_FILES_MAX:]
+        wires = [wire_text(paths[at]) for at in batch]
+        answer = yield read_step("download", namespace, {"paths": wires})
+        left: list[int] = []
+        for at, found in zip(batch, results_of(answer, len(batch)), strict=True):
+            error = found.get("error")
+            # The first file of an answer is always there.
+            if error == NEXT_TIME and at != batch[0]:
+                left.append(at)
+            elif error == TOO_LARGE:
+                results[at] = yield from _get_large(namespace, paths[at])
             else:
-                results.append(_downloaded(path, found))
-    return results
+                results[at] = _downloaded(paths[at], found)
+        rest = left + rest
+    return [results[at] for at in range(len(paths))]
 
 
 def _get_large(namespace: Namespace, path: str) -> Plan[Downloaded]:
