@@ -22,7 +22,7 @@ os.environ.setdefault("THREADKEEP_BIN", str(ROOT / "target" / "release" / "threa
 
 import agents  # noqa: E402
 import calls  # noqa: E402
-import files  # noqa: E402
+import file_calls  # noqa: E402
 import growth  # noqa: E402
 import store_calls  # noqa: E402
 from measure import Row  # noqa: E402
@@ -43,7 +43,9 @@ def parts(options: argparse.Namespace) -> dict[str, Callable[[Field], Awaitable[
         )
 
     async def agent_files(field: Field) -> list[Row]:
-        return files.files(field, counts=options.files, rounds=options.rounds, number=options.calls)
+        return file_calls.calls(
+            field, counts=options.files, rounds=options.rounds, number=options.calls
+        )
 
     return {
         "calls": lambda field: calls.calls(

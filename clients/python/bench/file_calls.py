@@ -163,7 +163,7 @@ def measures(count: int) -> dict[str, tuple[Callable[[int, Side], Call], Goal | 
     }
 
 
-def files(place: Field, *, counts: list[int], rounds: int, number: int) -> list[Row]:
+def calls(place: Field, *, counts: list[int], rounds: int, number: int) -> list[Row]:
     rows: list[Row] = []
     with PostgresStore.from_conn_string(place.reference_url()) as store:
         store.setup()
