@@ -35,6 +35,13 @@ UPLOADED = 100
 NAMESPACE = "files"
 FILLED_AT_ONCE = 500
 
+APART = (
+    "update store set updated_at = store.updated_at + apart.at * interval '1 microsecond'"
+    " from (select prefix, key, row_number() over (order by key) as at from store) as apart"
+    " where store.prefix = apart.prefix and store.key = apart.key"
+)
+"""Its pages are by time, and skip and repeat what has the same one, as a batch has."""
+
 Call = Callable[[BackendProtocol], bool]
 """Says whether the answer is right."""
 
@@ -68,6 +75,11 @@ class CountedConnection(Connection):
         return super().probe(request, is_write=is_write)
 
 
+def namespace_of(count: int) -> tuple[str, str]:
+    # None begins with another: the other side would list both.
+    return (NAMESPACE, f"{count}-files")
+
+
 def path(at: int) -> str:
     return f"/folder-{at % FOLDERS:02}/file-{at:05}.md"
 
@@ -84,7 +96,7 @@ def content(at: int) -> str:
 
 @contextmanager
 def opened(place: Field, side: str, count: int, wire: Wire | None = None) -> Iterator[Side]:
-    namespace = (NAMESPACE, str(count))
+    namespace = namespace_of(count)
     if side == OURS:
         url = f"http://127.0.0.1:{wire.port}" if wire else place.server.url
         backend = ThreadkeepBackend(url, api_key=place.key, namespace=namespace)
@@ -109,10 +121,12 @@ def fill(place: Field, side: str, count: int) -> None:
                 continue
             # Its own upload puts one by one, which would take the rest of the day.
             store: Any = found.backend._store  # type: ignore[attr-defined]
-            namespace = (NAMESPACE, str(count))
+            namespace = namespace_of(count)
             store.batch(
                 [PutOp(namespace, path(at), dict(create_file_data(content(at)))) for at in part]
             )
+    if side == THEIRS:
+        place.databases.run(APART, place.reference)
 
 
 def measures(count: int) -> dict[str, tuple[Callable[[int, Side], Call], Goal | None]]:

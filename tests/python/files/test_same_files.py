@@ -43,6 +43,23 @@ def test_each_reads_what_the_other_wrote(
         assert writer.read("/w.md").error == "File '/w.md' not found"
 
 
+def test_texts_may_hold_what_utf_8_cannot(
+    backend: ThreadkeepBackend, over_store: StoreBackend
+) -> None:
+    """StoreBackend itself cannot list them: it counts their bytes of UTF-8."""
+    text = "nul \0, lone \ud800 and\n more \udfff 🎈"
+    assert backend.write("/ours.md", text).error is None
+    assert over_store.read("/ours.md").file_data["content"] == text
+    over_store.write("/theirs.md", text)
+    assert backend.read("/theirs.md").file_data["content"] == text
+    assert backend.edit("/theirs.md", "lone \ud800", "one \udbff ").occurrences == 1
+    assert over_store.read("/theirs.md", 0, 1).file_data["content"] == "nul \0, one \udbff  and\n"
+    assert [it["path"] for it in backend.ls("/").entries] == ["/ours.md", "/theirs.md"]
+    (match,) = backend.grep("\ud800").matches
+    assert (match["path"], match["text"]) == ("/ours.md", text.split("\n")[0])
+    assert backend.write("/lone \ud800.md", "x").error.startswith("Error: Path is not text")
+
+
 def test_a_write_keeps_the_time_of_creation_and_an_upload_does_not(
     backend: ThreadkeepBackend, store: ThreadkeepStore, namespace: Namespace
 ) -> None:

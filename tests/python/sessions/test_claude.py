@@ -100,7 +100,8 @@ async def test_entries_are_exact(store: ThreadkeepSessionStore) -> None:
 
 
 async def test_a_long_transcript_comes_back_whole(store: ThreadkeepSessionStore) -> None:
-    entries: Any = [{"type": "x", "uuid": str(at), "text": "t" * 3_000} for at in range(4_000)]
+    """Of more bytes than one answer has."""
+    entries: Any = [{"type": "x", "uuid": str(at), "text": "t" * 5_000} for at in range(4_000)]
     for start in range(0, len(entries), 500):
         await store.append(KEY, entries[start : start + 500])
     assert await store.load(KEY) == entries
