@@ -6,6 +6,34 @@ export {
   type ListThreadsOptions,
   type RetentionPolicyOptions,
 } from "./client/client.js";
+export type {
+  AppendedFile,
+  DownloadedFile,
+  EditedFile,
+  FileEntry,
+  FileLine,
+  FileLines,
+  FileMatches,
+  FilePage,
+  FileWindow,
+  MovedFiles,
+  UploadedFile,
+  WrittenFile,
+} from "./client/file_records.js";
+export type {
+  AppendFileOptions,
+  ChangeFileOptions,
+  Dialect,
+  EditFileOptions,
+  FileOptions,
+  Files,
+  FileToUpload,
+  GlobFilesOptions,
+  GrepFilesOptions,
+  LsOptions,
+  MoveFilesOptions,
+  ReadFileOptions,
+} from "./client/files.js";
 export type { PrunedThread, PruneOptions, PruneReport, Removed } from "./client/prune.js";
 export type {
   AuditEvent,
@@ -28,6 +56,7 @@ export type {
 export type { TokenOptions, Tokens } from "./client/tokens.js";
 
 export {
+  BaseMismatchError,
   CodecError,
   ConflictError,
   type ErrorDetails,
@@ -36,8 +65,10 @@ export {
   InvalidError,
   KeyDestroyedError,
   LeaseHeldError,
+  NoSuchFileError,
   NotFoundError,
   NotGrantedError,
+  PathTakenError,
   PositionGoneError,
   ProtocolError,
   QuotaExceededError,
