@@ -13,6 +13,7 @@ import {
   type ReadResult,
   type WriteResult,
 } from "deepagents";
+import { asAsked, isBelow } from "./workspace.js";
 
 /** Second names and what they mean, both without a slash at the end. */
 export type Aliases = Readonly<Record<string, string>>;
@@ -95,18 +96,13 @@ export class ThreadkeepRoutes extends CompositeBackend {
 
   #named(path: string) {
     for (const [alias, first] of Object.entries(this.#aliases)) {
-      if (path !== alias && !path.startsWith(`${alias}/`)) continue;
+      if (!isBelow(path, alias)) continue;
       return {
-        path: first + path.slice(alias.length) || "/",
+        path: first + path.slice(alias.length),
         back: <T extends { path: string }>(found: T[]): T[] =>
           found.map((one) => ({ ...one, path: alias + one.path.slice(first.length) })),
       };
     }
     return { path, back: <T>(found: T[]): T[] => found };
   }
-}
-
-/** The path of an answer is the one that was asked for. */
-function asAsked<T extends { path?: string }>(result: T, path: string): T {
-  return result.path === undefined ? result : { ...result, path };
 }

@@ -11,6 +11,7 @@ import { label } from "../labels.js";
 import { ThreadkeepRoutes } from "./aliases.js";
 import { ThreadkeepBackend } from "./backend.js";
 import { type BackendContext, threadIdIn } from "./context.js";
+import { type WholeBackend, Workspace } from "./workspace.js";
 
 /** Whose files: a text, or a function that is asked in each operation. */
 export type UserId = string | ((context: BackendContext) => string | Promise<string>);
@@ -32,8 +33,8 @@ export interface DriveOptions extends Omit<ThreadkeepRoutesOptions, "default"> {
 const ARTIFACTS = ["/large_tool_results/", "/conversation_history/"];
 /** Whose artifacts they are where no thread is known. */
 const THREAD_UNKNOWN = "default";
-const OF_MEMORIES = { "/memory": "/memories" };
-const OF_WORKSPACE = { ...OF_MEMORIES, "/workspace": "" };
+const MEMORIES = "/memories/";
+const ALIASES = { "/memory": "/memories" };
 
 /**
  * The backend to give to `createDeepAgent`: `/memories/` is the user's memory, `/large_tool_results/` and `/conversation_history/` are the
@@ -44,9 +45,7 @@ export function threadkeepRoutes(
   options: ThreadkeepRoutesOptions = {},
 ): ThreadkeepRoutes {
   const { default: fallback } = options;
-  return fallback
-    ? routed(userId, options, fallback, OF_MEMORIES)
-    : routed(userId, options, ofUser(userId, "workspace", options), OF_WORKSPACE);
+  return routed(userId, options, fallback ?? workspace(ofUser(userId, "workspace", options)));
 }
 
 /**
@@ -67,14 +66,13 @@ export function driveBackend(userId: UserId, options: DriveOptions = {}): Thread
     throw new InvalidError("there are no local folders here", { field: "device" });
   }
   const local = new deepagents.FilesystemBackend({ rootDir, virtualMode: true });
-  return routed(userId, options, local, OF_WORKSPACE);
+  return routed(userId, options, workspace(local));
 }
 
 function routed(
   userId: UserId,
   options: ThreadkeepRoutesOptions,
   fallback: AnyBackendProtocol,
-  aliases: Record<string, string>,
 ): ThreadkeepRoutes {
   const artifacts = async (context: BackendContext) => {
     const threadId = options.threadId ?? threadIdIn(context) ?? THREAD_UNKNOWN;
@@ -84,8 +82,13 @@ function routed(
     return [root, new ThreadkeepBackend({ ...options, namespace: artifacts, root })] as const;
   });
   const memories = ofUser(userId, "filesystem", options);
-  const all = { "/memories/": memories, ...Object.fromEntries(routes) };
-  return new ThreadkeepRoutes(fallback, all, aliases);
+  const all = { [MEMORIES]: memories, ...Object.fromEntries(routes) };
+  return new ThreadkeepRoutes(fallback, all, ALIASES);
+}
+
+function workspace(backend: WholeBackend): Workspace {
+  const routes = [MEMORIES, ...ARTIFACTS].map((route) => route.slice(0, -1));
+  return new Workspace(backend, [...routes, ...Object.keys(ALIASES)]);
 }
 
 function ofUser(userId: UserId, place: string, options: ConnectionOptions): ThreadkeepBackend {
