@@ -1,5 +1,6 @@
 /** What the backends of deepagents ask a server and answer an agent, with a server that does as it is told. */
 
+import { createHash } from "node:crypto";
 import { adaptBackendProtocol } from "deepagents";
 import { beforeEach, describe, expect, it } from "vitest";
 import { ThreadkeepBackend, ThreadkeepBackendV1 } from "../src/deepagents/index.js";
@@ -230,6 +231,60 @@ describe("answers", () => {
     expect(bodies().map((body) => (body["files"] as unknown[]).length)).toEqual([1, 1_000, 204]);
     expect(await backend.uploadFiles([])).toEqual([]);
     expect(server.seen).toHaveLength(3);
+  });
+});
+
+describe("a file that comes back longer", () => {
+  const history = new TextEncoder().encode("ü".repeat(10_000));
+  const longer = new TextEncoder().encode(`${"ü".repeat(10_000)}more\n`);
+  const sha256 = createHash("sha256").update(history).digest("hex");
+  const calls = () => server.seen.map(({ path }) => path.split("/").at(-1));
+
+  beforeEach(async () => {
+    answers("download", { results: [{ path: "/h", bytes: history }] });
+    answers("upload", { results: [{ path: "/h", version: 1 }] });
+    answers("append", { path: "/h", version: 2 });
+    await backend.downloadFiles(["/h"]);
+  });
+
+  it("sends what was added, again and again", async () => {
+    expect(await backend.uploadFiles([["/h", longer]])).toEqual([{ path: "/h", error: null }]);
+    const body = { path: "/h", content: "more\n", base_sha256: sha256 };
+    expect(bodies()[1]).toMatchObject(body);
+    const longest = new Uint8Array([...longer, 120]);
+    await backend.uploadFiles([["/h", longest]]);
+    expect(bodies()[2]).toMatchObject({ content: "x" });
+    expect(calls()).toEqual(["download", "append", "append"]);
+  });
+
+  it("is sent whole where somebody else changed it, and from then on", async () => {
+    server.faults = [{ status: 409, code: "base_mismatch" }];
+    expect(await backend.uploadFiles([["/h", longer]])).toEqual([{ path: "/h", error: null }]);
+    await backend.uploadFiles([["/h", longer]]);
+    expect(calls()).toEqual(["download", "append", "upload", "upload"]);
+    expect(bodies()[2]?.["files"]).toEqual([{ path: "/h", bytes: longer }]);
+  });
+
+  it.each<[string, Uint8Array]>([
+    ["is shorter", history.subarray(0, 100)],
+    ["is the same", history],
+    ["ends with what is no text", new Uint8Array([...history, 255])],
+  ])("is sent whole where it %s", async (_, sent) => {
+    await backend.uploadFiles([["/h", sent]]);
+    expect(calls()).toEqual(["download", "upload"]);
+  });
+
+  it("is not sent again where nobody knows whether it arrived", async () => {
+    server.faults = [{ lost: "after" }];
+    expect((await backend.uploadFiles([["/h", longer]]))[0]?.error).toMatch(/closed/);
+    expect(calls()).toEqual(["download", "append"]);
+  });
+
+  it("and is short is sent whole", async () => {
+    answers("download", { results: [{ path: "/h", bytes: history.subarray(0, 100) }] });
+    await backend.downloadFiles(["/h"]);
+    await backend.uploadFiles([["/h", longer]]);
+    expect(calls()).toEqual(["download", "download", "upload"]);
   });
 });
 

@@ -14,6 +14,7 @@ import type {
   WriteResult,
 } from "deepagents";
 import type { FileEntry } from "../client/file_records.js";
+import { Continued } from "./continued.js";
 import { asError, dataOf, errorText, infoOf, windowOf } from "./results.js";
 import { Space, type ThreadkeepBackendOptions } from "./space.js";
 import { downloaded, uploaded } from "./transfers.js";
@@ -28,6 +29,7 @@ const ALL_LINES = 2 ** 31 - 1;
  */
 export class ThreadkeepBackend implements BackendProtocolV2 {
   readonly #space: Space;
+  readonly #continued = new Continued();
 
   constructor(options: ThreadkeepBackendOptions) {
     this.#space = new Space(options);
@@ -163,12 +165,12 @@ export class ThreadkeepBackend implements BackendProtocolV2 {
 
   /** What became of each, in their order. */
   async uploadFiles(files: [string, Uint8Array][]): Promise<FileUploadResponse[]> {
-    return await uploaded(this.#space, files);
+    return await uploaded(this.#space, this.#continued, files);
   }
 
   /** What was found of each, in their order. */
   async downloadFiles(paths: string[]): Promise<FileDownloadResponse[]> {
-    return await downloaded(this.#space, paths);
+    return await downloaded(this.#space, this.#continued, paths);
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { FileDownloadResponse, FileUploadResponse } from "deepagents";
 import { wellFormed } from "../wire/packing.js";
+import type { Continued } from "./continued.js";
 import { entryError, transferError } from "./results.js";
 import type { Space } from "./space.js";
 
@@ -10,8 +11,17 @@ const BYTES_MAX = 32 * 1024 * 1024;
 
 export async function uploaded(
   space: Space,
+  continued: Continued,
   files: readonly [string, Uint8Array][],
 ): Promise<FileUploadResponse[]> {
+  const [only] = files;
+  try {
+    if (only && files.length === 1 && (await continued.sent(space, ...only))) {
+      return [{ path: only[0], error: null }];
+    }
+  } catch (error) {
+    return files.map(([path]) => ({ path, error: transferError(error) }));
+  }
   return await inParts(
     files.map(([path, bytes]) => ({ path, bytes, sizeBytes: bytes?.length ?? 0 })),
     async (part) => {
@@ -28,6 +38,7 @@ export async function uploaded(
 
 export async function downloaded(
   space: Space,
+  continued: Continued,
   paths: readonly string[],
 ): Promise<FileDownloadResponse[]> {
   return await inParts(
@@ -37,6 +48,7 @@ export async function downloaded(
       const results = await space.run((files, namespace) => files.download(namespace, wanted));
       return results.map(({ bytes, error }, at) => {
         const path = part[at]?.path ?? "";
+        if (bytes) continued.read(path, bytes);
         return bytes === undefined
           ? { path, content: null, error: entryError(error ?? "file_not_found") }
           : { path, content: bytes, error: null };
