@@ -3,12 +3,13 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { tool } from "@langchain/core/tools";
+import { createSummarizationMiddleware } from "deepagents";
 import { Client } from "threadkeep";
-import { ThreadkeepBackend, threadkeepRoutes } from "threadkeep/deepagents";
+import { ThreadkeepBackend, ThreadkeepBackendV1, threadkeepRoutes } from "threadkeep/deepagents";
 import { ThreadkeepSaver } from "threadkeep/langgraph";
 import { describe, expect, it } from "vitest";
-import { agent, calls, type Line, recall } from "../support/agents.js";
-import { type Access, newAccess } from "../support/files.js";
+import { agent, calls, type Line, recall, Scripted } from "../support/agents.js";
+import { type Access, NAMESPACE, newAccess } from "../support/files.js";
 import { ENGINES } from "../support/servers.js";
 import { cleanEnvironment, ROOT } from "../support/settings.js";
 
@@ -114,6 +115,46 @@ describe.each(ENGINES)("on %s", (engine) => {
     }
   });
 
+  it("the history of a long conversation is added to, not sent again", async () => {
+    const access = await newAccess(engine);
+    const sent: [string, number][] = [];
+    const counted: typeof fetch = (input, init) => {
+      const byteLength = (init?.body as Uint8Array | undefined)?.byteLength ?? 0;
+      sent.push([new URL(String(input)).pathname.replace("/v1/files/", ""), byteLength]);
+      return fetch(input, init);
+    };
+    const backend = threadkeepRoutes("ann", { ...access, fetch: counted });
+    const turns = Array.from(
+      { length: 12 },
+      (_, turn) => `question ${turn} ${"tea ".repeat(3_000)}`,
+    );
+    const summaries = createSummarizationMiddleware({
+      ...{ backend, model: new Scripted([]), trimTokensToSummarize: 100 },
+      trigger: { type: "messages", value: 6 },
+      keep: { type: "messages", value: 2 },
+    });
+    const graph = agent(new ThreadkeepSaver(access), [], { backend, middleware: [summaries] });
+    for (const content of turns) {
+      const messages = [{ role: "user", content }];
+      await graph.invoke({ messages }, { configurable: { thread_id: "t1" } });
+    }
+    const { files } = new Client(access);
+    const place = ["ann", "threads", "t1", "artifacts"];
+    const [history] = (await files.glob(place, "**/*")).matches;
+    expect(history?.path).toMatch(/^\/conversation_history\/session_\w{8}.md$/);
+    const [found] = await files.download(place, [history?.path ?? ""]);
+    const held = new TextDecoder().decode(found?.bytes);
+    const kept = turns.filter((_, turn) => held.includes(`question ${turn} `));
+    expect(kept.length).toBeGreaterThan(8);
+    for (const turn of kept) expect(held.split(turn)).toHaveLength(2);
+    const names = sent.map(([name]) => name);
+    expect(names.filter((name) => name === "append").length).toBeGreaterThan(2);
+    expect(names.filter((name) => name === "write")).toHaveLength(1);
+    expect(names).not.toContain("upload");
+    const bytes = sent.reduce((sum, [, length]) => sum + length, 0);
+    expect(bytes).toBeLessThan(held.length * 1.1);
+  });
+
   it("another user and another thread have files of their own", async () => {
     const access = await newAccess(engine);
     await run(access, SCRIPT);
@@ -123,6 +164,30 @@ describe.each(ENGINES)("on %s", (engine) => {
     const paths = (await other.glob("**/*")).files?.map((it) => it.path);
     expect(paths).toEqual(["/memories/by-sub-agent.md", "/memories/likes.md", "/plan.md"]);
   });
+});
+
+it("programs of the older protocol have the same files", async () => {
+  const access = await newAccess("sqlite");
+  const graph = agent(
+    undefined,
+    [
+      calls(["w", "write_file", { file_path: "/a.md", content: "one\ntea\n" }]),
+      calls(["x", "write_file", { file_path: "/a.md", content: "other" }]),
+      calls(["r", "read_file", { file_path: "/a.md" }], ["l", "ls", {}]),
+      calls(["g", "grep", { pattern: "tea" }], ["f", "glob", { pattern: "*.md" }]),
+    ],
+    { backend: new ThreadkeepBackendV1({ ...access, namespace: NAMESPACE }) },
+  );
+  const { messages } = await graph.invoke({ messages: [{ role: "user", content: "go" }] }, {});
+  const told = messages
+    .filter((it: { getType(): string }) => it.getType() === "tool")
+    .map((it: { text: string }) => it.text);
+  expect(told[0]).toBe("Successfully wrote to '/a.md'");
+  expect(told[1]).toMatch(/^Cannot write to \/a.md because it already exists/);
+  expect(told[2]).toContain("     2\ttea");
+  expect(told[3]).toBe("/a.md (8 bytes)");
+  expect(told[4]).toContain("/a.md");
+  expect(told[5]).toBe("/a.md");
 });
 
 it("a server that is gone is an error that the model reads", async () => {
