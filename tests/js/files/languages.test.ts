@@ -52,9 +52,9 @@ describe.each(ENGINES)("on %s", (engine) => {
     for (const [key, value] of Object.entries(values)) await store.put(NAMESPACE, key, value);
     expect((await backend.ls("/")).files?.map((it) => [it.path, it.size])).toEqual([
       ["/a.md", 8],
-      ["/data.bin", PNG.length],
+      ["/data.bin", base64.length],
       ["/empty.md", 0],
-      ["/img.png", PNG.length],
+      ["/img.png", base64.length],
       ["/old.md", 11],
     ]);
     expect(await backend.read("/a.md")).toMatchObject({ content: "tea\nü 🦀", totalLines: 2 });
@@ -74,9 +74,10 @@ describe.each(ENGINES)("on %s", (engine) => {
       ["/old.md", 2],
     ]);
     expect(await backend.edit("/old.md", "tea", "coffee")).toMatchObject({ occurrences: 1 });
+    // As StoreBackend does, an edit keeps the form.
     const item = await store.get(NAMESPACE, "/old.md");
     expect(item?.value).toMatchObject({
-      content: "line 1\ncoffee\n",
+      content: ["line 1", "coffee", ""],
       created_at: TIMES.created_at,
     });
   });
