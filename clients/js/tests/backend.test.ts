@@ -127,17 +127,17 @@ describe("errors of files", () => {
     ]);
   });
 
-  it("of what cannot travel are said for each file", async () => {
+  it("of what is no path are said for each file", async () => {
     answers("upload", { results: [{ path: "/a", version: 1 }] });
-    const files: [string, Uint8Array][] = [
-      ["/\ud800", bytes],
+    const files = [
+      [5, bytes],
       ["/a", bytes],
-    ];
+    ] as [string, Uint8Array][];
     expect(await backend.uploadFiles(files)).toEqual([
-      { path: "/\ud800", error: "invalid_path" },
+      { path: 5, error: "invalid_path" },
       { path: "/a", error: null },
     ]);
-    expect((await backend.write("/a", "\ud800")).error).toMatch(/^Error: content holds/);
+    expect((await backend.write("/a", 5 as never)).error).toMatch(/^Error: content must be/);
   });
 });
 

@@ -104,7 +104,7 @@ describe("requests", () => {
 
   it.each([
     ["a path that is none", () => files.read(NS, 5 as never), "path"],
-    ["a half of a pair", () => files.write(NS, "/a", "x\ud800"), "content"],
+    ["half a pair in a label", () => files.write(["\ud800"], "/a", ""), "namespace"],
     ["no namespace", () => files.ls("ann" as never), "namespace"],
     [
       "text for bytes",
@@ -115,6 +115,31 @@ describe("requests", () => {
   ])("with %s are not sent", async (_, call, field) => {
     await expect(call()).rejects.toMatchObject({ name: InvalidError.name, field });
     expect(server.seen).toEqual([]);
+  });
+});
+
+describe("half a surrogate pair", () => {
+  const json = (text: string) => new TextEncoder().encode(JSON.stringify(text));
+
+  it("travels as the JSON text of the string, in both directions", async () => {
+    answers("edit", { path: json("/\ud800"), occurrences: 1, version: 1 });
+    const replacement = { oldString: "\udc00", newString: "\ud83e\udd80" };
+    expect((await files.edit(NS, "/\ud800", replacement)).path).toBe("/\ud800");
+    expect(server.seen[0]?.body).toMatchObject({
+      path: json("/\ud800"),
+      old_string: json("\udc00"),
+      new_string: "\u{1f980}",
+    });
+    answers("grep", {
+      matches: [{ path: "/a", line: 1, text: json("a\ud800") }],
+      truncated: false,
+    });
+    expect((await files.grep(NS, "\ud800")).matches[0]?.text).toBe("a\ud800");
+    answers("grep", {
+      matches: [{ path: new Uint8Array([1]), line: 1, text: "" }],
+      truncated: false,
+    });
+    await expect(files.grep(NS, "")).rejects.toBeInstanceOf(ProtocolError);
   });
 });
 

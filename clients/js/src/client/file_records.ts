@@ -7,19 +7,22 @@ import {
   number,
   optionalNumber,
   optionalText,
+  optionalWideText,
   recordOf,
   text,
+  wideText,
 } from "../wire/records.js";
+import { wideTextIn } from "../wire/wide_text.js";
 import type { FileSchemas } from "./file_wire.js";
 
 /** A file or a folder. The path of a folder ends with a slash; its size is 0 and it has no times. */
 export type FileEntry = ReturnType<typeof fileEntry>;
 export const fileEntry = recordOf<FileSchemas["Entry"]>()("an entry", {
-  path: text,
+  path: wideText,
   is_dir: flag,
   size: number,
-  modified_at: text,
-  created_at: optionalText,
+  modified_at: wideText,
+  created_at: optionalWideText,
   media_type: optionalText,
   version: optionalNumber,
   etag: optionalText,
@@ -43,9 +46,9 @@ export const fileMatches = recordOf<FileSchemas["Matches"]>()("matching files", 
 /** A line that holds what was searched for, counted from 1. */
 export type FileLine = ReturnType<typeof fileLine>;
 const fileLine = recordOf<FileSchemas["Line"]>()("a matching line", {
-  path: text,
+  path: wideText,
   line: number,
-  text,
+  text: wideText,
 });
 
 export type FileLines = ReturnType<typeof fileLines>;
@@ -57,20 +60,20 @@ export const fileLines = recordOf<FileSchemas["Lines"]>()("matching lines", {
 
 export type WrittenFile = ReturnType<typeof writtenFile>;
 export const writtenFile = recordOf<FileSchemas["Written"]>()("a written file", {
-  path: text,
+  path: wideText,
   version: number,
   created: flag,
 });
 
 export type AppendedFile = ReturnType<typeof appendedFile>;
 export const appendedFile = recordOf<FileSchemas["Appended"]>()("an appended file", {
-  path: text,
+  path: wideText,
   version: number,
 });
 
 export type EditedFile = ReturnType<typeof editedFile>;
 export const editedFile = recordOf<FileSchemas["Edited"]>()("an edited file", {
-  path: text,
+  path: wideText,
   occurrences: number,
   version: number,
 });
@@ -78,7 +81,7 @@ export const editedFile = recordOf<FileSchemas["Edited"]>()("an edited file", {
 /** `files`: how many went there; of one file `version` is the new one. */
 export type MovedFiles = ReturnType<typeof movedFiles>;
 export const movedFiles = recordOf<FileSchemas["Moved"]>()("a moved file", {
-  path: text,
+  path: wideText,
   files: number,
   version: optionalNumber,
 });
@@ -86,13 +89,13 @@ export const movedFiles = recordOf<FileSchemas["Moved"]>()("a moved file", {
 /** What became of one file of an upload: `version`, or `error`. */
 export type UploadedFile = ReturnType<typeof uploadedFile>;
 export const uploadedFile = recordOf<FileSchemas["Uploaded"]>()("an uploaded file", {
-  path: text,
+  path: wideText,
   error: optionalText,
   version: optionalNumber,
 });
 
 const downloadedFields = recordOf<FileSchemas["Downloaded"]>()("a downloaded file", {
-  path: text,
+  path: wideText,
   error: optionalText,
   media_type: optionalText,
   version: optionalNumber,
@@ -111,8 +114,8 @@ export function downloadedFile(found: unknown): DownloadedFile {
 
 const windowFields = recordOf<FileSchemas["Window"]>()("a file's lines", {
   encoding: text,
-  created_at: text,
-  modified_at: text,
+  created_at: optionalWideText,
+  modified_at: optionalWideText,
   media_type: text,
   version: number,
   size: number,
@@ -130,6 +133,6 @@ export type FileWindow = ReturnType<typeof windowFields> & { content: string | U
 
 export function fileWindow(found: unknown): FileWindow {
   const raw = objectOf<FileSchemas["Window"]>(found, "a file's lines");
-  const content = raw.bytes instanceof Uint8Array ? raw.bytes : text(raw as never, "content");
+  const content = raw.bytes instanceof Uint8Array ? raw.bytes : wideTextIn(raw, "content");
   return { ...windowFields(found), content };
 }

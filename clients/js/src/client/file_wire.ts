@@ -39,8 +39,8 @@ export interface FileSchemas {
     content?: string | null;
     bytes?: Uint8Array | null;
     encoding: string;
-    created_at: string;
-    modified_at: string;
+    created_at?: string | null;
+    modified_at?: string | null;
     media_type: string;
     version: number;
     size: number;

@@ -3,6 +3,7 @@
 import { InvalidError, NoSuchFileError, ProtocolError } from "../errors.js";
 import { listIn, numberIn } from "../wire/answers.js";
 import { wellFormed } from "../wire/packing.js";
+import { wideOnWire } from "../wire/wide_text.js";
 import type { Calls } from "./calls.js";
 import {
   type AppendedFile,
@@ -132,7 +133,7 @@ export class Files {
   ): Promise<WrittenFile> {
     const body = {
       ...changeOf(namespace, path, options),
-      content: textOf(content, "content"),
+      content: anyTextOf(content, "content"),
     };
     return writtenFile(await this.#calls.once("/v1/files/write", body));
   }
@@ -146,7 +147,7 @@ export class Files {
   ): Promise<AppendedFile> {
     const body = {
       ...changeOf(namespace, path, options),
-      content: textOf(content, "content"),
+      content: anyTextOf(content, "content"),
       base_sha256: options.baseSha256,
     };
     return appendedFile(await this.#calls.once("/v1/files/append", body));
@@ -161,8 +162,8 @@ export class Files {
   ): Promise<EditedFile> {
     const body = {
       ...changeOf(namespace, path, options),
-      old_string: textOf(replacement.oldString, "oldString"),
-      new_string: textOf(replacement.newString, "newString"),
+      old_string: anyTextOf(replacement.oldString, "oldString"),
+      new_string: anyTextOf(replacement.newString, "newString"),
       replace_all: options.replaceAll,
     };
     return editedFile(await this.#calls.once("/v1/files/edit", body));
@@ -194,7 +195,7 @@ export class Files {
     const body = {
       ...placeOf(namespace, options),
       ...(path === undefined ? {} : at(path)),
-      pattern: textOf(pattern, "pattern"),
+      pattern: anyTextOf(pattern, "pattern"),
       glob: glob === undefined ? undefined : textOf(glob, "glob"),
       max_count,
     };
@@ -297,8 +298,8 @@ function moveOf(namespace: readonly string[], from: string, to: string, options:
   const to_namespace = toNamespace && placeOf(toNamespace, options).namespace;
   return {
     ...place,
-    from: textOf(from, "from"),
-    to: textOf(to, "to"),
+    from: anyTextOf(from, "from"),
+    to: anyTextOf(to, "to"),
     to_namespace,
     overwrite,
     if_version,
@@ -306,13 +307,21 @@ function moveOf(namespace: readonly string[], from: string, to: string, options:
 }
 
 function at(path: string): { path: string } {
-  return { path: textOf(path, "path") };
+  return { path: anyTextOf(path, "path") };
 }
 
-/** Text that is one and can travel. */
+/** Text that UTF-8 can hold. */
 function textOf(value: unknown, field: string): string {
+  return wellFormed(stringOf(value, field), field);
+}
+
+function anyTextOf(value: unknown, field: string): string {
+  return wideOnWire(stringOf(value, field));
+}
+
+function stringOf(value: unknown, field: string): string {
   if (typeof value !== "string") throw new InvalidError(`${field} must be a string`, { field });
-  return wellFormed(value, field);
+  return value;
 }
 
 function resultsOf(answer: { results: object[] }, count: number): object[] {

@@ -46,8 +46,9 @@ export function infoOf({ path, isDir, size, modifiedAt }: FileEntry): FileInfo {
   return { path, is_dir: isDir, size, modified_at: modifiedAt };
 }
 
-export function dataOf({ content, mediaType, createdAt, modifiedAt }: FileWindow): FileData {
-  return { content, mimeType: mediaType, created_at: createdAt, modified_at: modifiedAt };
+export function dataOf(found: FileWindow): FileData {
+  const { content, mediaType: mimeType, createdAt = "", modifiedAt = "" } = found;
+  return { content, mimeType, created_at: createdAt, modified_at: modifiedAt };
 }
 
 /** What `read` answers. A tool shows bytes by their media type, and would show none of a text. */

@@ -1,7 +1,6 @@
 /** Many files up or down: as few requests as the server's limits allow, and an outcome for each file. */
 
 import type { FileDownloadResponse, FileUploadResponse } from "deepagents";
-import { wellFormed } from "../wire/packing.js";
 import type { Continued } from "./continued.js";
 import { entryError, transferError } from "./results.js";
 import type { Space } from "./space.js";
@@ -71,7 +70,7 @@ async function inParts<T extends One, R>(
 ): Promise<R[]> {
   const outcomes = new Map<T, R>();
   for (const one of all) {
-    if (!isPath(one.path)) outcomes.set(one, failed(one.path, "invalid_path"));
+    if (typeof one.path !== "string") outcomes.set(one, failed(one.path, "invalid_path"));
   }
   for (const part of partsOf(all.filter((one) => !outcomes.has(one)))) {
     const results = await send(part).catch((error) =>
@@ -80,15 +79,6 @@ async function inParts<T extends One, R>(
     for (const [at, one] of part.entries()) outcomes.set(one, results[at] as R);
   }
   return all.map((one) => outcomes.get(one) as R);
-}
-
-/** Whether it can travel; the server says what is wrong with others. */
-function isPath(path: unknown): boolean {
-  try {
-    return typeof path === "string" && wellFormed(path, "path") === path;
-  } catch {
-    return false;
-  }
 }
 
 function partsOf<T extends One>(all: readonly T[]): T[][] {
