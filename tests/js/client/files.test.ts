@@ -128,18 +128,19 @@ describe.each(ENGINES)("on %s", (engine) => {
   it("what cannot be is a typed error", async () => {
     await files.write(NS, "/a.md", "tea tea");
     const edit = (oldString: string) => files.edit(NS, "/a.md", { oldString, newString: "x" });
-    const attempts: [Promise<unknown>, string, new (detail: string) => Error][] = [
-      [files.read(NS, "/absent"), "file_not_found", NoSuchFileError],
-      [edit("coffee"), "string_not_found", InvalidError],
-      [edit("tea"), "string_not_unique", InvalidError],
-      [edit(""), "old_string_empty", InvalidError],
-      [files.write(NS, "/../b", ""), "invalid_path", InvalidError],
-      [files.write([], "/b", ""), "invalid", InvalidError],
-      [files.ls(NS, "/", { cursor: "none" }), "invalid", InvalidError],
+    const attempts: [() => Promise<unknown>, string, new (detail: string) => Error][] = [
+      [() => files.read(NS, "/absent"), "file_not_found", NoSuchFileError],
+      [() => edit("coffee"), "string_not_found", InvalidError],
+      [() => edit("tea"), "string_not_unique", InvalidError],
+      [() => edit(""), "old_string_empty", InvalidError],
+      [() => files.write(NS, "/../b", ""), "invalid_path", InvalidError],
+      [() => files.write([], "/b", ""), "invalid", InvalidError],
+      [() => files.ls(NS, "/", { cursor: "none" }), "invalid", InvalidError],
     ];
     for (const [attempt, code, kind] of attempts) {
-      await expect(attempt, code).rejects.toBeInstanceOf(kind);
-      await expect(attempt).rejects.toMatchObject({ code });
+      const failed = attempt();
+      await expect(failed, code).rejects.toBeInstanceOf(kind);
+      await expect(failed).rejects.toMatchObject({ code });
     }
   });
 
