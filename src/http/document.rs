@@ -17,7 +17,30 @@ use crate::domain::limits::LIMITS;
 const PERMISSION: &str = "x-permission";
 
 /// Operations whose end may not be known when a connection to the database breaks.
-const QUEUED: [&str; 4] = ["commit_checkpoints", "put_item", "delete_item", "run_store_batch"];
+const QUEUED: [&str; 11] = [
+    "commit_checkpoints",
+    "put_item",
+    "delete_item",
+    "run_store_batch",
+    "write_file",
+    "append_file",
+    "edit_file",
+    "upload_files",
+    "delete_files",
+    "move_files",
+    "copy_files",
+];
+
+/// Operations that answer or take along the content of an item.
+const WHOLE: [&str; 7] = [
+    "get_item",
+    "restore_item_version",
+    "read_file",
+    "append_file",
+    "edit_file",
+    "move_files",
+    "copy_files",
+];
 
 /// Operations that look into items.
 const SEARCHING: [&str; 3] = ["search_items", "count_items", "run_store_batch"];
@@ -123,6 +146,9 @@ fn complete_operation(operation: &mut Value) {
     }
     if QUEUED.contains(&id.as_str()) {
         codes.push(Code::CommitUnknown);
+    }
+    if WHOLE.contains(&id.as_str()) {
+        codes.push(Code::ValueTooLarge);
     }
     if SEARCHING.contains(&id.as_str()) {
         codes.push(Code::SearchNeedsPlaintext);

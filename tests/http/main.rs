@@ -23,6 +23,7 @@ mod memory_accounts;
 mod memory_credentials;
 mod memory_erasure;
 mod memory_feeds;
+mod memory_files;
 mod memory_indexing;
 mod memory_items;
 mod memory_retention;

@@ -92,7 +92,7 @@ impl World {
         post(&server, &ann, "/v1/retention/policies/put", &policy).await.ok();
         let lease = json!({"thread_id": THREAD, "holder": HOLDER, "ttl_seconds": 60});
         post(&server, &ann, "/v1/threads/lease/acquire", &lease).await.ok();
-        let item = json!({"namespace": ["ann", THREAD], "key": "k", "value": {"note": CONTENT}});
+        let item = json!({"namespace": ["ann", THREAD], "key": "k", "value": {"note": CONTENT, "content": CONTENT}});
         post(&server, &ann, "/v1/store/put", &item).await.ok();
         let token_id = spare["token_id"].as_str().unwrap().to_owned();
         Self {
