@@ -12,12 +12,12 @@ import {
   text,
   wideText,
 } from "../wire/records.js";
+import type { Schemas } from "../wire/schemas.js";
 import { wideTextIn } from "../wire/wide_text.js";
-import type { FileSchemas } from "./file_wire.js";
 
 /** A file or a folder. The path of a folder ends with a slash; its size is 0 and it has no times. */
 export type FileEntry = ReturnType<typeof fileEntry>;
-export const fileEntry = recordOf<FileSchemas["Entry"]>()("an entry", {
+export const fileEntry = recordOf<Schemas["FileEntry"]>()("an entry", {
   path: wideText,
   is_dir: flag,
   size: number,
@@ -30,14 +30,14 @@ export const fileEntry = recordOf<FileSchemas["Entry"]>()("an entry", {
 });
 
 export type FilePage = ReturnType<typeof filePage>;
-export const filePage = recordOf<FileSchemas["Listing"]>()("a listing", {
+export const filePage = recordOf<Schemas["FileList"]>()("a listing", {
   entries: list(fileEntry),
   next_cursor: optionalText,
 });
 
 /** Files that match. `truncated`: there may be more, for `truncationReason`. */
 export type FileMatches = ReturnType<typeof fileMatches>;
-export const fileMatches = recordOf<FileSchemas["Matches"]>()("matching files", {
+export const fileMatches = recordOf<Schemas["GlobResult"]>()("matching files", {
   matches: list(fileEntry),
   truncated: flag,
   truncation_reason: optionalText,
@@ -45,34 +45,34 @@ export const fileMatches = recordOf<FileSchemas["Matches"]>()("matching files", 
 
 /** A line that holds what was searched for, counted from 1. */
 export type FileLine = ReturnType<typeof fileLine>;
-const fileLine = recordOf<FileSchemas["Line"]>()("a matching line", {
+const fileLine = recordOf<Schemas["GrepLine"]>()("a matching line", {
   path: wideText,
   line: number,
   text: wideText,
 });
 
 export type FileLines = ReturnType<typeof fileLines>;
-export const fileLines = recordOf<FileSchemas["Lines"]>()("matching lines", {
+export const fileLines = recordOf<Schemas["GrepResult"]>()("matching lines", {
   matches: list(fileLine),
   truncated: flag,
   truncation_reason: optionalText,
 });
 
 export type WrittenFile = ReturnType<typeof writtenFile>;
-export const writtenFile = recordOf<FileSchemas["Written"]>()("a written file", {
+export const writtenFile = recordOf<Schemas["WrittenFile"]>()("a written file", {
   path: wideText,
   version: number,
   created: flag,
 });
 
 export type AppendedFile = ReturnType<typeof appendedFile>;
-export const appendedFile = recordOf<FileSchemas["Appended"]>()("an appended file", {
+export const appendedFile = recordOf<Schemas["FileVersion"]>()("an appended file", {
   path: wideText,
   version: number,
 });
 
 export type EditedFile = ReturnType<typeof editedFile>;
-export const editedFile = recordOf<FileSchemas["Edited"]>()("an edited file", {
+export const editedFile = recordOf<Schemas["EditedFile"]>()("an edited file", {
   path: wideText,
   occurrences: number,
   version: number,
@@ -80,7 +80,7 @@ export const editedFile = recordOf<FileSchemas["Edited"]>()("an edited file", {
 
 /** `files`: how many went there; of one file `version` is the new one. */
 export type MovedFiles = ReturnType<typeof movedFiles>;
-export const movedFiles = recordOf<FileSchemas["Moved"]>()("a moved file", {
+export const movedFiles = recordOf<Schemas["MovedFiles"]>()("a moved file", {
   path: wideText,
   files: number,
   version: optionalNumber,
@@ -88,13 +88,13 @@ export const movedFiles = recordOf<FileSchemas["Moved"]>()("a moved file", {
 
 /** What became of one file of an upload: `version`, or `error`. */
 export type UploadedFile = ReturnType<typeof uploadedFile>;
-export const uploadedFile = recordOf<FileSchemas["Uploaded"]>()("an uploaded file", {
+export const uploadedFile = recordOf<Schemas["UploadedFile"]>()("an uploaded file", {
   path: wideText,
   error: optionalText,
   version: optionalNumber,
 });
 
-const downloadedFields = recordOf<FileSchemas["Downloaded"]>()("a downloaded file", {
+const downloadedFields = recordOf<Schemas["DownloadedFile"]>()("a downloaded file", {
   path: wideText,
   error: optionalText,
   media_type: optionalText,
@@ -108,11 +108,11 @@ export type DownloadedFile = ReturnType<typeof downloadedFields> & { bytes?: Uin
 export function downloadedFile(found: unknown): DownloadedFile {
   const file = downloadedFields(found);
   if (file.error !== undefined) return file;
-  const raw = objectOf<FileSchemas["Downloaded"]>(found, "a downloaded file");
+  const raw = objectOf<Schemas["DownloadedFile"]>(found, "a downloaded file");
   return { ...file, bytes: bytesIn(raw, "bytes") };
 }
 
-const windowFields = recordOf<FileSchemas["Window"]>()("a file's lines", {
+const windowFields = recordOf<Schemas["FileWindow"]>()("a file's lines", {
   encoding: text,
   created_at: optionalWideText,
   modified_at: optionalWideText,
@@ -132,7 +132,7 @@ const windowFields = recordOf<FileSchemas["Window"]>()("a file's lines", {
 export type FileWindow = ReturnType<typeof windowFields> & { content: string | Uint8Array };
 
 export function fileWindow(found: unknown): FileWindow {
-  const raw = objectOf<FileSchemas["Window"]>(found, "a file's lines");
+  const raw = objectOf<Schemas["FileWindow"]>(found, "a file's lines");
   const content = raw.bytes instanceof Uint8Array ? raw.bytes : wideTextIn(raw, "content");
   return { ...windowFields(found), content };
 }

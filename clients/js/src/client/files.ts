@@ -3,6 +3,7 @@
 import { InvalidError, NoSuchFileError, ProtocolError } from "../errors.js";
 import { listIn, numberIn } from "../wire/answers.js";
 import { wellFormed } from "../wire/packing.js";
+import type { Schemas } from "../wire/schemas.js";
 import { wideOnWire } from "../wire/wide_text.js";
 import type { Calls } from "./calls.js";
 import {
@@ -29,10 +30,9 @@ import {
   type WrittenFile,
   writtenFile,
 } from "./file_records.js";
-import type { FileCalls } from "./file_wire.js";
 
 /** Whose rules hold for patterns, sizes, orders, lines and texts of errors, and in whose form a file is written. */
-export type Dialect = "javascript" | "python";
+export type Dialect = Schemas["FileDialect"];
 
 export interface FileOptions {
   /** Default "javascript". */
@@ -100,10 +100,10 @@ export interface FileToUpload {
  * not in it. Failures throw the types of this package, with the texts of deepagents in `detail`.
  */
 export class Files {
-  readonly #calls: FileCalls;
+  readonly #calls: Calls;
 
   constructor(calls: Calls) {
-    this.#calls = calls as unknown as FileCalls;
+    this.#calls = calls;
   }
 
   /** One page of a folder, which is empty where there is none. */
@@ -222,7 +222,7 @@ export class Files {
       if (!(bytes instanceof Uint8Array)) {
         throw new InvalidError("bytes must be a Uint8Array", { field: "files.bytes" });
       }
-      return { ...at(path), bytes, media_type };
+      return { ...at(path), bytes, ...(media_type === undefined ? {} : { media_type }) };
     });
     const body = { ...placeOf(namespace, options), files: sent };
     const answer = await this.#calls.once("/v1/files/upload", body);
