@@ -121,8 +121,9 @@ pub struct Limits {
     /// Lines that one grep answers, and their bytes.
     pub grep_matches_max: u64,
     pub grep_bytes_max: u64,
-    /// Files of one upload, download, or move of a directory.
+    /// Files of one upload, download, or move of a directory, and bytes of one download's answer.
     pub files_per_request_max: u64,
+    pub files_bytes_max: u64,
     /// `offset` and `limit` together of a search by score.
     pub scored_rows_max: u64,
 }
@@ -200,5 +201,6 @@ pub const LIMITS: Limits = Limits {
     grep_matches_max: 10_000,
     grep_bytes_max: 8 << 20,
     files_per_request_max: 1_000,
+    files_bytes_max: 32 << 20,
     scored_rows_max: 10_000,
 };

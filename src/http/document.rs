@@ -301,6 +301,7 @@ fn tags() -> Value {
         {"name": "threads", "description": "Conversations"},
         {"name": "leases", "description": "One writer at a time"},
         {"name": "store", "description": "JSON items under namespaces: long-term memory"},
+        {"name": "files", "description": "Items that are files, as deepagents keeps them"},
         {"name": "retention", "description": "What goes by itself, and reports of what went"},
         {"name": "administration", "description": "What a tenant has, may have and has done; for keys of the whole tenant"},
         {"name": "tokens", "description": "Who may do a part of what a key may, for a while"},

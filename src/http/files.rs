@@ -250,7 +250,7 @@ pub struct DownloadOut {
 pub struct DownloadedOut {
     #[schema(value_type = WideIn)]
     path: WideOut,
-    /// `file_not_found`, `value_too_large`, or a text.
+    /// `file_not_found`, `value_too_large`, `too_large_for_batch` (the answer has its bytes: ask again), or a text.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

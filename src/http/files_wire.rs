@@ -158,6 +158,7 @@ pub fn code_of(error: &Error) -> String {
         Error::File { problem: FileProblem::InvalidPath, .. } => "invalid_path".into(),
         Error::NotGranted(_) => "permission_denied".into(),
         Error::ValueTooLarge => "value_too_large".into(),
+        Error::TooLarge { field, .. } if field == "paths" => "too_large_for_batch".into(),
         other => other.to_string(),
     }
 }

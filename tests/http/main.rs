@@ -10,6 +10,7 @@ mod connections;
 mod differences;
 mod document;
 mod failures;
+mod files;
 mod hostile;
 mod identity;
 mod item_history;

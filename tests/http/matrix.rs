@@ -179,6 +179,11 @@ fn comparable(answer: &Answer, thread: &str) -> String {
     let body = String::from_utf8(answer.body.clone()).unwrap().replace(id, "the request");
     let body = body.replace(thread, "the thread");
     let Ok(mut json) = serde_json::from_str::<Value>(&body) else { return body };
+    for result in json.get_mut("results").and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(version) = result.get_mut("version") {
+            *version = json!("fresh");
+        }
+    }
     for fresh in ["generation", "token", "token_id", "expires_at", "version", "updated_at"] {
         if let Some(field) = json.get_mut(fresh) {
             *field = json!("fresh");

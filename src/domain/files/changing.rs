@@ -1,6 +1,10 @@
 //! Changing files: write, append, edit, upload. A change is a put on the version that was read; what comes in between is read again, so
 //! that no change of another is lost.
 
+use base64::Engine as _;
+use base64::alphabet::STANDARD as ALPHABET;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use futures::future::join_all;
 use sha2::{Digest as _, Sha256};
 
@@ -9,7 +13,7 @@ use super::path::check_new;
 use super::problem::{FileProblem, not_found_for_change, problem};
 use super::reading::{any_file_of, file_of};
 use super::replacing::replace;
-use super::value::{Content, FileValue, bytes_of_base64};
+use super::value::{Content, FileValue};
 use super::writing::{NewContent, of_bytes};
 use super::{Asked, Files, media, text_of};
 use crate::domain::clock::Micros;
@@ -22,6 +26,13 @@ use crate::domain::item_commit::Changed;
 use crate::domain::limits::LIMITS;
 use crate::domain::wide_text::WideText;
 
+/// As JavaScript's `atob` reads base64: nothing but the alphabet, with its padding or without.
+const UNPADDED: GeneralPurpose = GeneralPurpose::new(
+    &ALPHABET,
+    GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::RequireNone),
+);
 /// How often a file that others keep changing, through other servers, is read again.
 const ATTEMPTS_MAX: u32 = 64;
 const NO_TEXT: &str = "Error: Cannot edit binary files with text replacements.";
@@ -281,7 +292,10 @@ fn written(dialect: Dialect, name: &str, content: &WideText) -> Result<Content> 
         Some(rest) => rest.splitn(2, |it| *it == b',').nth(1).unwrap_or(text),
         None => text,
     };
-    let bytes = bytes_of_base64(payload);
+    let payload: Vec<u8> = payload.iter().copied().filter(|it| !it.is_ascii_whitespace()).collect();
+    let bytes = UNPADDED
+        .decode(payload.strip_suffix(b"==").or(payload.strip_suffix(b"=")).unwrap_or(&payload))
+        .ok();
     bytes.map(Content::Bytes).ok_or_else(|| {
         Error::invalid("content", "content must be base64: the path is one of a file of bytes")
     })

@@ -3,7 +3,7 @@
 
 use super::dialect::Dialect;
 use super::glob_braces::expand;
-use super::glob_name::{Name, parse};
+use super::glob_name::{Name, class_at, parse};
 use super::listing::base_name_of;
 use super::problem::{FileProblem, problem, python_repr};
 use crate::domain::error::{Error, Result};
@@ -94,7 +94,16 @@ impl Glob {
         while let Some(inner) = rest.strip_prefix('!').filter(|it| !it.starts_with('(')) {
             (rest, is_negated) = (inner, !is_negated);
         }
+        if rest.is_empty() {
+            let detail = "Expected pattern to be a non-empty string";
+            return Err(problem(FileProblem::InvalidGlob, detail));
+        }
         let rest = rest.strip_prefix("./").unwrap_or(rest);
+        // A short way of micromatch.
+        let is_word = |it: &str| it.chars().all(|it| it.is_ascii_alphanumeric() || it == '_');
+        let extension = rest.strip_prefix("**.").filter(|it| !it.is_empty() && is_word(it));
+        let deep = extension.map(|it| format!("**/*.{it}"));
+        let rest = deep.as_deref().unwrap_or(rest);
         let expanded = expand(Dialect::JavaScript, rest, EXPANSIONS_MAX).ok_or_else(|| {
             let detail = format!("pattern expands to more than {EXPANSIONS_MAX} patterns");
             Error::invalid("pattern", detail)
@@ -119,10 +128,7 @@ fn segments(dialect: Dialect, pattern: &str) -> Vec<Segment> {
             // Several slashes are one.
             continue;
         }
-        if part.len() > 1
-            && part.iter().all(|it| *it == '*')
-            && (part.len() == 2 || dialect == Dialect::JavaScript)
-        {
+        if part == ['*', '*'] {
             if !matches!(found.last(), Some(Segment::Directories)) {
                 found.push(Segment::Directories);
             }
@@ -133,28 +139,40 @@ fn segments(dialect: Dialect, pattern: &str) -> Vec<Segment> {
     found
 }
 
-/// At slashes that stand neither in brackets nor, in JavaScript, in parentheses.
+/// At slashes that stand, in JavaScript, neither in brackets nor in parentheses.
 fn split(dialect: Dialect, pattern: &str) -> Vec<Vec<char>> {
-    let (mut parts, mut depth, mut escaped) = (vec![Vec::new()], 0_usize, false);
-    for character in pattern.chars() {
+    let characters: Vec<char> = pattern.chars().collect();
+    let (mut parts, mut depth, mut at) = (vec![Vec::new()], 0_usize, 0);
+    while at < characters.len() {
         let part = parts.last_mut().expect("there is one from the beginning");
-        if character == '/' && depth == 0 {
-            if escaped {
-                part.pop();
+        let next = characters.get(at + 1);
+        let end = match characters[at] {
+            '/' if depth == 0 => {
+                parts.push(Vec::new());
+                at += 1;
+                continue;
             }
-            parts.push(Vec::new());
-            escaped = false;
-            continue;
-        }
-        part.push(character);
-        if dialect == Dialect::JavaScript && !escaped {
-            depth = match character {
-                '(' => depth + 1,
-                ')' => depth.saturating_sub(1),
-                _ => depth,
-            };
-        }
-        escaped = character == '\\' && !escaped;
+            // The slash counts, and the backslash does not.
+            '\\' if next == Some(&'/') => {
+                at += 1;
+                continue;
+            }
+            '\\' => (at + 2).min(characters.len()),
+            '[' if dialect == Dialect::JavaScript => {
+                class_at(dialect, &characters, at).map_or(at + 1, |it| it.1)
+            }
+            '(' if dialect == Dialect::JavaScript => {
+                depth += 1;
+                at + 1
+            }
+            ')' => {
+                depth = depth.saturating_sub(1);
+                at + 1
+            }
+            _ => at + 1,
+        };
+        part.extend_from_slice(&characters[at..end]);
+        at = end;
     }
     parts
 }
@@ -182,11 +200,14 @@ fn holds(
                         if to > from && !may_enter(&parts[to - 1]) {
                             break;
                         }
-                        // Elsewhere something has to follow.
-                        *reach |= is_last || to < parts.len();
+                        // Something has to follow, or to be there.
+                        *reach |= if is_last { to > from } else { to < parts.len() };
                     }
                 }
-                if is_last && dialect == Dialect::JavaScript && at > 0 {
+                let before = at.checked_sub(1).map(|it| &segments[it]);
+                let is_directory =
+                    matches!(before, Some(Segment::Name(name)) if !name.ends_with_star());
+                if is_last && dialect == Dialect::JavaScript && is_directory {
                     // A directory alone is matched by what is below it.
                     next[parts.len()] |= reached[parts.len()];
                 }

@@ -9,7 +9,7 @@ pub(super) struct Name {
 }
 
 #[derive(Debug, Clone)]
-enum Token {
+pub(super) enum Token {
     Text(char),
     /// One character, whichever.
     One,
@@ -28,6 +28,10 @@ enum Token {
 type Kind = fn(&char) -> bool;
 
 impl Name {
+    pub(super) fn ends_with_star(&self) -> bool {
+        matches!(self.tokens.last(), Some(Token::Any))
+    }
+
     /// Wildcards match no dot at the beginning in Python, and no `.` and `..` in JavaScript.
     pub(super) fn matches(&self, name: &[char]) -> bool {
         let is_wild = self.tokens.first().is_some_and(|it| !matches!(it, Token::Text(_)));
@@ -144,11 +148,13 @@ fn tokens(dialect: Dialect, pattern: &[char]) -> Vec<Token> {
                 at += 2;
                 continue;
             }
+            // At the end it means nothing.
+            '\\' if dialect == Dialect::Python => {}
             '*' if matches!(found.last(), Some(Token::Any)) => {}
             '*' => found.push(Token::Any),
             '?' => found.push(Token::One),
             '[' => {
-                if let Some((class, end)) = class_at(pattern, at) {
+                if let Some((class, end)) = class_at(dialect, pattern, at) {
                     found.push(class);
                     at = end;
                     continue;
@@ -191,9 +197,12 @@ fn group_at(pattern: &[char], at: usize) -> Option<(Token, usize)> {
 }
 
 /// `[a-z]`, and where it ends; None: the bracket means itself.
-fn class_at(pattern: &[char], at: usize) -> Option<(Token, usize)> {
+pub(super) fn class_at(dialect: Dialect, pattern: &[char], at: usize) -> Option<(Token, usize)> {
     let mut next = at + 1;
-    let is_negated = matches!(pattern.get(next), Some('!' | '^'));
+    let is_negated = match dialect {
+        Dialect::Python => matches!(pattern.get(next), Some('!' | '^')),
+        Dialect::JavaScript => pattern.get(next) == Some(&'^'),
+    };
     next += usize::from(is_negated);
     let (first, mut ranges, mut kinds, mut pending) = (next, Vec::new(), Vec::new(), None);
     loop {

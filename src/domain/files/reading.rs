@@ -9,7 +9,7 @@ use super::lines::{Place, window};
 use super::listing::Entry;
 use super::problem::{FileProblem, not_a_file, not_found, problem};
 use super::value::{Content, FileValue};
-use super::{Asking, Files, OPENED_MAX, media, path, text_of};
+use super::{Asking, Files, OPENED_MAX, count, media, path, text_of};
 use crate::domain::error::{Error, Result};
 use crate::domain::exact_json;
 use crate::domain::files::storage::{KeyRange, ListFiles};
@@ -89,15 +89,24 @@ impl Files {
         let readable = asking.may(Action::Read);
         let addresses: Vec<_> = paths.iter().map(|it| asking.address(it)).collect();
         let mut results = Vec::with_capacity(paths.len());
+        let mut bytes = 0;
         for part in addresses.chunks(OPENED_MAX) {
+            if bytes >= count(LIMITS.files_bytes_max) {
+                results.extend(part.iter().map(|_| Err(too_large_for_batch())));
+                continue;
+            }
             let found = if readable {
                 self.items.storage.get_items(asking.caller, part, self.now()).await?
             } else {
                 part.iter().map(|_| None).collect()
             };
-            let each = part.iter().zip(found);
-            results
-                .extend(each.map(|(address, item)| downloaded(asking.dialect, &address.key, item)));
+            for (address, item) in part.iter().zip(found) {
+                let result = downloaded(asking.dialect, &address.key, item);
+                let length = result.as_ref().map_or(0, |it| it.bytes.len());
+                let is_over = bytes > 0 && bytes + length > count(LIMITS.files_bytes_max);
+                bytes += length;
+                results.push(if is_over { Err(too_large_for_batch()) } else { result });
+            }
         }
         Ok(results)
     }
@@ -191,6 +200,11 @@ fn javascript_body(content: Content, (name, kind): (&str, &str), read: &ReadFile
             Ok((raw.map_or(Body::Text(text), Body::Bytes), None, false))
         }
     }
+}
+
+/// The answer has its bytes: such a file is asked for again.
+fn too_large_for_batch() -> Error {
+    Error::TooLarge { field: "paths".into(), limit: LIMITS.files_bytes_max }
 }
 
 fn downloaded(dialect: Dialect, path: &Key, item: Option<Item>) -> Result<Downloaded> {
