@@ -199,22 +199,8 @@ export class CodecError extends ThreadkeepError {
 
 type Kind = new (detail: string, details?: ErrorDetails) => ThreadkeepError;
 
-type FileCode =
-  | "file_not_found"
-  | "invalid_path"
-  | "offset_past_end"
-  | "not_text"
-  | "not_a_file"
-  | "old_string_empty"
-  | "string_not_found"
-  | "string_not_unique"
-  | "invalid_glob"
-  | "base_mismatch"
-  | "file_exists"
-  | "value_too_large";
-
 /** The compiler sees to it that every code of the server's document has its class. */
-const BY_CODE: Record<Schemas["Problem"]["code"] | FileCode, Kind> = {
+const BY_CODE: Record<Schemas["Problem"]["code"], Kind> = {
   malformed_body: InvalidError,
   invalid: InvalidError,
   idempotency_mismatch: InvalidError,

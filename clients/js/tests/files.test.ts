@@ -195,6 +195,32 @@ describe("answers", () => {
     await expect(failed).rejects.toMatchObject({ code, detail: "Error: its text" });
   });
 
+  it("of a download that are too much for one come from several", async () => {
+    server.answers.set("/v1/files/download", ({ paths }) => {
+      const results = (paths as string[]).map((path, at) => {
+        if (path === "/absent") return { path, error: "file_not_found" };
+        return at < 2
+          ? { path, bytes: new Uint8Array([at]) }
+          : { path, error: "too_large_for_batch" };
+      });
+      return { results };
+    });
+    const paths = ["/a", "/absent", "/b", "/c", "/d"];
+    const found = await files.download(NS, paths);
+    expect(found.map(({ path }) => path)).toEqual(paths);
+    expect(found.map(({ error }) => error ?? "")).toEqual(["", "file_not_found", "", "", ""]);
+    expect(server.seen.map(({ body }) => body["paths"])).toEqual([
+      paths,
+      ["/b", "/c", "/d"],
+      ["/d"],
+    ]);
+    server.answers.set("/v1/files/download", ({ paths }) => ({
+      results: (paths as string[]).map((path) => ({ path, error: "too_large_for_batch" })),
+    }));
+    expect((await files.download(NS, paths)).map(({ error }) => error)).toHaveLength(5);
+    expect(server.seen).toHaveLength(4);
+  });
+
   it("say undefined for a file that is not there, and for nothing else", async () => {
     server.faults = [{ status: 404, code: "file_not_found" }];
     expect(await files.stat(NS, "/a")).toBeUndefined();

@@ -31,6 +31,9 @@ import {
   writtenFile,
 } from "./file_records.js";
 
+/** The error of a file of a download that comes when it is asked for again. */
+const TOO_LARGE_FOR_BATCH = "too_large_for_batch";
+
 /** Whose rules hold for patterns, sizes, orders, lines and texts of errors, and in whose form a file is written. */
 export type Dialect = Schemas["FileDialect"];
 
@@ -229,15 +232,21 @@ export class Files {
     return resultsOf(answer, files.length).map(uploadedFile);
   }
 
-  /** Each file whole, in the order of the paths. */
+  /** Each file whole, in the order of the paths. What is too much for one answer is asked for again. */
   async download(
     namespace: readonly string[],
     paths: readonly string[],
     options: FileOptions = {},
   ): Promise<DownloadedFile[]> {
-    const body = { ...placeOf(namespace, options), paths: paths.map((path) => at(path).path) };
-    const answer = await this.#calls.read("/v1/files/download", body);
-    return resultsOf(answer, paths.length).map(downloadedFile);
+    const found: DownloadedFile[] = [];
+    while (found.length < paths.length) {
+      const wanted = paths.slice(found.length);
+      const part = await this.#download(namespace, wanted, options);
+      const end = part.findIndex(({ error }) => error === TOO_LARGE_FOR_BATCH);
+      // The first file is in every answer, so this comes to an end.
+      found.push(...(end > 0 ? part.slice(0, end) : part));
+    }
+    return found;
   }
 
   /** What is known of a file without its content; undefined where there is none. */
@@ -278,6 +287,16 @@ export class Files {
     return movedFiles(
       await this.#calls.once("/v1/files/copy", moveOf(namespace, from, to, options)),
     );
+  }
+
+  async #download(
+    namespace: readonly string[],
+    paths: readonly string[],
+    options: FileOptions,
+  ): Promise<DownloadedFile[]> {
+    const body = { ...placeOf(namespace, options), paths: paths.map((path) => at(path).path) };
+    const answer = await this.#calls.read("/v1/files/download", body);
+    return resultsOf(answer, paths.length).map(downloadedFile);
   }
 }
 
