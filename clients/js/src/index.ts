@@ -65,6 +65,7 @@ export {
   InvalidError,
   KeyDestroyedError,
   LeaseHeldError,
+  LeaseLostError,
   NoSuchFileError,
   NotFoundError,
   NotGrantedError,
