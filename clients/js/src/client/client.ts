@@ -36,6 +36,7 @@ import {
   type Usage,
   usage,
 } from "./records.js";
+import { Sessions } from "./sessions.js";
 import { Tokens } from "./tokens.js";
 
 type ThreadsQuery = Query<"/v1/threads">;
@@ -81,10 +82,14 @@ export class Client {
   /** Make, narrow and revoke tokens. */
   readonly tokens: Tokens;
   readonly subjects: Subjects;
+  /** Logs and small documents of agents that are not LangGraph. */
+  readonly sessions: Sessions;
   readonly #calls: Calls;
 
   constructor(options: ConnectionOptions = {}) {
-    this.#calls = new Calls(new Connection(settingsOf(options)));
+    const connection = new Connection(settingsOf(options));
+    this.#calls = new Calls(connection);
+    this.sessions = new Sessions(connection);
     this.tokens = new Tokens(this.#calls);
     this.subjects = new Subjects(this.#calls);
   }
