@@ -42,9 +42,14 @@ export class AgentrailCalls {
   }
 
   async send(path: string, body: object, write: Write = {}): Promise<Answer> {
+    return await this.sendText(path, jsonOf(body, "what is sent"), write);
+  }
+
+  /** The same, of JSON text. */
+  async sendText(path: string, text: string, write: Write = {}): Promise<Answer> {
     const { method = "POST", idempotencyKey } = write;
-    const text = new TextEncoder().encode(textOf(body));
-    return await this.#send({ method, path, body: text, isWrite: true, idempotencyKey });
+    const body = new TextEncoder().encode(text);
+    return await this.#send({ method, path, body, isWrite: true, idempotencyKey });
   }
 
   async delete(path: string): Promise<void> {
@@ -119,10 +124,11 @@ function lacks(name: string): ProtocolError {
   return new ProtocolError(`the answer lacks ${name}, or has something else there`);
 }
 
-function textOf(body: object): string {
+/** JSON of an object. Throws InvalidError. */
+export function jsonOf(value: object, what: string): string {
   try {
-    return JSON.stringify(body);
+    return JSON.stringify(value);
   } catch (cause) {
-    throw new InvalidError(`what is sent is not JSON: ${cause}`, { cause });
+    throw new InvalidError(`${what} is not JSON: ${cause}`, { cause });
   }
 }

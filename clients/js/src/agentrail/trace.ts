@@ -2,7 +2,7 @@
 
 import { Connection } from "../http/connection.js";
 import { type ConnectionOptions, settingsOf } from "../http/settings.js";
-import { AgentrailCalls, entriesOf, sessionPath } from "./calls.js";
+import { AgentrailCalls, entriesOf, jsonOf, sessionPath } from "./calls.js";
 import type { SessionTraceStore, TraceEnvelope } from "./contract.js";
 import { placeOf } from "./session_ref.js";
 
@@ -16,7 +16,9 @@ export function createTraceStoreFactory<Envelope extends object = TraceEnvelope>
   const calls = new AgentrailCalls(new Connection(settingsOf(options)));
   return (sessionRef) => {
     const path = sessionPath(placeOf(sessionRef), "trace");
-    const queue = new Queue<Envelope>((envelopes) => calls.send(path, { envelopes }));
+    const queue = new Queue((envelopes) => {
+      return calls.sendText(path, `{"envelopes":[${envelopes.join(",")}]}`);
+    });
     return {
       appendEnvelope: (envelope) => queue.add(envelope),
       loadEnvelopes: async () => entriesOf<Envelope>(await calls.get(path), "envelopes"),
@@ -24,29 +26,26 @@ export function createTraceStoreFactory<Envelope extends object = TraceEnvelope>
   };
 }
 
-interface Waiting<Envelope> {
-  envelope: Envelope;
-  sizeBytes: number;
+interface Waiting {
+  /** JSON, made when it was called: the caller goes on with the event. */
+  envelope: string;
   done: () => void;
   failed: (error: unknown) => void;
 }
 
 /** In the order of the calls, one request at a time, each with all that waits. The server leaves out ids that it has. */
-class Queue<Envelope extends object> {
-  readonly #send: (envelopes: Envelope[]) => Promise<unknown>;
-  #waiting: Waiting<Envelope>[] = [];
+class Queue {
+  readonly #send: (envelopes: string[]) => Promise<unknown>;
+  readonly #waiting: Waiting[] = [];
   #isSending = false;
 
-  constructor(send: (envelopes: Envelope[]) => Promise<unknown>) {
+  constructor(send: (envelopes: string[]) => Promise<unknown>) {
     this.#send = send;
   }
 
-  add(envelope: Envelope): Promise<void> {
-    // A copy made now: the caller goes on with the event.
-    const text = JSON.stringify(envelope);
+  add(envelope: object): Promise<void> {
     const added = new Promise<void>((done, failed) => {
-      const copy = JSON.parse(text) as Envelope;
-      this.#waiting.push({ envelope: copy, sizeBytes: text.length, done, failed });
+      this.#waiting.push({ envelope: jsonOf(envelope, "envelope"), done, failed });
     });
     // Whoever does not wait for it must not be ended by its failure.
     added.catch(() => {});
@@ -56,7 +55,7 @@ class Queue<Envelope extends object> {
 
   async #drain(): Promise<void> {
     this.#isSending = true;
-    // Once round the event loop's queue: calls of one turn travel together.
+    // Calls of one turn of the event loop travel together.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       const batch = this.#next();
@@ -70,11 +69,11 @@ class Queue<Envelope extends object> {
     this.#isSending = false;
   }
 
-  #next(): Waiting<Envelope>[] {
-    let [count, bytes] = [0, 0];
-    for (const { sizeBytes } of this.#waiting) {
-      bytes += sizeBytes;
-      if (count > 0 && (bytes > BATCH_BYTES_MAX || count >= BATCH_ENVELOPES_MAX)) break;
+  #next(): Waiting[] {
+    let [count, size] = [0, 0];
+    for (const { envelope } of this.#waiting) {
+      size += envelope.length;
+      if (count > 0 && (size > BATCH_BYTES_MAX || count >= BATCH_ENVELOPES_MAX)) break;
       count += 1;
     }
     return this.#waiting.splice(0, count);
