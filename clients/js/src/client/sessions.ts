@@ -164,7 +164,7 @@ export class Sessions {
     const body = {
       kind,
       key_prefix: keyPrefix?.map((part) => wellFormed(part, "keyPrefix")),
-      stream: stream === undefined ? undefined : streamOf(stream),
+      stream: stream === undefined ? undefined : wellFormed(stream, "stream"),
       ...more,
     };
     return sessionList(await this.#read("list", body));
