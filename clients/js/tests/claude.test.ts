@@ -83,8 +83,9 @@ describe("an append", () => {
 
   it('takes an empty subpath for none, and an empty uuid too, as the SDK does with ""', async () => {
     await storeOf().append({ ...KEY, subpath: "" }, [{ type: "x", uuid: "" }]);
-    expect(server.seen[0]?.body).not.toHaveProperty("stream");
-    expect((server.seen[0]?.body["entries"] as object[])[0]).not.toHaveProperty("id");
+    const { body } = server.seen[0] ?? { body: {} };
+    expect(body).not.toHaveProperty("stream");
+    expect((body["entries"] as object[])[0]).not.toHaveProperty("id");
   });
 
   it("has ended, whatever happens, before the SDK gives up on it", async () => {

@@ -57,9 +57,10 @@ export interface LoadOptions {
   stream?: string | undefined;
   afterSeq?: number | undefined;
   limit?: number | undefined;
-  /** The last ones instead of the first. */
-  tail?: boolean | undefined;
+  /** So many of the last ones. */
+  tail?: number | undefined;
   bytesMax?: number | undefined;
+  /** The last ones that fit, by the estimate for messages of Agentrail; at least one. */
   tokenBudget?: number | undefined;
 }
 
@@ -131,7 +132,7 @@ export class Sessions {
       stream: streamOf(options.stream),
       after_seq: options.afterSeq,
       limit: options.limit,
-      tail: options.tail || undefined,
+      tail: options.tail,
       bytes_max: options.bytesMax,
       token_budget: options.tokenBudget,
     };
