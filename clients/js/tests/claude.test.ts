@@ -83,7 +83,7 @@ describe("an append", () => {
 
   it('takes an empty subpath for none, and an empty uuid too, as the SDK does with ""', async () => {
     await storeOf().append({ ...KEY, subpath: "" }, [{ type: "x", uuid: "" }]);
-    const { body } = server.seen[0] ?? { body: {} };
+    const body = server.seen[0]?.body ?? {};
     expect(body).not.toHaveProperty("stream");
     expect((body["entries"] as object[])[0]).not.toHaveProperty("id");
   });

@@ -100,7 +100,7 @@ export const storedDocument = recordOf<SessionShapes["Stored"]>()("a document", 
 
 export type SessionDocument = ReturnType<typeof sessionDocument>;
 export const sessionDocument = recordOf<SessionShapes["Document"]>()("a document", {
-  content: text,
+  content,
   version: number,
   updated_at_ms: number,
   size: number,
@@ -120,7 +120,7 @@ export const namedDocuments = recordOf<{ documents: SessionShapes["Named"][] }>(
 export type FoundDocument = ReturnType<typeof foundDocument>;
 const foundDocument = recordOf<SessionShapes["Found"]>()("a document", {
   key: (raw, name) => textsIn(raw, name),
-  content: text,
+  content,
   version: number,
   updated_at_ms: number,
 });
@@ -146,6 +146,14 @@ function entry(found: unknown): SessionEntry {
     data: dataOf(bytesIn(raw, "data")),
     atMs: numberIn(raw, "at_ms"),
   };
+}
+
+/** A text; one without UTF-8 comes as its JSON. */
+function content(raw: Record<string, unknown>, name: string): string {
+  const found = raw[name];
+  const text = found instanceof Uint8Array ? dataOf(found) : found;
+  if (typeof text === "string") return text;
+  throw new ProtocolError(`the answer lacks ${name}, or has something else there`);
 }
 
 function dataOf(bytes: Uint8Array): unknown {

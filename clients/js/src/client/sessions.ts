@@ -2,7 +2,7 @@
 
 import { InvalidError, NotFoundError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
-import { exact, packed, wellFormed } from "../wire/packing.js";
+import { exact, isWellFormed, packed, wellFormed } from "../wire/packing.js";
 import {
   type Appended,
   appended,
@@ -79,6 +79,8 @@ export interface CompactOptions extends Repeatable {
   /** The last entry that is archived. */
   throughSeq: number;
   expectedHead: number;
+  /** How many entries that are; tells one compaction of the same stream from another. */
+  count?: number | undefined;
   /** The archive becomes the stream of this name with the archive's id behind it. */
   archiveStreamPrefix: string;
   /** What stands in its place. `{archive_id}` in it is filled in. */
@@ -117,7 +119,7 @@ export class Sessions {
       if_head: options.ifHead,
       document: document && {
         name: wellFormed(document.name, "name"),
-        content: wellFormed(document.content, "content"),
+        content: contentOf(document.content),
         if_version: document.ifVersion,
       },
       create: options.create,
@@ -249,12 +251,16 @@ export class Sessions {
   async compact(session: SessionAddress, options: CompactOptions): Promise<Compacted> {
     const body = {
       ...addressOf(session),
-      stream: streamOf(options.stream),
+      stream: wellFormed(options.stream ?? "", "stream"),
       through_seq: options.throughSeq,
       expected_head: options.expectedHead,
+      count: options.count,
       archive_stream_prefix: wellFormed(options.archiveStreamPrefix, "archiveStreamPrefix"),
       replacement: options.replacement.map(entryOf),
-      document: options.document,
+      document: options.document && {
+        name: wellFormed(options.document.name, "name"),
+        append: contentOf(options.document.append),
+      },
     };
     return compacted(await this.#append("compact", body, options));
   }
@@ -300,8 +306,13 @@ function documentOf(session: SessionAddress, name: string, content: string) {
   return {
     ...addressOf(session),
     name: wellFormed(name, "name"),
-    content: wellFormed(content, "content"),
+    content: contentOf(content),
   };
+}
+
+/** Any text: one that has no UTF-8 travels as its JSON. */
+function contentOf(content: string): string | Uint8Array {
+  return isWellFormed(content) ? content : exact(content, "content");
 }
 
 /** Undefined for exactly this absence: another 404 is not an answer about the thing. */

@@ -29,9 +29,9 @@ export interface SessionShapes {
   };
   Sessions: { sessions: SessionShapes["Session"][]; next_cursor?: string | null };
   Stored: { version: number; updated_at_ms: number; size: number };
-  Document: { content: string; version: number; updated_at_ms: number; size: number };
+  Document: { content: string | Uint8Array; version: number; updated_at_ms: number; size: number };
   Named: { name: string; version: number; updated_at_ms: number; size: number };
-  Found: { key: string[]; content: string; version: number; updated_at_ms: number };
+  Found: { key: string[]; content: string | Uint8Array; version: number; updated_at_ms: number };
   FoundPage: { documents: SessionShapes["Found"][]; next_cursor?: string | null };
   Compacted: { archive_id: string; head: number };
 }
