@@ -1,6 +1,5 @@
 /** The Claude Agent SDK itself on our store: processes that are killed and resumed elsewhere, and what it does with sessions. */
 
-import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,47 +20,34 @@ import {
 } from "@anthropic-ai/claude-agent-sdk";
 import { ThreadkeepSessionStore } from "threadkeep/claude";
 import { afterAll, describe, expect, it } from "vitest";
+import { run, type Said } from "../support/processes.js";
 import { ENGINES } from "../support/servers.js";
 import { newSessionStore, newTenant } from "../support/sessions.js";
-import { cleanEnvironment } from "../support/settings.js";
 
 const PROCESS = fileURLToPath(new URL("sdk_process.mjs", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "tk-sdk-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-type Said = { answer?: string; sessionId?: string; mirrorError?: string; stderr: string };
-
-/** What a process says before it is killed, or has failed. */
-function agent(env: Record<string, string>, ...args: string[]): Promise<Said> {
-  return new Promise((resolve) => {
-    const running = spawn(process.execPath, [PROCESS, ...args], {
-      env: { ...cleanEnvironment(), ...env } as NodeJS.ProcessEnv,
-    });
-    let [stdout, stderr] = ["", ""];
-    running.stdout.on("data", (part) => (stdout += part));
-    running.stderr.on("data", (part) => (stderr += part));
-    running.on("close", () => resolve({ ...JSON.parse(stdout || "{}"), stderr }));
-  });
-}
-
 /** Two processes, each in a working directory of its own. */
 async function tellThenAsk(tenant: { url: string; apiKey: string }, more = {}): Promise<Said[]> {
   const env = { THREADKEEP_URL: tenant.url, THREADKEEP_API_KEY: tenant.apiKey, ...more };
   const boot = () => join(folder, randomUUID());
-  const told = await agent(env, boot(), "Remember the password: AURORA-42. Reply: ACKNOWLEDGED.");
+  const order = "Remember the password: AURORA-42. Reply: ACKNOWLEDGED.";
+  const told = await run(PROCESS, [boot(), order], env);
   const question = "What was the password I told you earlier?";
-  return [told, await agent(env, boot(), question, told.sessionId ?? "none")];
+  return [told, await run(PROCESS, [boot(), question, told.said.sessionId ?? "none"], env)];
 }
 
 describe.each(ENGINES)("on %s", (engine) => {
   it("an agent that was killed is remembered by one in another directory", async () => {
     const tenant = await newTenant(engine);
     const [told, asked] = await tellThenAsk(tenant);
-    expect(told).toMatchObject({ answer: "ACKNOWLEDGED" });
-    expect(told).not.toHaveProperty("mirrorError");
-    expect(asked).toMatchObject({ answer: "AURORA-42", sessionId: told?.sessionId });
+    expect(told).toMatchObject({ said: { answer: "ACKNOWLEDGED" }, signal: "SIGKILL" });
+    expect(told?.said).not.toHaveProperty("mirrorError");
+    const { sessionId } = told?.said ?? {};
+    expect(asked?.said).toMatchObject({ answer: "AURORA-42", sessionId });
     const store = new ThreadkeepSessionStore({ ...tenant, projectKey: "pinned" });
-    const key = { projectKey: "any", sessionId: told?.sessionId ?? "" };
+    const key = { projectKey: "any", sessionId };
     const types = (await store.load(key))?.map(({ type }) => type);
     const turn = ["queue-operation", "queue-operation", "user", "attachment", "assistant"];
     expect(types).toEqual([
@@ -78,8 +64,8 @@ describe.each(ENGINES)("on %s", (engine) => {
 
   it("without a pinned project it finds nothing elsewhere: what pinning is for", async () => {
     const [told, asked] = await tellThenAsk(await newTenant(engine), { PINNED: "no" });
-    expect(told).toMatchObject({ answer: "ACKNOWLEDGED" });
-    expect(asked).not.toHaveProperty("answer", "AURORA-42");
+    expect(told?.said).toMatchObject({ answer: "ACKNOWLEDGED" });
+    expect(asked?.said).not.toHaveProperty("answer", "AURORA-42");
     expect(asked?.stderr).toContain("No conversation found");
   });
 
