@@ -102,7 +102,8 @@ export default saver;
 `;
 
 it("holds what it needs and nothing else", () => {
-  expect(readdirSync(installed).sort()).toEqual(["README.md", "dist", "package.json", "src"]);
+  const parts = ["README.md", "dist", "docs", "package.json", "src"];
+  expect(readdirSync(installed).sort()).toEqual(parts);
 });
 
 it("runs in a project of its own", async () => {
