@@ -62,6 +62,7 @@ export {
   InvalidError,
   KeyDestroyedError,
   LeaseHeldError,
+  LeaseLostError,
   NotFoundError,
   NotGrantedError,
   PositionGoneError,

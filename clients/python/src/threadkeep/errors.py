@@ -143,6 +143,13 @@ class FenceStaleError(ConflictError):
     code = "fence_stale"
 
 
+class LeaseLostError(FenceStaleError):
+    """A saver held the lease of the thread, and another holder has had it since.
+
+    Nothing of the write was stored. Reading the thread's state lets the saver write again.
+    """
+
+
 class VersionConflictError(ConflictError):
     """The item has another version than `if_version`: `current_version`, 0 when there is none."""
 
