@@ -120,6 +120,11 @@ export class VersionConflictError extends ConflictError {
   }
 }
 
+/** The session belongs to another subject, and the token is for one's own sessions. */
+export class SessionTakenError extends ConflictError {
+  static override readonly code = "session_taken";
+}
+
 /** The log of a session has moved since it was read: `currentHead` is its last sequence number now. */
 export class HeadMovedError extends ConflictError {
   static override readonly code = "head_moved";
@@ -200,7 +205,7 @@ export class CodecError extends ThreadkeepError {
   static override readonly code = "unknown_codec";
 }
 
-type SessionCode = "session_not_found" | "document_not_found" | "head_moved";
+type SessionCode = "session_not_found" | "document_not_found" | "head_moved" | "session_taken";
 type Kind = new (detail: string, details?: ErrorDetails) => ThreadkeepError;
 
 /** The compiler sees to it that every code of the server's document has its class. */
@@ -226,6 +231,7 @@ const BY_CODE: Record<Schemas["Problem"]["code"] | SessionCode, Kind> = {
   session_not_found: NotFoundError,
   document_not_found: NotFoundError,
   head_moved: HeadMovedError,
+  session_taken: SessionTakenError,
   key_destroyed: KeyDestroyedError,
   position_gone: PositionGoneError,
   resend_whole: ResendWholeError,

@@ -70,6 +70,7 @@ export {
   QuotaExceededError,
   ResendWholeError,
   SearchNeedsPlaintextError,
+  SessionTakenError,
   ThreadExistsError,
   ThreadkeepError,
   ThreadRestoredError,
