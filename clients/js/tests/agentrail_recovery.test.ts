@@ -116,6 +116,7 @@ describe("events", () => {
     ];
     const { snapshot } = recoveredState(null, events);
     expect(snapshot).toEqual({ ...emptySnapshot(), lastEventId: events[2]?.eventId });
+    expect(Object).not.toHaveProperty("resolvedAt");
   });
 
   it("of agents with any id are kept", () => {

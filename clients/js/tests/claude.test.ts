@@ -155,6 +155,31 @@ describe("a summary", () => {
     expect(new Set(keys()).size).toBe(2);
   });
 
+  it("that was remembered is read again when it is another one now", async () => {
+    stored = { content: '{"types":["x"]}', version: 5 };
+    const store = storeOf({ foldSummary: fold });
+    await store.append(KEY, [{ type: "a" }]);
+    stored = { content: '{"types":["of another writer"]}', version: 9 };
+    server.faults = [{ status: 409, code: "version_conflict" }];
+    await store.append(KEY, [{ type: "b" }]);
+    expect(stored.content).toBe('{"types":["of another writer","b"]}');
+  });
+
+  it("is not changed by a fold whose entries did not arrive", async () => {
+    const changing: FoldSessionSummary = (previous, { sessionId }, entries) => {
+      const types = (previous?.data["types"] as string[] | undefined) ?? [];
+      types.push(...entries.map((it) => it.type));
+      return { sessionId, mtime: 0, data: { types } };
+    };
+    const store = storeOf({ foldSummary: changing, attempts: 1 });
+    stored = { content: '{"types":["x"]}', version: 5 };
+    await store.append(KEY, [{ type: "a" }]);
+    server.faults = [{ lost: "before" }];
+    await expect(store.append(KEY, [{ type: "b" }])).rejects.toThrow();
+    await store.append(KEY, [{ type: "c" }]);
+    expect(stored.content).toBe('{"types":["x","a","c"]}');
+  });
+
   it("of a session without one is made of its transcript", async () => {
     const data = (type: string) => new TextEncoder().encode(JSON.stringify({ type }));
     const entries = [
