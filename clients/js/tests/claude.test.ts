@@ -76,6 +76,20 @@ describe("an append", () => {
     expect(new Set(keys().slice(2)).size).toBe(2);
   });
 
+  it("of more than a request takes is several, in order, and so is its repetition", async () => {
+    const store = storeOf({ attempts: 1 });
+    const text = "x".repeat(3_000_000);
+    const entries = Array.from({ length: 7 }, (_, at) => ({ type: `${at}`, text }));
+    server.faults = [{}, { lost: "after" }];
+    await expect(store.append(KEY, entries)).rejects.toMatchObject({ code: "transport" });
+    await store.append(KEY, entries);
+    const sizes = server.seen.map(({ body }) => (body["entries"] as unknown[]).length);
+    expect(sizes).toEqual([2, 2, 2, 2, 2, 1]);
+    const [first, second, third] = [0, 1, 4].map((at) => keys()[at]);
+    expect(keys()).toEqual([first, second, first, second, third, keys()[5]]);
+    expect(new Set(keys()).size).toBe(4);
+  });
+
   it("of nothing asks nobody", async () => {
     await storeOf().append(KEY, []);
     expect(server.seen).toEqual([]);

@@ -16,6 +16,9 @@ import { Summaries } from "./summaries.js";
 
 const KIND = "claude";
 const PAGE_SESSIONS = 500;
+/** The SDK's own batches are smaller by far, but not those of an import. */
+const PART_ENTRIES_MAX = 5_000;
+const PART_CHARACTERS_MAX = 8 * 1024 * 1024;
 /** The SDK gives up on an append after 60 s and does not repeat it then: all attempts end before. */
 const REQUEST_TIMEOUT_MS = 15_000;
 const ATTEMPTS = 3;
@@ -44,8 +47,8 @@ export class ThreadkeepSessionStore implements SessionStore {
   readonly #projectKey: string | undefined;
   readonly #summaries: Summaries | undefined;
   readonly #lines = new Serial();
-  /** The key of the request that a list of entries was last sent with, and that nobody knows the end of. */
-  readonly #unsure = new WeakMap<object, { line: string; idempotencyKey: string }>();
+  /** The keys of the requests that a list of entries was last sent with, and that nobody knows the end of. */
+  readonly #unsure = new WeakMap<object, Sent>();
 
   constructor(options: ThreadkeepSessionStoreOptions = {}) {
     const { projectKey, foldSummary, ...connection } = options;
@@ -68,7 +71,12 @@ export class ThreadkeepSessionStore implements SessionStore {
     const pinned = this.#pinned(key);
     if (entries.length === 0) return;
     const line = JSON.stringify([pinned.projectKey, pinned.sessionId, pinned.subpath]);
-    await this.#lines.run(line, () => this.#append(pinned, entries, line));
+    const known = this.#unsure.get(entries);
+    const sent = known?.line === line ? known : { line, keys: [] };
+    this.#unsure.set(entries, sent);
+    const parts = partsOf(entries);
+    await this.#lines.run(line, () => this.#append(pinned, parts, sent));
+    this.#unsure.delete(entries);
   };
 
   /** Null for a transcript that was never written. */
@@ -111,36 +119,37 @@ export class ThreadkeepSessionStore implements SessionStore {
     return found.map(({ stream }) => stream).filter((stream) => stream !== "");
   };
 
-  async #append(key: Pinned, entries: SessionStoreEntry[], line: string): Promise<void> {
-    const unsure = this.#unsure.get(entries);
-    const known = unsure?.line === line ? unsure.idempotencyKey : undefined;
-    try {
-      await this.#send(key, entries, known ?? crypto.randomUUID());
-    } catch (error) {
-      // The list was changed since: it is another request.
-      if (known === undefined || !isMismatch(error)) throw error;
-      await this.#send(key, entries, crypto.randomUUID());
+  async #append(key: Pinned, parts: SessionStoreEntry[][], { keys }: Sent): Promise<void> {
+    for (const [at, part] of parts.entries()) {
+      const isAgain = keys[at] !== undefined;
+      try {
+        await this.#send(key, part, keys, at);
+      } catch (error) {
+        if (!isAgain || !isMismatch(error)) throw error;
+        // The list was changed since: it is another request.
+        keys[at] = crypto.randomUUID();
+        await this.#send(key, part, keys, at);
+      }
     }
   }
 
-  async #send(key: Pinned, entries: SessionStoreEntry[], idempotencyKey: string): Promise<void> {
-    const line = JSON.stringify([key.projectKey, key.sessionId, key.subpath]);
-    const sent = entries.map((data) => ({ id: data.uuid || undefined, data }));
-    const options = { stream: key.subpath, idempotencyKey };
-    this.#unsure.set(entries, { line, idempotencyKey });
-    if (this.#summaries && key.subpath === undefined) {
-      const { projectKey, sessionId } = key;
-      const named = { projectKey, sessionId };
-      await this.#summaries.append(addressOf(key), named, entries, (summary) => {
-        const { document, ifHead } = summary;
-        if (summary.isAnother) options.idempotencyKey = crypto.randomUUID();
-        this.#unsure.set(entries, { line, idempotencyKey: options.idempotencyKey });
-        return this.#sessions.append(addressOf(key), sent, { ...options, document, ifHead });
-      });
-    } else {
-      await this.#sessions.append(addressOf(key), sent, options);
+  async #send(key: Pinned, part: SessionStoreEntry[], keys: string[], at: number): Promise<void> {
+    const sent = part.map((data) => ({ id: data.uuid || undefined, data }));
+    const stream = key.subpath;
+    if (!this.#summaries || stream !== undefined) {
+      keys[at] ??= crypto.randomUUID();
+      await this.#sessions.append(addressOf(key), sent, { stream, idempotencyKey: keys[at] });
+      return;
     }
-    this.#unsure.delete(entries);
+    const { projectKey, sessionId } = key;
+    const named = { projectKey, sessionId };
+    await this.#summaries.append(addressOf(key), named, part, (summary) => {
+      const { document, ifHead, isAnother } = summary;
+      if (isAnother) keys[at] = crypto.randomUUID();
+      keys[at] ??= crypto.randomUUID();
+      const options = { document, ifHead, idempotencyKey: keys[at] };
+      return this.#sessions.append(addressOf(key), sent, options);
+    });
   }
 
   #pinned({ projectKey, sessionId, subpath }: SessionKey): Pinned {
@@ -152,7 +161,13 @@ export class ThreadkeepSessionStore implements SessionStore {
   }
 }
 
-export interface Pinned {
+/** How a list of entries was sent: to which transcript, and under which keys its parts. */
+interface Sent {
+  line: string;
+  keys: string[];
+}
+
+interface Pinned {
   projectKey: string;
   sessionId: string;
   subpath: string | undefined;
@@ -160,6 +175,24 @@ export interface Pinned {
 
 function addressOf({ projectKey, sessionId }: Pinned) {
   return { kind: KIND, key: [projectKey, sessionId] };
+}
+
+/** What one request takes; one in nearly every case. The same list makes the same parts. */
+function partsOf(entries: readonly SessionStoreEntry[]): SessionStoreEntry[][] {
+  const parts: SessionStoreEntry[][] = [];
+  let room = 0;
+  for (const entry of entries) {
+    const size = entries.length > 1 ? JSON.stringify(entry).length : 0;
+    const part = parts.at(-1);
+    if (part && part.length < PART_ENTRIES_MAX && size <= room) {
+      part.push(entry);
+      room -= size;
+    } else {
+      parts.push([entry]);
+      room = PART_CHARACTERS_MAX - size;
+    }
+  }
+  return parts;
 }
 
 function isMismatch(error: unknown): boolean {
