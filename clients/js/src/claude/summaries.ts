@@ -12,7 +12,10 @@ import type {
 
 const NAME = "summary";
 const REMEMBERED_MAX = 1_000;
-const ATTEMPTS = 32;
+/** Whoever was faster knows the summary and may be faster again: the others wait a little, each another while. */
+const ATTEMPTS = 64;
+const PAUSE_MS_FIRST = 2;
+const PAUSE_MS_MAX = 250;
 
 type Data = Record<string, unknown>;
 
@@ -64,6 +67,8 @@ export class Summaries {
         const isBehind = error instanceof VersionConflictError || error instanceof HeadMovedError;
         if (isBehind) this.#known.delete(place);
         if (!isBehind || attempt >= ATTEMPTS) throw error;
+        const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS_FIRST * 2 ** (attempt - 1));
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * pauseMs));
       }
     }
   }
