@@ -153,9 +153,11 @@ describe("lists and finds", () => {
     const sent = { kind: "claude", key_prefix: ["p"], stream: "", user: "ann", limit: 9 };
     expect(server.seen[0]?.body).toEqual({ ...sent, cursor: "b" });
     const found = { key: ["p", "s"], content: "x", version: 1, updated_at_ms: 3 };
-    server.answers.set("/v1/sessions/documents/find", ({ cursor }) => {
-      return cursor ? { documents: [found] } : { documents: [found], next_cursor: "d" };
-    });
-    expect(await client.sessions.findDocuments("claude", "summary")).toHaveLength(2);
+    server.answers.set("/v1/sessions/documents/find", () => ({ documents: [found] }));
+    const within = { keyPrefix: ["p"] };
+    const [document] = await client.sessions.findDocuments("claude", "summary", within);
+    expect(document).toEqual({ key: ["p", "s"], content: "x", version: 1, updatedAtMs: 3 });
+    const asked = { kind: "claude", key_prefix: ["p"], name: "summary" };
+    expect(server.seen[1]?.body).toEqual(asked);
   });
 });

@@ -37,7 +37,7 @@ export interface SessionEntry {
 }
 
 export type CreatedSession = ReturnType<typeof createdSession>;
-export const createdSession = recordOf<SessionShapes["Created"]>()("a session", {
+export const createdSession = recordOf<SessionShapes["CreatedSession"]>()("a session", {
   created: flag,
   user: optionalText,
   agent: optionalText,
@@ -58,7 +58,7 @@ export const appended = recordOf<SessionShapes["Appended"]>()("what was appended
 
 /** `more`: read on with `afterSeq` of the last entry. */
 export type SessionPage = ReturnType<typeof sessionPage>;
-export const sessionPage = recordOf<SessionShapes["Page"]>()("a page of entries", {
+export const sessionPage = recordOf<SessionShapes["Entries"]>()("a page of entries", {
   entries: list(entry),
   head: number,
   more: flag,
@@ -85,14 +85,14 @@ const session = recordOf<SessionShapes["Session"]>()("a session", {
 });
 
 export type SessionList = ReturnType<typeof sessionList>;
-export const sessionList = recordOf<SessionShapes["Sessions"]>()("a page of sessions", {
+export const sessionList = recordOf<SessionShapes["SessionsPage"]>()("a page of sessions", {
   sessions: list(session),
   next_cursor: optionalText,
 });
 
 /** `size` is in bytes of UTF-8. */
 export type StoredDocument = ReturnType<typeof storedDocument>;
-export const storedDocument = recordOf<SessionShapes["Stored"]>()("a document", {
+export const storedDocument = recordOf<SessionShapes["StoredDocument"]>()("a document", {
   version: number,
   updated_at_ms: number,
   size: number,
@@ -107,26 +107,28 @@ export const sessionDocument = recordOf<SessionShapes["Document"]>()("a document
 });
 
 export type NamedDocument = ReturnType<typeof namedDocument>;
-const namedDocument = recordOf<SessionShapes["Named"]>()("a document", {
+const namedDocument = recordOf<SessionShapes["ListedDocument"]>()("a document", {
   name: text,
   version: number,
   updated_at_ms: number,
   size: number,
 });
-export const namedDocuments = recordOf<{ documents: SessionShapes["Named"][] }>()("documents", {
-  documents: list(namedDocument),
-});
+export const namedDocuments = recordOf<{ documents: SessionShapes["ListedDocument"][] }>()(
+  "documents",
+  {
+    documents: list(namedDocument),
+  },
+);
 
 export type FoundDocument = ReturnType<typeof foundDocument>;
-const foundDocument = recordOf<SessionShapes["Found"]>()("a document", {
+const foundDocument = recordOf<SessionShapes["FoundDocument"]>()("a document", {
   key: (raw, name) => textsIn(raw, name),
   content,
   version: number,
   updated_at_ms: number,
 });
-export const foundDocuments = recordOf<SessionShapes["FoundPage"]>()("documents", {
+export const foundDocuments = recordOf<SessionShapes["FoundDocuments"]>()("documents", {
   documents: list(foundDocument),
-  next_cursor: optionalText,
 });
 
 export const counted = recordOf<{ value: number }>()("a counter", { value: number });

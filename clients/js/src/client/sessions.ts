@@ -220,15 +220,8 @@ export class Sessions {
     { keyPrefix }: { keyPrefix?: readonly string[] | undefined } = {},
   ): Promise<FoundDocument[]> {
     const key_prefix = keyPrefix?.map((part) => wellFormed(part, "keyPrefix"));
-    const found: FoundDocument[] = [];
-    let cursor: string | undefined;
-    do {
-      const body = { kind, key_prefix, name: wellFormed(name, "name"), cursor };
-      const page = foundDocuments(await this.#read("documents/find", body));
-      found.push(...page.documents);
-      cursor = page.nextCursor;
-    } while (cursor !== undefined);
-    return found;
+    const body = { kind, key_prefix, name: wellFormed(name, "name") };
+    return foundDocuments(await this.#read("documents/find", body)).documents;
   }
 
   async deleteDocument(session: SessionAddress, name: string): Promise<void> {

@@ -1,7 +1,7 @@
 /** Answers about sessions as MessagePack: the names that records of sessions are read from. */
 
 export interface SessionShapes {
-  Created: {
+  CreatedSession: {
     created: boolean;
     user?: string | null;
     agent?: string | null;
@@ -17,7 +17,7 @@ export interface SessionShapes {
     document_version?: number | null;
   };
   Entry: { seq: number; id?: string | null; data: Uint8Array; at_ms: number };
-  Page: { entries: SessionShapes["Entry"][]; head: number; more: boolean };
+  Entries: { entries: SessionShapes["Entry"][]; head: number; more: boolean };
   Stream: { stream: string; head: number; updated_at_ms: number };
   Session: {
     key: string[];
@@ -27,11 +27,16 @@ export interface SessionShapes {
     created_at_ms: number;
     updated_at_ms: number;
   };
-  Sessions: { sessions: SessionShapes["Session"][]; next_cursor?: string | null };
-  Stored: { version: number; updated_at_ms: number; size: number };
+  SessionsPage: { sessions: SessionShapes["Session"][]; next_cursor?: string | null };
+  StoredDocument: { version: number; updated_at_ms: number; size: number };
   Document: { content: string | Uint8Array; version: number; updated_at_ms: number; size: number };
-  Named: { name: string; version: number; updated_at_ms: number; size: number };
-  Found: { key: string[]; content: string | Uint8Array; version: number; updated_at_ms: number };
-  FoundPage: { documents: SessionShapes["Found"][]; next_cursor?: string | null };
+  ListedDocument: { name: string; version: number; updated_at_ms: number; size: number };
+  FoundDocument: {
+    key: string[];
+    content: string | Uint8Array;
+    version: number;
+    updated_at_ms: number;
+  };
+  FoundDocuments: { documents: SessionShapes["FoundDocument"][] };
   Compacted: { archive_id: string; head: number };
 }
