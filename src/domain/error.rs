@@ -51,9 +51,15 @@ pub enum Error {
     /// A search has to open what is encrypted, and that is more than it may.
     #[error(
         "values are encrypted at rest, so that a search opens every candidate, and there are more than {limit}; look in a \
-         smaller namespace, or search without a filter and decide on what comes back"
+         smaller namespace, or list without a {field} and decide on what comes back"
     )]
-    SearchNeedsPlaintext { limit: u64 },
+    SearchNeedsPlaintext { field: &'static str, limit: u64 },
+    /// A vector would say what is in an encrypted value: none is kept, so none is compared.
+    #[error(
+        "values are encrypted at rest, and a vector would say what is in them: none is kept; search by words, filter or \
+         namespace"
+    )]
+    VectorsNeedPlaintext { field: &'static str },
     /// Stored bytes do not match their digest. Never answered with data.
     #[error("stored data is damaged: {0}")]
     Integrity(String),

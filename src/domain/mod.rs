@@ -51,6 +51,7 @@ pub mod storage;
 pub mod storage_use;
 pub mod subscription;
 pub mod sweeper;
+pub mod text_opened;
 pub mod text_search;
 pub mod thread;
 pub mod threads;

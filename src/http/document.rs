@@ -20,7 +20,7 @@ const PERMISSION: &str = "x-permission";
 const QUEUED: [&str; 4] = ["commit_checkpoints", "put_item", "delete_item", "run_store_batch"];
 
 /// Operations that look into items.
-const SEARCHING: [&str; 3] = ["search_items", "count_items", "run_store_batch"];
+const SEARCHING: [&str; 4] = ["search_items", "count_items", "run_store_batch", "put_item"];
 
 /// The document as it is answered and as `openapi/openapi.json` holds it.
 pub fn text() -> String {

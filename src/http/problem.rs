@@ -71,7 +71,7 @@ codes! {
     QuotaExceeded = 413 "quota_exceeded" "A quota of the tenant is used up";
     UnsupportedMediaType = 415 "unsupported_media_type" "The media type is not supported";
     Invalid = 422 "invalid" "The request is not valid";
-    SearchNeedsPlaintext = 422 "search_needs_plaintext" "Too much is encrypted to be searched";
+    SearchNeedsPlaintext = 422 "search_needs_plaintext" "Values are encrypted: this cannot be searched";
     IdempotencyMismatch = 422 "idempotency_mismatch" "The Idempotency-Key was used before";
     TooManyRequests = 429 "too_many_requests" "Too many requests";
     Internal = 500 "internal" "A defect in the server";
@@ -217,8 +217,11 @@ impl From<Error> for Problem {
             },
             Error::DeadlineExceeded => Self::new(Code::DeadlineExceeded, text),
             Error::CommitUnknown => Self::new(Code::CommitUnknown, text),
-            Error::SearchNeedsPlaintext { limit } => {
-                Self::new(Code::SearchNeedsPlaintext, text).at("filter").limited(limit)
+            Error::SearchNeedsPlaintext { field, limit } => {
+                Self::new(Code::SearchNeedsPlaintext, text).at(field).limited(limit)
+            }
+            Error::VectorsNeedPlaintext { field } => {
+                Self::new(Code::SearchNeedsPlaintext, text).at(field)
             }
             Error::KeyDestroyed => Self::new(Code::KeyDestroyed, text),
             Error::Integrity(_) | Error::Internal(_) => Self::internal(text),

@@ -39,6 +39,7 @@ mod item_history;
 mod item_history_content;
 mod item_lives;
 mod item_plans;
+mod item_puts;
 mod item_search;
 mod item_vectors;
 mod item_words;

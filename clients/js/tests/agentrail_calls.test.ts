@@ -192,6 +192,32 @@ describe("a compaction", () => {
   });
 });
 
+describe("defaults", () => {
+  /** Each of 6,504 tokens. */
+  const long = (count: number) => Array.from({ length: count }, () => said("x".repeat(26_000)));
+  const serve = (messages: Message[]) => {
+    const answer = { messages, headSeq: messages.length, count: messages.length };
+    server.answers.set(`GET ${S}/messages`, answer);
+    server.answers.set(`GET ${S}/messages?limit=100`, answer);
+    server.answers.set(`POST ${S}/compact`, { archiveId: "0001" });
+  };
+
+  it("are those of the code: a budget of 40,000 tokens", async () => {
+    serve(long(9));
+    expect(await store.loadMessagesWithBudget("t", "s")).toHaveLength(6);
+  });
+
+  it("are those of the code: compacted above 60,000 tokens, a third", async () => {
+    serve(long(9));
+    expect(await store.compactIfNeeded("t", "s", async () => "sum")).toBe(false);
+    serve(long(10));
+    expect(await store.compactIfNeeded("t", "s", async () => "sum")).toBe(true);
+    const { body } = server.seen.at(-1) ?? {};
+    expect(body).toMatchObject({ throughSeq: 3, compressedCount: 3, archiveId: "0001" });
+    expect(body.placeholder.content).toContain("3 messages (21680 tokens estimated) were");
+  });
+});
+
 describe("a trace", () => {
   const trace = `POST ${S}/trace`;
   const envelope = (id: string, more: object = {}) => ({

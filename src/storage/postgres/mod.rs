@@ -22,6 +22,7 @@ mod item_filter;
 mod item_history;
 mod item_namespaces;
 mod item_near;
+mod item_puts;
 mod item_search;
 mod item_statement;
 mod item_vectors;

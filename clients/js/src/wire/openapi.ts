@@ -2799,7 +2799,7 @@ export interface components {
                 };
             };
         };
-        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Too much is encrypted to be searched; `idempotency_mismatch`: The Idempotency-Key was used before */
+        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Values are encrypted: this cannot be searched; `idempotency_mismatch`: The Idempotency-Key was used before */
         "422.invalid.idempotency_mismatch.search_needs_plaintext": {
             headers: {
                 /** @description Of the request; finds it in the server's log */
@@ -2823,7 +2823,7 @@ export interface components {
                 };
             };
         };
-        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Too much is encrypted to be searched */
+        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Values are encrypted: this cannot be searched */
         "422.invalid.search_needs_plaintext": {
             headers: {
                 /** @description Of the request; finds it in the server's log */
@@ -4476,7 +4476,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
-            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            422: components["responses"]["422.invalid.idempotency_mismatch.search_needs_plaintext"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
