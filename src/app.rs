@@ -32,6 +32,8 @@ use crate::domain::quotas::Quotas;
 use crate::domain::rates::Rates;
 use crate::domain::refusals::Refusals;
 use crate::domain::retention_policies::Policies;
+use crate::domain::sessions::commit::SessionCommit;
+use crate::domain::sessions::service::Sessions;
 use crate::domain::storage::{CredentialStorage, Storage};
 use crate::domain::sweeper::Sweeper;
 use crate::domain::threads::Threads;
@@ -50,6 +52,7 @@ pub struct App {
     pub threads: Threads,
     pub policies: Policies,
     pub items: Items,
+    pub sessions: Sessions,
     pub namespace_settings: Arc<NamespaceSettings>,
     pub feeds: Arc<Feeds>,
     pub tokens: Tokens,
@@ -68,6 +71,7 @@ pub struct App {
     pub metrics: Option<PrometheusHandle>,
     commits: Arc<GroupCommit>,
     item_commits: Arc<ItemCommit>,
+    session_commits: Arc<SessionCommit>,
     background: Vec<JoinHandle<()>>,
 }
 
@@ -124,6 +128,7 @@ impl App {
         let gate = Arc::new(gate.await?);
         let commits = Arc::new(GroupCommit::start(Arc::clone(&storage), Arc::clone(&clock)));
         let item_commits = Arc::new(ItemCommit::start(Arc::clone(&storage), Arc::clone(&clock)));
+        let session_commits = Arc::new(SessionCommit::start(&storage, &clock));
         let feeds = Feeds::new(Arc::clone(&storage), Arc::clone(&clock), item_commits.written());
         let feeds = Arc::new(feeds);
         let quotas = Quotas::load(Arc::clone(&storage), Arc::clone(&clock), rates).await?;
@@ -181,6 +186,12 @@ impl App {
                 Arc::clone(&namespace_settings),
             )
             .with_embeddings(embedder, indexer),
+            sessions: Sessions::new(
+                Arc::clone(&storage),
+                Arc::clone(&session_commits),
+                Arc::clone(&clock),
+                Arc::clone(&quotas),
+            ),
             namespace_settings,
             feeds,
             quotas,
@@ -197,6 +208,7 @@ impl App {
             metrics,
             commits,
             item_commits,
+            session_commits,
             background,
         })
     }
@@ -206,11 +218,14 @@ impl App {
         for task in self.background {
             task.abort();
         }
-        drop((self.checkpoints, self.items));
+        drop((self.checkpoints, self.items, self.sessions));
         if let Some(commits) = Arc::into_inner(self.commits) {
             commits.stop().await;
         }
         if let Some(commits) = Arc::into_inner(self.item_commits) {
+            commits.stop().await;
+        }
+        if let Some(commits) = Arc::into_inner(self.session_commits) {
             commits.stop().await;
         }
         if let Err(error) = self.refusals.flush().await {

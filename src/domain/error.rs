@@ -89,6 +89,14 @@ pub enum Conflict {
     /// The item does not have the version that was asked for. 0: there is no such item.
     #[error("the item's version is {current}, not the one asked for (0: there is no item)")]
     VersionConflict { current: i64 },
+    /// The stream has moved on since the caller looked. 0: it was never written.
+    #[error(
+        "the stream's head is {current}, or it was compacted: it is not as it was when it was read"
+    )]
+    HeadMoved { current: i64 },
+    /// As [`Self::ThreadTaken`].
+    #[error("the session belongs to somebody else; choose another key")]
+    SessionTaken,
 }
 
 impl Error {

@@ -20,19 +20,7 @@ impl Key {
     /// # Errors
     /// 422 over the limit, and for anything but a string.
     pub fn of_json(text: &[u8]) -> Result<Self> {
-        let serde_json::Value::String(parsed) = exact_json::parse("key", text)? else {
-            return Err(Error::invalid("key", "key must be a string"));
-        };
-        let mut bytes = Vec::with_capacity(parsed.len());
-        for point in code_points(&parsed) {
-            match char::from_u32(point) {
-                Some(character) => {
-                    bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-                }
-                None => bytes.extend(surrogate_bytes(point)),
-            }
-        }
-        Self::of_bytes(bytes)
+        Self::of_bytes(bytes_of_json("key", text)?)
     }
 
     /// What a storage engine read.
@@ -51,20 +39,7 @@ impl Key {
 
     /// The JSON text of the string.
     pub fn json(&self) -> String {
-        match self.text() {
-            Some(text) => serde_json::Value::from(text).to_string(),
-            None => {
-                let points: Vec<u32> = points_of(&self.0).collect();
-                let escaped = points.iter().map(|point| match char::from_u32(*point) {
-                    Some(character) => {
-                        let quoted = serde_json::Value::from(character.to_string()).to_string();
-                        quoted[1..quoted.len() - 1].to_owned()
-                    }
-                    None => format!("\\u{point:04x}"),
-                });
-                format!("\"{}\"", escaped.collect::<String>())
-            }
-        }
+        json_of_bytes(&self.0)
     }
 
     fn of_bytes(bytes: Vec<u8>) -> Result<Self> {
@@ -75,6 +50,44 @@ impl Key {
         }
         Ok(Self(bytes))
     }
+}
+
+/// The JSON text of a string as its bytes: UTF-8, lone surrogates as three bytes each.
+///
+/// # Errors
+/// 422 for anything but a string.
+pub fn bytes_of_json(field: &str, text: &[u8]) -> Result<Vec<u8>> {
+    if let Ok(text) = serde_json::from_slice::<String>(text) {
+        return Ok(text.into_bytes());
+    }
+    let serde_json::Value::String(parsed) = exact_json::parse(field, text)? else {
+        return Err(Error::invalid(field, format!("{field} must be a string")));
+    };
+    let mut bytes = Vec::with_capacity(parsed.len());
+    for point in code_points(&parsed) {
+        match char::from_u32(point) {
+            Some(character) => {
+                bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+            None => bytes.extend(surrogate_bytes(point)),
+        }
+    }
+    Ok(bytes)
+}
+
+/// The way back from [`bytes_of_json`].
+pub fn json_of_bytes(bytes: &[u8]) -> String {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return serde_json::Value::from(text).to_string();
+    }
+    let escaped = points_of(bytes).map(|point| match char::from_u32(point) {
+        Some(character) => {
+            let quoted = serde_json::Value::from(character.to_string()).to_string();
+            quoted[1..quoted.len() - 1].to_owned()
+        }
+        None => format!("\\u{point:04x}"),
+    });
+    format!("\"{}\"", escaped.collect::<String>())
 }
 
 fn surrogate_bytes(point: u32) -> [u8; 3] {

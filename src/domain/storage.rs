@@ -33,6 +33,7 @@ pub use super::item_history::ItemHistoryStorage;
 pub use super::item_storage::ItemStorage;
 pub use super::namespace_settings::SettingsStorage;
 pub use super::retention_storage::RetentionStorage;
+pub use super::sessions::storage::SessionStorage;
 pub use super::text_search::TextStorage;
 pub use super::word_walks::WalkStorage;
 
@@ -48,6 +49,7 @@ pub trait Storage:
     + IndexingStorage
     + TextStorage
     + WalkStorage
+    + SessionStorage
     + ErasureStorage
     + QuotaStorage
     + AuditStorage
@@ -67,6 +69,7 @@ impl<T> Storage for T where
         + IndexingStorage
         + TextStorage
         + WalkStorage
+        + SessionStorage
         + ErasureStorage
         + QuotaStorage
         + AuditStorage

@@ -10,6 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::auth::Refusal;
+use crate::domain::sessions::{DOCUMENT, SESSION};
 use crate::domain::{Conflict, Error};
 
 /// A place among the followers of the change feed comes free when one of them leaves.
@@ -23,6 +24,7 @@ pub struct Problem {
     pub field: Option<String>,
     pub limit: Option<u64>,
     pub current_version: Option<i64>,
+    pub current_head: Option<i64>,
     pub retry_after: Option<Duration>,
     /// For the log only.
     pub cause: Option<Box<str>>,
@@ -56,6 +58,8 @@ codes! {
     ForbiddenOrigin = 403 "forbidden_origin" "Not from another site";
     ForbiddenForwarding = 403 "forbidden_forwarding" "Not through a proxy";
     NotFound = 404 "not_found" "Not found";
+    SessionNotFound = 404 "session_not_found" "There is no such stream";
+    DocumentNotFound = 404 "document_not_found" "There is no such document";
     MethodNotAllowed = 405 "method_not_allowed" "The route has other methods";
     NotAcceptable = 406 "not_acceptable" "No answer in an accepted media type";
     ThreadRestored = 409 "thread_restored" "The thread was restored";
@@ -64,6 +68,8 @@ codes! {
     ThreadExists = 409 "thread_exists" "The thread exists";
     VersionConflict = 409 "version_conflict" "The item has another version";
     ThreadTaken = 409 "thread_taken" "The thread belongs to somebody else";
+    SessionTaken = 409 "session_taken" "The session belongs to somebody else";
+    HeadMoved = 409 "head_moved" "The stream is not as it was";
     ResendWhole = 409 "resend_whole" "Send the value whole";
     PositionGone = 410 "position_gone" "The log of changes does not reach back so far";
     KeyDestroyed = 410 "key_destroyed" "The tenant's key was destroyed";
@@ -104,14 +110,25 @@ pub struct ProblemBody<'a> {
     /// Of `version_conflict`: the version that the item has; 0 when there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_version: Option<i64>,
+    /// Of `head_moved`: the number of the stream's last entry; 0 when it was never written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_head: Option<i64>,
 }
 
 impl Problem {
     pub fn new(code: Code, detail: impl Into<Cow<'static, str>>) -> Self {
         let detail = detail.into();
         let retry_after = (code.parts().0 == 503).then_some(Duration::from_secs(1));
-        let (field, limit, current_version, cause) = (None, None, None, None);
-        Self { code, detail, field, limit, current_version, retry_after, cause }
+        Self {
+            code,
+            detail,
+            field: None,
+            limit: None,
+            current_version: None,
+            current_head: None,
+            retry_after,
+            cause: None,
+        }
     }
 
     /// A defect; the caller sees none of its cause.
@@ -147,6 +164,7 @@ impl Problem {
             limit: self.limit,
             field: self.field.as_deref(),
             current_version: self.current_version,
+            current_head: self.current_head,
         };
         let json = serde_json::to_vec(&body).expect("texts and numbers always serialize");
         let kind = HeaderValue::from_static("application/problem+json");
@@ -190,6 +208,9 @@ impl From<Error> for Problem {
                     Conflict::VersionConflict { current } => {
                         Self { current_version: Some(current), ..problem }
                     }
+                    Conflict::HeadMoved { current } => {
+                        Self { current_head: Some(current), ..problem }
+                    }
                     _ => problem,
                 }
             }
@@ -206,6 +227,8 @@ impl From<Error> for Problem {
             },
             Error::PositionGone => Self::new(Code::PositionGone, text),
             Error::NotGranted(_) => Self::new(Code::NotGranted, text),
+            Error::NotFound(SESSION) => Self::new(Code::SessionNotFound, text),
+            Error::NotFound(DOCUMENT) => Self::new(Code::DocumentNotFound, text),
             Error::NotFound(_) => Self::new(Code::NotFound, text),
             Error::IdempotencyMismatch => {
                 Self::new(Code::IdempotencyMismatch, text).at("Idempotency-Key")
@@ -238,6 +261,8 @@ fn code_of(conflict: &Conflict) -> Code {
         Conflict::ThreadTaken => Code::ThreadTaken,
         Conflict::ResendWhole { .. } => Code::ResendWhole,
         Conflict::VersionConflict { .. } => Code::VersionConflict,
+        Conflict::HeadMoved { .. } => Code::HeadMoved,
+        Conflict::SessionTaken => Code::SessionTaken,
     }
 }
 

@@ -61,6 +61,9 @@ mod reach;
 mod removal;
 mod retention;
 mod retention_model;
+mod session_desk;
+mod session_lives;
+mod sessions;
 mod sql_roles;
 mod sql_walls;
 mod storage_use;
@@ -98,6 +101,7 @@ macro_rules! contract {
 
 mod item_cases;
 mod pack_cases;
+mod session_cases;
 
 contract! {
     values:
