@@ -123,6 +123,22 @@ describe.each(ENGINES)("on %s", (engine) => {
       for (let at = 0; at < 24; at += 2) expect(texts[at + 1]).toBe(`a${texts[at]?.slice(1)}`);
     });
 
+    it("tell how full the context was in the last of them", async () => {
+      await store.getOrCreate("t", "ann", "x", "s");
+      expect(await store.getLastContextUsage("t", "s")).toBeNull();
+      expect(await store.getLastContextUsage("t", "unknown")).toBeNull();
+      await store.recordTurn("t", "s", USAGE);
+      const full = {
+        ...USAGE,
+        inputTokens: 90_000,
+        cacheReadTokens: 9_000,
+        cacheWriteTokens: 1_000,
+      };
+      await store.recordTurn("t", "s", full);
+      const expected = { inputTokens: 100_000, outputTokens: 20, budgetUsedPct: 50 };
+      expect(await store.getLastContextUsage("t", "s")).toEqual(expected);
+    });
+
     it("and messages whose reply was lost happen once", async () => {
       const proxy = await CountingProxy.before(inject("servers")[engine].url);
       const tenant = await newTenant(engine);

@@ -204,6 +204,13 @@ export interface SessionTraceStore<Envelope = TraceEnvelope> {
   loadEnvelopes(): Promise<Envelope[]>;
 }
 
+/** What the last turn took of the context: input with what was cached, and the share of 200,000 tokens. */
+export interface SessionContextUsage {
+  inputTokens: number;
+  outputTokens: number;
+  budgetUsedPct: number;
+}
+
 export interface InspectorSession {
   tenantId: string;
   sessionId: string;

@@ -12,6 +12,7 @@ import type {
   MemoryScope,
   Message,
   SandboxMemoProvider,
+  SessionContextUsage,
   SessionMeta,
   SessionRef,
   SkillLog,
@@ -25,6 +26,10 @@ import { placeOf, type SessionPlace, sessionRefOf } from "./session_ref.js";
 import { BUDGET_TOKENS } from "./tokens.js";
 
 const USER_SESSIONS_MAX = 500;
+const CONTEXT_TOKENS = 200_000;
+/** Where the server keeps what these adapters write. */
+const KIND = "agentrail";
+const TURNS = "turns";
 
 /**
  * Agentrail's session store, lister of a user's sessions, and provider of memory for sandboxes. `url` and `apiKey` default to
@@ -103,6 +108,21 @@ export class ThreadkeepAgentrailStore<Ref extends string = SessionRef>
     await this.#calls.send(path, { ...usage, idempotencyKey }, { idempotencyKey });
   };
 
+  /** Of the last turn; null before the first. */
+  readonly getLastContextUsage = async (
+    tenantId: string,
+    sessionId: string,
+  ): Promise<SessionContextUsage | null> => {
+    const session = { kind: KIND, key: [tenantId, sessionId] };
+    const page = await this.#sessions.load(session, { stream: TURNS, tail: 1 });
+    const usage = page?.entries[0]?.data as Partial<Usage> | undefined;
+    if (!usage) return null;
+    const { inputTokens = 0, cacheReadTokens = 0, cacheWriteTokens = 0, outputTokens = 0 } = usage;
+    const input = inputTokens + cacheReadTokens + cacheWriteTokens;
+    const budgetUsedPct = Math.round((input / CONTEXT_TOKENS) * 100);
+    return { inputTokens: input, outputTokens, budgetUsedPct };
+  };
+
   /** Whether it ran. `summarizeFn` runs here; what is appended meanwhile stays behind the kept messages. */
   readonly compactIfNeeded = async (
     tenantId: string,
@@ -155,7 +175,7 @@ export class ThreadkeepAgentrailStore<Ref extends string = SessionRef>
 
   /** With everything that belongs to it. */
   readonly deleteSession = async (tenantId: string, sessionId: string): Promise<void> => {
-    await this.#sessions.delete({ kind: "agentrail", key: [tenantId, sessionId] });
+    await this.#sessions.delete({ kind: KIND, key: [tenantId, sessionId] });
   };
 
   /** Fails when the server is not ready. */
