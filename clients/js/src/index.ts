@@ -53,6 +53,31 @@ export type {
   Token,
   Usage,
 } from "./client/records.js";
+export type {
+  Appended,
+  Compacted,
+  CreatedSession,
+  FoundDocument,
+  NamedDocument,
+  NewSessionEntry,
+  Session,
+  SessionAddress,
+  SessionDocument,
+  SessionEntry,
+  SessionList,
+  SessionPage,
+  SessionStream,
+  StoredDocument,
+} from "./client/session_records.js";
+export type {
+  AppendOptions,
+  CompactOptions,
+  ListSessionsOptions,
+  LoadOptions,
+  Repeatable,
+  SessionOrigin,
+  Sessions,
+} from "./client/sessions.js";
 export type { TokenOptions, Tokens } from "./client/tokens.js";
 
 export {
@@ -61,6 +86,7 @@ export {
   ConflictError,
   type ErrorDetails,
   FenceStaleError,
+  HeadMovedError,
   InternalError,
   InvalidError,
   KeyDestroyedError,
@@ -75,6 +101,7 @@ export {
   QuotaExceededError,
   ResendWholeError,
   SearchNeedsPlaintextError,
+  SessionTakenError,
   ThreadExistsError,
   ThreadkeepError,
   ThreadRestoredError,

@@ -73,6 +73,22 @@ import { driveBackend, ThreadkeepBackend, ThreadkeepBackendV1, threadkeepRoutes 
 import { Client, ConflictError, type FileEntry, type Thread, type ThreadkeepError } from "threadkeep";
 import { type PruneReport, ThreadkeepSaver, type StoreItem, ThreadkeepStore } from "threadkeep/langgraph";
 
+import { createOrchestrationPersistence, createTraceStoreFactory, ThreadkeepAgentrailStore } from "threadkeep/agentrail";
+import { type SessionStore, ThreadkeepSessionStore } from "threadkeep/claude";
+import { httpCheckpointer, httpSessionStore, sessionStoreCheckpointer } from "threadkeep/computeragent";
+
+const sessions: SessionStore = new ThreadkeepSessionStore({ projectKey: "p", url: "http://127.0.0.1:1" });
+export const overLog: BaseCheckpointSaver = sessionStoreCheckpointer(sessions, { sessionId: "s" });
+export const builders: ((options: unknown) => object)[] = [httpSessionStore, httpCheckpointer];
+export const head: Promise<number> = new Client().sessions.append({ kind: "k", key: ["a"] }, [{ data: 1 }]).then((it) => it.head);
+export const traced: Promise<void> = createTraceStoreFactory<{ any: string }>()("t:s").appendEnvelope({ any: "" });
+export const waits: Promise<string[]> = createOrchestrationPersistence("t:s").recoverState().then((it) => it.pendingWaits.map(({ id }) => id));
+declare const brand: unique symbol;
+export const ref: Promise<{ sessionRef: string & { [brand]: true } }> = new ThreadkeepAgentrailStore<string & { [brand]: true }>().getOrCreate("t", "u", "a");
+// @ts-expect-error: needs a session
+sessionStoreCheckpointer(sessions, {});
+// @ts-expect-error: an entry has data
+new Client().sessions.append({ kind: "k", key: ["a"] }, [{ id: "a" }]);
 const saver: BaseCheckpointSaver = new ThreadkeepSaver({ url: "http://127.0.0.1:1", attempts: 1 });
 export const report: Promise<PruneReport> = new ThreadkeepSaver().prune(["t"], { keepLast: 2, olderThan: new Date() });
 export const field = (error: ThreadkeepError): string | undefined => (error instanceof ConflictError ? error.code : error.field);
@@ -121,7 +137,8 @@ export default saver;
 `;
 
 it("holds what it needs and nothing else", () => {
-  expect(readdirSync(installed).sort()).toEqual(["README.md", "dist", "package.json", "src"]);
+  const parts = ["README.md", "dist", "docs", "package.json", "src"];
+  expect(readdirSync(installed).sort()).toEqual(parts);
 });
 
 it("runs in a project of its own", async () => {
@@ -193,6 +210,11 @@ it("runs where there is no process, with names by WebCrypto", async () => {
     const value = { bytes: new Uint8Array([1, 2, 255]), big: 2n ** 60n };
     await Promise.all([store.put(["n"], "k", value), store.put(["n"], "l", value)]);
     const items = await store.search(["n"], { filter: value });
+    const { ThreadkeepSessionStore } = await import("threadkeep/claude");
+    const sessions = new ThreadkeepSessionStore({ url, apiKey });
+    const key = { projectKey: "p", sessionId: "s" };
+    await sessions.append(key, [{ type: "x", uuid: "1" }]);
+    if ((await sessions.load(key))[0].type !== "x") throw new Error("lost");
     if (items.length !== 2 || items[0].value.bytes[2] !== 255 || items[0].value.big !== 2n ** 60n) throw new Error("lost");
   `;
   writeFileSync(join(folder, "elsewhere.mjs"), program);

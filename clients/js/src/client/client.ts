@@ -37,6 +37,7 @@ import {
   type Usage,
   usage,
 } from "./records.js";
+import { Sessions } from "./sessions.js";
 import { Tokens } from "./tokens.js";
 
 type ThreadsQuery = Query<"/v1/threads">;
@@ -84,10 +85,14 @@ export class Client {
   readonly subjects: Subjects;
   /** Files of namespaces. */
   readonly files: Files;
+  /** Logs and small documents of agents that are not LangGraph. */
+  readonly sessions: Sessions;
   readonly #calls: Calls;
 
   constructor(options: ConnectionOptions = {}) {
-    this.#calls = new Calls(new Connection(settingsOf(options)));
+    const connection = new Connection(settingsOf(options));
+    this.#calls = new Calls(connection);
+    this.sessions = new Sessions(connection);
     this.tokens = new Tokens(this.#calls);
     this.subjects = new Subjects(this.#calls);
     this.files = new Files(this.#calls);
