@@ -12,6 +12,7 @@ export interface ErrorDetails {
   field?: string | undefined;
   limit?: number | undefined;
   currentVersion?: number | undefined;
+  currentHead?: number | undefined;
   requestId?: string | undefined;
   cause?: unknown;
 }
@@ -139,6 +140,22 @@ export class VersionConflictError extends ConflictError {
   }
 }
 
+/** The session belongs to another subject, and the token is for one's own sessions. */
+export class SessionTakenError extends ConflictError {
+  static override readonly code = "session_taken";
+}
+
+/** The log of a session has moved since it was read: `currentHead` is its last sequence number now. */
+export class HeadMovedError extends ConflictError {
+  static override readonly code = "head_moved";
+  readonly currentHead: number | undefined;
+
+  constructor(detail: string, details: ErrorDetails = {}) {
+    super(detail, details);
+    this.currentHead = details.currentHead;
+  }
+}
+
 /** A position of the change feed is too old: list the items, and follow without one. */
 export class PositionGoneError extends ThreadkeepError {
   static override readonly code = "position_gone";
@@ -208,24 +225,11 @@ export class CodecError extends ThreadkeepError {
   static override readonly code = "unknown_codec";
 }
 
+type SessionCode = "session_not_found" | "document_not_found" | "head_moved" | "session_taken";
 type Kind = new (detail: string, details?: ErrorDetails) => ThreadkeepError;
 
-type FileCode =
-  | "file_not_found"
-  | "invalid_path"
-  | "offset_past_end"
-  | "not_text"
-  | "not_a_file"
-  | "old_string_empty"
-  | "string_not_found"
-  | "string_not_unique"
-  | "invalid_glob"
-  | "base_mismatch"
-  | "file_exists"
-  | "value_too_large";
-
 /** The compiler sees to it that every code of the server's document has its class. */
-const BY_CODE: Record<Schemas["Problem"]["code"] | FileCode, Kind> = {
+const BY_CODE: Record<Schemas["Problem"]["code"], Kind> = {
   malformed_body: InvalidError,
   invalid: InvalidError,
   idempotency_mismatch: InvalidError,
@@ -257,6 +261,10 @@ const BY_CODE: Record<Schemas["Problem"]["code"] | FileCode, Kind> = {
   thread_exists: ThreadExistsError,
   thread_taken: ThreadTakenError,
   version_conflict: VersionConflictError,
+  session_not_found: NotFoundError,
+  document_not_found: NotFoundError,
+  head_moved: HeadMovedError,
+  session_taken: SessionTakenError,
   key_destroyed: KeyDestroyedError,
   position_gone: PositionGoneError,
   resend_whole: ResendWholeError,
@@ -295,13 +303,14 @@ export function errorOfProblem(status: number, problem: Record<string, unknown>)
   const known: Partial<Record<string, Kind>> = BY_CODE;
   const byCode = code !== undefined && Object.hasOwn(known, code) ? known[code] : undefined;
   const kind = byCode ?? BY_STATUS.get(status) ?? ProtocolError;
-  const { limit, current_version: currentVersion } = problem;
+  const { limit, current_version: currentVersion, current_head: currentHead } = problem;
   return new kind(text(problem["detail"]) ?? text(problem["title"]) ?? `HTTP ${status}`, {
     code,
     status,
     field: text(problem["field"]),
     limit: typeof limit === "number" ? limit : undefined,
     currentVersion: typeof currentVersion === "number" ? currentVersion : undefined,
+    currentHead: typeof currentHead === "number" ? currentHead : undefined,
     requestId: text(problem["request_id"]),
   });
 }

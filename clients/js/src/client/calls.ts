@@ -25,6 +25,13 @@ export class Calls {
     return (await this.#connection.call(request)) as AnswerOf<P>;
   }
 
+  /** A write that would be another one if it were done twice: a key of its own tells the server that it is a repetition. */
+  async once<P extends Path>(path: P, body: Body<P>): Promise<AnswerOf<P>> {
+    const idempotencyKey = crypto.randomUUID();
+    const request = { path, body: packed(body), isWrite: true, idempotencyKey };
+    return (await this.#connection.call(request)) as AnswerOf<P>;
+  }
+
   async get<P extends GetPath>(path: P, query: Query<P>): Promise<GotOf<P>> {
     const request = {
       method: "GET",
