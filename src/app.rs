@@ -22,6 +22,7 @@ use crate::domain::clock::Clock;
 use crate::domain::embedding::Embedder;
 use crate::domain::erasure::Erasures;
 use crate::domain::feeds::Feeds;
+use crate::domain::files::{Files, MEMORY_BYTES};
 use crate::domain::group_commit::GroupCommit;
 use crate::domain::indexing::Indexer;
 use crate::domain::item_commit::ItemCommit;
@@ -51,7 +52,8 @@ pub struct App {
     pub checkpoints: Checkpoints,
     pub threads: Threads,
     pub policies: Policies,
-    pub items: Items,
+    pub items: Arc<Items>,
+    pub files: Files,
     pub sessions: Sessions,
     pub namespace_settings: Arc<NamespaceSettings>,
     pub feeds: Arc<Feeds>,
@@ -167,6 +169,14 @@ impl App {
             let (embeddings, wake) = (Arc::clone(embeddings), Arc::clone(&indexer));
             background.push(tokio::spawn(Indexer::new(storage, embeddings, clock, wake).run()));
         }
+        let items = Items::new(
+            Arc::clone(&storage),
+            Arc::clone(&item_commits),
+            Arc::clone(&clock),
+            Arc::clone(&quotas),
+            Arc::clone(&namespace_settings),
+        );
+        let items = Arc::new(items.with_embeddings(embedder, indexer));
         let bytes_max = usize::try_from(LIMITS.bytes_in_flight_max).unwrap_or(usize::MAX);
         Ok(Self {
             checkpoints: Checkpoints::new(
@@ -178,14 +188,8 @@ impl App {
             threads: Threads::new(Arc::clone(&storage), Arc::clone(&clock), Arc::clone(&quotas)),
             erasures: Erasures::new(Arc::clone(&storage), Arc::clone(&clock)),
             audit: Audit::new(Arc::clone(&storage)),
-            items: Items::new(
-                Arc::clone(&storage),
-                Arc::clone(&item_commits),
-                Arc::clone(&clock),
-                Arc::clone(&quotas),
-                Arc::clone(&namespace_settings),
-            )
-            .with_embeddings(embedder, indexer),
+            files: Files::new(Arc::clone(&items), MEMORY_BYTES),
+            items,
             sessions: Sessions::new(
                 Arc::clone(&storage),
                 Arc::clone(&session_commits),
@@ -218,7 +222,7 @@ impl App {
         for task in self.background {
             task.abort();
         }
-        drop((self.checkpoints, self.items, self.sessions));
+        drop((self.checkpoints, self.items, self.files, self.sessions));
         if let Some(commits) = Arc::into_inner(self.commits) {
             commits.stop().await;
         }

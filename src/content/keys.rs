@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::cipher::{Cipher, Home};
-use super::encrypted::{open_encrypted, seal_encrypted};
+use super::encrypted::{encrypt_plain, open_encrypted, seal_encrypted};
 use super::envelope::{self, EnvelopeError};
 use super::parts::Name;
 
@@ -45,6 +45,13 @@ impl TenantSecret {
             None => envelope::seal(data),
             Some(cipher) => seal_encrypted(cipher, home, data),
         }
+    }
+
+    /// Seals a few bytes that are opened often: never compressed.
+    pub fn seal_brief(&self, home: Home<'_>, data: &[u8]) -> Bytes {
+        let plain = envelope::seal_plain(data);
+        let encrypted = self.cipher().and_then(|it| encrypt_plain(it, home, &plain));
+        encrypted.unwrap_or(plain)
     }
 
     /// Opens an envelope whose value has `size_bytes` bytes.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::files::problem::FileProblem;
 use super::quotas::Full;
 
 /// Why an operation did not happen. Absence is not an error here; look-ups return `Option`.
@@ -21,6 +22,12 @@ pub enum Error {
     /// `whose` is the tenant or the server.
     #[error("{whose} may have {limit} followers of the change feed at one time")]
     TooManyFollowers { whose: &'static str, limit: u64 },
+    /// Its content is no part of the value, because it is too large for one: the files API has it.
+    #[error("the item's content is too large for a value; read it as a file")]
+    ValueTooLarge,
+    /// `detail` is what deepagents' tools say of it, to the letter.
+    #[error("{detail}")]
+    File { problem: FileProblem, detail: String },
     #[error("{0}")]
     Conflict(Conflict),
     /// The caller's grants do not cover this, decided from the token alone.

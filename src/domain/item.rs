@@ -6,6 +6,7 @@ use super::clock::Micros;
 use super::error::{Error, Result};
 use super::exact_json;
 use super::field_path::FieldPath;
+use super::files::head::FileHead;
 use super::filter::Filter;
 use super::limits::LIMITS;
 use super::namespace::Namespace;
@@ -36,6 +37,8 @@ pub struct Item {
     /// How well it fits what a search looks for, higher is better; None: it was not looked at for that, or has nothing to be
     /// looked at.
     pub score: Option<f64>,
+    /// Names its content, which is no part of its value: too large for one.
+    pub content_id: Option<Vec<u8>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +68,16 @@ pub struct NewValue {
     pub vectors: Option<NewVectors>,
     /// Where the texts are that the server makes vectors of, later.
     pub index: Vec<FieldPath>,
+    /// A content that is kept elsewhere.
+    pub kept: Option<KeptContent>,
+}
+
+/// The content of a file that is no part of its item's value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptContent {
+    pub content_id: Vec<u8>,
+    /// What listings show of it.
+    pub head: FileHead,
 }
 
 /// What a search goes by.
@@ -143,6 +156,8 @@ pub struct ItemPage {
     pub items: Vec<Item>,
     /// Set when there may be more.
     pub next: Option<ItemCursor>,
+    /// Items below the prefix that are left out because their contents are kept elsewhere: of a first page of a listing.
+    pub omitted: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -288,6 +303,7 @@ mod tests {
             size_bytes: 2,
             value: None,
             score: None,
+            content_id: None,
         };
         assert_eq!(
             [0, 100, 101, 999].map(|now| item.wants_refresh(now)),

@@ -5,6 +5,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::clock::Micros;
 use super::item::Address;
 use super::prepared::{Chunk, Sealed};
@@ -55,8 +57,12 @@ pub struct PreparedValue {
     /// Something is left out of the projection.
     pub has_marks: bool,
     pub content: Option<Content>,
-    /// The value has the shape of a file.
+    /// The value has the shape of a file, with times.
     pub is_file: bool,
+    /// Sealed, what a listing of files shows of it; empty: it is none; None: not known.
+    pub file_head: Option<Bytes>,
+    /// Names its content where that is no part of the value.
+    pub content_id: Option<Vec<u8>>,
     /// Earlier versions that the item keeps from now on; None: as many as before, or none.
     pub history: Option<u32>,
     /// It is not encrypted: something of it may stand beside it.
@@ -85,6 +91,8 @@ pub struct Idempotency {
     pub digest: [u8; 32],
     /// Whose request it is: erasing the subject finds it.
     pub subject: Option<String>,
+    /// Remembered and answered behind the versions of its changes.
+    pub note: Vec<i64>,
 }
 
 /// How a group ended.
@@ -291,8 +299,6 @@ fn keeps_nothing(put: Option<&PreparedValue>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
-
     use super::*;
     use crate::domain::item::Key;
     use crate::domain::namespace::Namespace;
@@ -313,6 +319,8 @@ mod tests {
             has_marks: false,
             content: None,
             is_file: false,
+            file_head: Some(Bytes::new()),
+            content_id: None,
             history: None,
             is_readable: true,
             words: None,
@@ -383,6 +391,7 @@ mod tests {
             key: "k".into(),
             digest: [0; 32],
             subject: None,
+            note: Vec::new(),
         });
         assert_eq!(roles(&[first.clone(), first]), [(0, Role::Own)]);
     }

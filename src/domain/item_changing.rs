@@ -43,6 +43,8 @@ pub(super) struct Changing<'a> {
     pub(super) atomic: bool,
     pub(super) idempotency: Option<(String, [u8; 32])>,
     pub(super) deadline: Micros,
+    /// Remembered with the answer, behind the versions.
+    pub(super) note: Vec<i64>,
 }
 
 impl Changing<'_> {
@@ -51,6 +53,7 @@ impl Changing<'_> {
         let (key, digest) = self.idempotency.clone().unwrap_or_else(|| (random_hex(), [0; 32]));
         let key = at.map_or_else(|| key.clone(), |at| format!("{key}#{at}"));
         let Caller { credential, subject, .. } = self.caller;
-        Idempotency { caller: credential.clone(), key, digest, subject: subject.clone() }
+        let note = self.note.clone();
+        Idempotency { caller: credential.clone(), key, digest, subject: subject.clone(), note }
     }
 }

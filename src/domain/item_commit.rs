@@ -32,7 +32,7 @@ pub struct ItemCommit {
 /// How changes ended that were not refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Changed {
-    /// The version of each, 0 for deletions.
+    /// The version of each, 0 for deletions; then what the request noted.
     Versions(Vec<i64>),
     /// Content that was left out may be gone: nothing was written, prepare them again.
     EpochStale,
@@ -239,8 +239,12 @@ fn answer(job: Job, taken: Taken, outcomes: &[ItemOutcome]) -> Option<Job> {
         (Role::Overtaken(by), ItemOutcome::Written(versions)) => {
             Ok(Changed::Versions(versions.iter().map(|it| it - by).collect()))
         }
-        (_, ItemOutcome::Written(versions) | ItemOutcome::Repeated(versions)) => {
-            Ok(Changed::Versions(versions.clone()))
+        // What was remembered has the note already.
+        (_, ItemOutcome::Repeated(versions)) => Ok(Changed::Versions(versions.clone())),
+        (_, ItemOutcome::Written(versions)) => {
+            let note = job.command.idempotency.as_ref().map(|it| it.note.as_slice());
+            let all = versions.iter().chain(note.unwrap_or_default());
+            Ok(Changed::Versions(all.copied().collect()))
         }
         (_, ItemOutcome::Conflict { current, .. }) => conflict(*current),
         (_, ItemOutcome::IdempotencyMismatch) => Err(Error::IdempotencyMismatch),

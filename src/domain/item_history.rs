@@ -30,7 +30,7 @@ pub struct ItemVersion {
     pub size_bytes: i64,
     /// The item has this version now.
     pub is_current: bool,
-    /// The exact JSON text; None where it was not asked for.
+    /// The exact JSON text; None where it was not asked for, and where the content is kept elsewhere.
     pub value: Option<Bytes>,
 }
 
@@ -131,14 +131,18 @@ impl Items {
         if !(may(Action::Read) && may(Action::Write)) {
             return Err(Error::NotGranted("no grant covers this namespace"));
         }
-        let changing =
-            Changing { caller, atomic: true, idempotency: idempotency.clone(), deadline };
+        let changing = Changing {
+            caller,
+            atomic: true,
+            idempotency: idempotency.clone(),
+            deadline,
+            note: Vec::new(),
+        };
         for _ in 0..ATTEMPTS_MAX {
             let Some((current, wanted)) = self.current_and(caller, request).await? else {
                 return self.answered_before(&changing, idempotency).await;
             };
-            let text =
-                wanted.value.ok_or_else(|| Error::Internal("a version has no value".into()))?;
+            let text = wanted.value.ok_or(Error::ValueTooLarge)?;
             let change = ChangeItem {
                 address: request.address.clone(),
                 // Vectors are not kept with versions.
@@ -147,6 +151,7 @@ impl Items {
                     ttl_micros: wanted.ttl_micros,
                     vectors: None,
                     index: Vec::new(),
+                    kept: None,
                 }),
                 if_version: Some(request.if_version.unwrap_or(current)),
             };

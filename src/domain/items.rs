@@ -114,7 +114,7 @@ impl Items {
         if atomic {
             fail_as_one(&mut results)?;
         }
-        let changing = Changing { caller, atomic, idempotency, deadline };
+        let changing = Changing { caller, atomic, idempotency, deadline, note: Vec::new() };
         for (at, result) in self.change(changing, changes).await? {
             results[at] = Some(result);
         }
@@ -179,7 +179,7 @@ impl Items {
         match found.await {
             Ok(items) => {
                 let found = gets.iter().zip(items);
-                found.map(|((at, _), item)| (*at, Ok(OpResult::Got(item)))).collect()
+                found.map(|((at, _), item)| (*at, whole(item).map(OpResult::Got))).collect()
             }
             Err(error) => gets.iter().map(|(at, _)| (*at, Err(error.clone()))).collect(),
         }
@@ -327,5 +327,13 @@ impl Items {
             detail: "content of the namespace keeps being removed".into(),
             retry_after: std::time::Duration::from_millis(500),
         })
+    }
+}
+
+/// A value is answered with all its content or not at all.
+fn whole(item: Option<Item>) -> Result<Option<Item>> {
+    match item {
+        Some(Item { content_id: Some(_), .. }) => Err(Error::ValueTooLarge),
+        item => Ok(item),
     }
 }

@@ -112,6 +112,20 @@ pub struct Limits {
     /// Name of an embedding model, and how many a tenant may use.
     pub model_bytes_max: u64,
     pub models_max: u64,
+    /// Text or bytes of one file that is written with its whole content.
+    pub file_bytes_max: u64,
+    /// Media type of a file.
+    pub media_type_bytes_max: u64,
+    /// Entries of one listing of files, and matches of one glob.
+    pub files_listed_max: u64,
+    /// Files that one glob, grep or recursive deletion looks at.
+    pub files_searched_max: u64,
+    /// Lines that one grep answers, and their bytes.
+    pub grep_matches_max: u64,
+    pub grep_bytes_max: u64,
+    /// Files of one upload, download, or move of a directory, and bytes of one download's answer.
+    pub files_per_request_max: u64,
+    pub files_bytes_max: u64,
     /// `offset` and `limit` together of a search by score.
     pub scored_rows_max: u64,
     /// Parts of a session's key, and its bytes together: two for each part, and one for each NUL, on top of its text.
@@ -196,6 +210,14 @@ pub const LIMITS: Limits = Limits {
     query_bytes_max: 32_768,
     model_bytes_max: 128,
     models_max: 64,
+    file_bytes_max: 16 << 20,
+    media_type_bytes_max: 255,
+    files_listed_max: 10_000,
+    files_searched_max: 100_000,
+    grep_matches_max: 10_000,
+    grep_bytes_max: 8 << 20,
+    files_per_request_max: 1_000,
+    files_bytes_max: 32 << 20,
     scored_rows_max: 10_000,
     session_key_parts_max: 8,
     session_key_bytes_max: 1_024,

@@ -16,6 +16,7 @@ pub mod exact_fields;
 pub mod exact_json;
 pub mod feeds;
 pub mod field_path;
+pub mod files;
 pub mod filter;
 pub mod grants;
 pub mod group_commit;
@@ -62,5 +63,6 @@ pub mod token;
 pub mod vector;
 
 pub use error::{Conflict, Error, Result};
+pub mod wide_text;
 pub mod word_walks;
 pub mod words;

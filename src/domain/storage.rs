@@ -16,6 +16,7 @@ use super::credential::{Credentials, Revocation, SigningSecret};
 use super::doctor::{Examine, Report};
 use super::erasure::{Slice, Stage};
 use super::error::{Error, Result};
+use super::files::storage::FileStorage;
 use super::history::{Base, Chain};
 use super::key::Key;
 use super::names::ThreadId;
@@ -44,6 +45,7 @@ pub trait Storage:
     + RetentionStorage
     + ItemStorage
     + ItemHistoryStorage
+    + FileStorage
     + SettingsStorage
     + FeedStorage
     + IndexingStorage
@@ -64,6 +66,7 @@ impl<T> Storage for T where
         + RetentionStorage
         + ItemStorage
         + ItemHistoryStorage
+        + FileStorage
         + SettingsStorage
         + FeedStorage
         + IndexingStorage

@@ -17,7 +17,7 @@ use crate::domain::limits::LIMITS;
 const PERMISSION: &str = "x-permission";
 
 /// Operations whose end may not be known when a connection to the database breaks.
-const QUEUED: [&str; 12] = [
+const QUEUED: [&str; 19] = [
     "commit_checkpoints",
     "put_item",
     "delete_item",
@@ -30,6 +30,24 @@ const QUEUED: [&str; 12] = [
     "delete_document",
     "add_to_counter",
     "compact_stream",
+    "write_file",
+    "append_file",
+    "edit_file",
+    "upload_files",
+    "delete_files",
+    "move_files",
+    "copy_files",
+];
+
+/// Operations that answer or take along the content of an item.
+const WHOLE: [&str; 7] = [
+    "get_item",
+    "restore_item_version",
+    "read_file",
+    "append_file",
+    "edit_file",
+    "move_files",
+    "copy_files",
 ];
 
 /// Operations that look into items.
@@ -123,6 +141,9 @@ fn complete_operation(operation: &mut Value) {
     }
     if QUEUED.contains(&id.as_str()) {
         codes.push(Code::CommitUnknown);
+    }
+    if WHOLE.contains(&id.as_str()) {
+        codes.push(Code::ValueTooLarge);
     }
     if SEARCHING.contains(&id.as_str()) {
         codes.push(Code::SearchNeedsPlaintext);
@@ -275,6 +296,7 @@ fn tags() -> Value {
         {"name": "threads", "description": "Conversations"},
         {"name": "leases", "description": "One writer at a time"},
         {"name": "store", "description": "JSON items under namespaces: long-term memory"},
+        {"name": "files", "description": "Items that are files, as deepagents keeps them"},
         {"name": "sessions", "description": "Logs and small documents of agents that are not LangGraph"},
         {"name": "retention", "description": "What goes by itself, and reports of what went"},
         {"name": "administration", "description": "What a tenant has, may have and has done; for keys of the whole tenant"},

@@ -16,6 +16,11 @@ pub mod document;
 mod edge;
 mod exact;
 mod expand;
+mod file_changes;
+mod file_moves;
+mod file_searches;
+mod files;
+mod files_wire;
 pub mod grants;
 mod health;
 mod item_history;
@@ -45,6 +50,7 @@ mod threads;
 mod tokens;
 mod usage;
 mod views;
+mod wide;
 
 use std::sync::Arc;
 
@@ -119,6 +125,19 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Sessions(Write), routes!(sessions::documents::delete)))
         .routes(needs(Sessions(Append), routes!(sessions::add)))
         .routes(needs(Sessions(Write), routes!(sessions::compact)))
+        .routes(needs(Namespaces(Read), routes!(files::ls)))
+        .routes(needs(Namespaces(Read), routes!(files::read)))
+        .routes(needs(Namespaces(Read), routes!(files::download)))
+        .routes(needs(Namespaces(Read), routes!(files::stat)))
+        .routes(needs(Namespaces(Read), routes!(file_searches::glob)))
+        .routes(needs(Namespaces(Read), routes!(file_searches::grep)))
+        .routes(needs(Namespaces(Append), routes!(file_changes::write)))
+        .routes(needs(Namespaces(Append), routes!(file_changes::append)))
+        .routes(needs(Namespaces(Write), routes!(file_changes::edit)))
+        .routes(needs(Namespaces(Write), routes!(file_changes::upload)))
+        .routes(needs(Namespaces(Write), routes!(file_moves::delete)))
+        .routes(needs(Namespaces(Write), routes!(file_moves::rename)))
+        .routes(needs(Namespaces(Append), routes!(file_moves::copy)))
         .routes(needs(Tenant, routes!(usage::get)))
         .routes(needs(Tenant, routes!(audit::list)))
         .routes(needs(Tenant, routes!(subjects::delete)))

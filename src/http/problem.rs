@@ -10,6 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::auth::Refusal;
+use crate::domain::files::problem::FileProblem;
 use crate::domain::sessions::{DOCUMENT, SESSION};
 use crate::domain::{Conflict, Error};
 
@@ -60,6 +61,7 @@ codes! {
     NotFound = 404 "not_found" "Not found";
     SessionNotFound = 404 "session_not_found" "There is no such stream";
     DocumentNotFound = 404 "document_not_found" "There is no such document";
+    FileNotFound = 404 "file_not_found" "The file is not there";
     MethodNotAllowed = 405 "method_not_allowed" "The route has other methods";
     NotAcceptable = 406 "not_acceptable" "No answer in an accepted media type";
     ThreadRestored = 409 "thread_restored" "The thread was restored";
@@ -67,6 +69,8 @@ codes! {
     FenceStale = 409 "fence_stale" "The fence is not the current one";
     ThreadExists = 409 "thread_exists" "The thread exists";
     VersionConflict = 409 "version_conflict" "The item has another version";
+    BaseMismatch = 409 "base_mismatch" "The file has another content";
+    FileExists = 409 "file_exists" "The file exists";
     ThreadTaken = 409 "thread_taken" "The thread belongs to somebody else";
     SessionTaken = 409 "session_taken" "The session belongs to somebody else";
     HeadMoved = 409 "head_moved" "The stream is not as it was";
@@ -74,9 +78,18 @@ codes! {
     PositionGone = 410 "position_gone" "The log of changes does not reach back so far";
     KeyDestroyed = 410 "key_destroyed" "The tenant's key was destroyed";
     TooLarge = 413 "too_large" "Larger than a limit";
+    ValueTooLarge = 413 "value_too_large" "The content is too large for a value";
     QuotaExceeded = 413 "quota_exceeded" "A quota of the tenant is used up";
     UnsupportedMediaType = 415 "unsupported_media_type" "The media type is not supported";
     Invalid = 422 "invalid" "The request is not valid";
+    InvalidPath = 422 "invalid_path" "Not a path of a file";
+    OffsetPastEnd = 422 "offset_past_end" "The file has fewer lines";
+    NotText = 422 "not_text" "The file is not text";
+    OldStringEmpty = 422 "old_string_empty" "Nothing is to be replaced";
+    StringNotFound = 422 "string_not_found" "The file does not have the text";
+    StringNotUnique = 422 "string_not_unique" "The file has the text several times";
+    InvalidGlob = 422 "invalid_glob" "Not a glob pattern";
+    NotAFile = 422 "not_a_file" "The item is not a file";
     SearchNeedsPlaintext = 422 "search_needs_plaintext" "Values are encrypted: this cannot be searched";
     IdempotencyMismatch = 422 "idempotency_mismatch" "The Idempotency-Key was used before";
     TooManyRequests = 429 "too_many_requests" "Too many requests";
@@ -225,6 +238,11 @@ impl From<Error> for Problem {
                 retry_after: Some(FOLLOW_AGAIN_AFTER),
                 ..Self::new(Code::TooManyRequests, text).limited(limit)
             },
+            Error::ValueTooLarge => Self::new(Code::ValueTooLarge, text),
+            Error::File { problem, .. } => {
+                let answer = Self::new(code_of_file(problem), text);
+                if problem == FileProblem::InvalidPath { answer.at("path") } else { answer }
+            }
             Error::PositionGone => Self::new(Code::PositionGone, text),
             Error::NotGranted(_) => Self::new(Code::NotGranted, text),
             Error::NotFound(SESSION) => Self::new(Code::SessionNotFound, text),
@@ -263,6 +281,22 @@ fn code_of(conflict: &Conflict) -> Code {
         Conflict::VersionConflict { .. } => Code::VersionConflict,
         Conflict::HeadMoved { .. } => Code::HeadMoved,
         Conflict::SessionTaken => Code::SessionTaken,
+    }
+}
+
+fn code_of_file(problem: FileProblem) -> Code {
+    match problem {
+        FileProblem::NotFound => Code::FileNotFound,
+        FileProblem::InvalidPath => Code::InvalidPath,
+        FileProblem::OffsetPastEnd => Code::OffsetPastEnd,
+        FileProblem::NotText => Code::NotText,
+        FileProblem::OldStringEmpty => Code::OldStringEmpty,
+        FileProblem::StringNotFound => Code::StringNotFound,
+        FileProblem::StringNotUnique => Code::StringNotUnique,
+        FileProblem::InvalidGlob => Code::InvalidGlob,
+        FileProblem::NotAFile => Code::NotAFile,
+        FileProblem::BaseMismatch => Code::BaseMismatch,
+        FileProblem::Exists => Code::FileExists,
     }
 }
 

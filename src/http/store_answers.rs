@@ -47,6 +47,15 @@ pub struct PageOut {
     /// Send it with the same arguments for the next page; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
+    /// Files below the prefix that are left out because their contents are too large for a value; the files API has them. On the
+    /// first page of a listing.
+    #[serde(skip_serializing_if = "is_zero")]
+    omitted: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl From<Item> for ItemOut {
@@ -75,6 +84,7 @@ impl PageOut {
         Self {
             items: page.items.into_iter().map(ItemOut::from).collect(),
             next_cursor: page.next.map(encode),
+            omitted: page.omitted,
         }
     }
 }

@@ -181,6 +181,7 @@ impl PutBody<'_> {
                 ttl_micros,
                 index: paths(self.index, self.vectors.is_some())?,
                 vectors: new_vectors(self.vectors, self.model)?,
+                kept: None,
             }),
             if_version: self.if_version.map(version).transpose()?,
         })

@@ -67,7 +67,8 @@ async fn store_with(h: &Harness, letters: &Arc<Letters>) -> Store {
     let store = Store::on(h).await;
     let embedder = Embedder::new(Some(Arc::clone(letters) as Arc<dyn Embeddings>));
     let Store { items, settings, quotas, clock, caller, storage } = store;
-    let items = items.with_embeddings(embedder, Arc::default());
+    let items = Arc::into_inner(items).unwrap().with_embeddings(embedder, Arc::default());
+    let items = Arc::new(items);
     Store { items, settings, quotas, clock, caller, storage }
 }
 

@@ -16,6 +16,27 @@ contract! {
     item_puts:
         puts_of_a_batch_answer_the_version_of_each
         a_plain_put_leaves_nothing_of_what_it_replaces;
+    files:
+        a_file_is_the_item_that_deepagents_would_have_put
+        reads_show_windows_and_say_what_is_wrong
+        listings_show_directories_and_skip_what_is_no_file
+        globs_and_greps_find_what_they_should
+        both_languages_see_each_others_bytes
+        keys_in_other_forms_are_read_changed_and_deleted_as_they_are
+        deletions_take_all_below_and_nothing_else
+        moves_and_copies_take_whole_directories
+        appends_go_where_they_were_meant
+        repeated_changes_happen_once
+        all_edits_of_one_file_survive
+        listings_beside_writers_are_complete
+        a_token_reaches_the_files_of_its_namespaces;
+    file_heads:
+        any_put_notes_what_a_listing_shows
+        a_replaced_or_deleted_file_is_noted_anew
+        what_was_put_before_is_opened_once
+        what_is_kept_elsewhere_is_no_value_of_the_store
+        the_doctor_finds_damaged_heads
+        turning_encryption_on_seals_heads;
     item_history:
         files_keep_ten_versions_and_others_none
         the_longest_prefix_says_how_many

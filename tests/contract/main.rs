@@ -32,6 +32,8 @@ mod encryption_command;
 mod encryption_keys;
 mod erasure;
 mod exactness;
+mod file_heads;
+mod files;
 mod indexing;
 mod item_content;
 mod item_filters;

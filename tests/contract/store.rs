@@ -27,7 +27,7 @@ pub const START: Micros = 1_700_000_000_000_000;
 
 /// A server of the store with a clock of its own.
 pub struct Store {
-    pub items: Items,
+    pub items: Arc<Items>,
     pub settings: Arc<NamespaceSettings>,
     pub quotas: Arc<Quotas>,
     pub clock: Arc<Clock>,
@@ -50,6 +50,7 @@ impl Store {
         let settings = Arc::new(settings.await.unwrap());
         let declared = Arc::clone(&settings);
         let items = Items::new(Arc::clone(storage), commits, Arc::clone(&clock), own, declared);
+        let items = Arc::new(items);
         Self {
             items,
             settings,
@@ -157,6 +158,7 @@ pub fn change(labels: &[&str], key: &str, value: Option<&str>) -> ChangeItem {
         ttl_micros: None,
         vectors: None,
         index: vec![],
+        kept: None,
     };
     ChangeItem { address: address(labels, key), value: value.map(new), if_version: None }
 }

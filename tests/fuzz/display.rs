@@ -63,7 +63,7 @@ fn found(skeleton: &[u8], metadata: &[u8], parts: &[&[u8]]) -> Found {
         tag: Tag::new(TAGS[data.len() % 2]).unwrap(),
         data: Bytes::copy_from_slice(data),
     };
-    let name = |at: usize| if at % 2 == 0 { "messages" } else { "files" }.to_owned();
+    let name = |at: usize| if at.is_multiple_of(2) { "messages" } else { "files" }.to_owned();
     let write = |(at, data)| (name(at), "task".to_owned(), value(data));
     let pending = |(at, data)| PendingWrite {
         task_id: "00000000-0000-0000-0000-000000000000".into(),

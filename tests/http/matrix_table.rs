@@ -40,6 +40,7 @@ pub enum Request {
 const OK: &str = "200";
 const DENIED: &str = "403 not_granted";
 const ABSENT: &str = "404 not_found";
+const NO_FILE: &str = "404 file_not_found";
 /// The one answer that differs from that about an absent thread.
 pub const TAKEN: &str = "409 thread_taken";
 pub const SESSION_TAKEN: &str = "409 session_taken";
@@ -67,7 +68,10 @@ const ANYBODY: Answers = answers([OK, OK, OK, OK, OK]);
 /// A put replaces: to append is not enough.
 const WRITE_ITEM: Answers = answers([OK, DENIED, DENIED, DENIED, DENIED]);
 
-pub const ROWS: [Row; 58] = [
+const READ_FILE: Answers = answers([NO_FILE, NO_FILE, NO_FILE, OK, DENIED]);
+const CHANGE_FILE: Answers = answers([NO_FILE, DENIED, DENIED, DENIED, DENIED]);
+
+pub const ROWS: [Row; 71] = [
     row(
         "commit_checkpoints",
         |thread, _| body(commit(thread, &[put("2", &base64(b"x"))])),
@@ -218,6 +222,36 @@ pub const ROWS: [Row; 58] = [
         },
         answers(["404 session_not_found", SESSION_TAKEN, DENIED, DENIED, DENIED]),
     ),
+    // The item is a file too.
+    row("list_files", |thread, _| file(thread, json!({})), READ),
+    row("download_files", |thread, _| files(thread, json!({"paths": ["k"]})), READ),
+    row("glob_files", |thread, _| files(thread, json!({"pattern": "*"})), READ),
+    row("grep_files", |thread, _| files(thread, json!({"pattern": "only"})), READ),
+    row("read_file", |thread, _| file(thread, json!({})), READ_FILE),
+    row("stat_file", |thread, _| file(thread, json!({})), READ_FILE),
+    row(
+        "write_file",
+        |thread, _| files(thread, json!({"path": "/new", "content": ""})),
+        WRITE_ITEM,
+    ),
+    row(
+        "append_file",
+        |thread, _| files(thread, json!({"path": "/new", "content": ""})),
+        answers([OK, DENIED, DENIED, DENIED, OK]),
+    ),
+    row(
+        "edit_file",
+        |thread, _| file(thread, json!({"old_string": "only", "new_string": ""})),
+        CHANGE_FILE,
+    ),
+    row(
+        "upload_files",
+        |thread, _| files(thread, json!({"files": [{"path": "/new", "bytes": ""}]})),
+        WRITE_ITEM,
+    ),
+    row("delete_files", |thread, _| file(thread, json!({})), CHANGE_FILE),
+    row("move_files", |thread, _| files(thread, json!({"from": "k", "to": "/new"})), CHANGE_FILE),
+    row("copy_files", |thread, _| files(thread, json!({"from": "k", "to": "/new"})), CHANGE_FILE),
     row("get_usage", |_, _| query(""), ADMINISTER),
     row("list_audit_events", |_, _| query(""), ADMINISTER),
     row("delete_subject", |_, _| query("?subject=ann"), ADMINISTER),
@@ -266,6 +300,16 @@ fn session(thread: &str, mut more: Value) -> Request {
     more["kind"] = json!("kind");
     more["key"] = json!([thread]);
     body(more)
+}
+
+fn files(thread: &str, mut more: Value) -> Request {
+    more["namespace"] = json!(["ann", thread]);
+    body(more)
+}
+
+fn file(thread: &str, mut more: Value) -> Request {
+    more["path"] = json!("k");
+    files(thread, more)
 }
 
 fn below(thread: &str) -> Request {

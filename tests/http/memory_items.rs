@@ -107,6 +107,7 @@ impl ItemStorage for Memory {
                 size_bytes: i64::from(put.sealed.size_bytes),
                 value: self.texts.lock().unwrap().get(&row.address).cloned(),
                 score: None,
+                content_id: put.content_id.clone(),
             };
             items.insert(place, item);
             self.log(&row.tenant, &row.address, version, ChangeKind::Put, batch.now);
@@ -148,7 +149,7 @@ impl ItemStorage for Memory {
         let mut items: Vec<Item> = items.into_iter().skip(query.offset).collect();
         let next = (items.len() > query.limit).then(|| items[query.limit - 1].position(query.sort));
         items.truncate(query.limit);
-        Ok(ItemPage { items, next })
+        Ok(ItemPage { items, next, omitted: 0 })
     }
 
     async fn list_namespaces(

@@ -91,7 +91,12 @@ export class NotGrantedError extends ThreadkeepError {
 
 /** The route or the named thing does not exist. A checkpoint that does not exist is undefined. */
 export class NotFoundError extends ThreadkeepError {
-  static override readonly code = "not_found";
+  static override readonly code: string = "not_found";
+}
+
+/** There is no file, and no folder, at the path. */
+export class NoSuchFileError extends NotFoundError {
+  static override readonly code = "file_not_found";
 }
 
 /** The state on the server is not the one the request was made for. */
@@ -107,6 +112,16 @@ export class ThreadRestoredError extends ConflictError {
 /** The target of a copy already has checkpoints or writes. */
 export class ThreadExistsError extends ConflictError {
   static override readonly code = "thread_exists";
+}
+
+/** The file does not hold what the append was made for: read it again. */
+export class BaseMismatchError extends ConflictError {
+  static override readonly code = "base_mismatch";
+}
+
+/** Something is at the target of a move or a copy, which `overwrite` would replace. */
+export class PathTakenError extends ConflictError {
+  static override readonly code = "file_exists";
 }
 
 /** The item is at another version than the condition says: `currentVersion`, 0 where there is none. */
@@ -208,8 +223,22 @@ export class CodecError extends ThreadkeepError {
 type SessionCode = "session_not_found" | "document_not_found" | "head_moved" | "session_taken";
 type Kind = new (detail: string, details?: ErrorDetails) => ThreadkeepError;
 
+type FileCode =
+  | "file_not_found"
+  | "invalid_path"
+  | "offset_past_end"
+  | "not_text"
+  | "not_a_file"
+  | "old_string_empty"
+  | "string_not_found"
+  | "string_not_unique"
+  | "invalid_glob"
+  | "base_mismatch"
+  | "file_exists"
+  | "value_too_large";
+
 /** The compiler sees to it that every code of the server's document has its class. */
-const BY_CODE: Record<Schemas["Problem"]["code"] | SessionCode, Kind> = {
+const BY_CODE: Record<Schemas["Problem"]["code"] | FileCode | SessionCode, Kind> = {
   malformed_body: InvalidError,
   invalid: InvalidError,
   idempotency_mismatch: InvalidError,
@@ -224,6 +253,18 @@ const BY_CODE: Record<Schemas["Problem"]["code"] | SessionCode, Kind> = {
   forbidden_origin: NotGrantedError,
   forbidden_forwarding: NotGrantedError,
   not_found: NotFoundError,
+  file_not_found: NoSuchFileError,
+  invalid_path: InvalidError,
+  offset_past_end: InvalidError,
+  not_text: InvalidError,
+  not_a_file: InvalidError,
+  old_string_empty: InvalidError,
+  string_not_found: InvalidError,
+  string_not_unique: InvalidError,
+  invalid_glob: InvalidError,
+  base_mismatch: BaseMismatchError,
+  file_exists: PathTakenError,
+  value_too_large: TooLargeError,
   thread_restored: ThreadRestoredError,
   thread_exists: ThreadExistsError,
   thread_taken: ThreadTakenError,

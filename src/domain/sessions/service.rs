@@ -132,7 +132,7 @@ impl Sessions {
         }
         let (key, digest) = given.cloned().unwrap_or_else(|| (random_hex(), [0; 32]));
         let (caller, subject) = (caller.credential.clone(), caller.subject.clone());
-        Some(Idempotency { caller, key, digest, subject })
+        Some(Idempotency { caller, key, digest, subject, note: Vec::new() })
     }
 
     /// # Errors

@@ -13,7 +13,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::domain::Result;
-use crate::domain::item_key::{bytes_of_json, json_of_bytes};
+use crate::domain::wide_text::WideText;
 use crate::http::exact::ExactOut;
 
 /// A content in a request.
@@ -34,7 +34,9 @@ impl ContentIn<'_> {
     pub fn into_bytes(self, field: &str) -> Result<Bytes> {
         match self {
             Self::Text(text) => Ok(Bytes::from(text.into_owned())),
-            Self::Json(json) => bytes_of_json(field, json).map(Bytes::from),
+            Self::Json(json) => {
+                WideText::of_json(field, json).map(|it| Bytes::from(it.into_bytes()))
+            }
         }
     }
 }
@@ -75,7 +77,10 @@ impl Serialize for ContentOut {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match std::str::from_utf8(&self.0) {
             Ok(text) => serializer.serialize_str(text),
-            Err(_) => ExactOut(Bytes::from(json_of_bytes(&self.0))).serialize(serializer),
+            Err(_) => {
+                let wide = WideText::of_bytes(self.0.to_vec());
+                ExactOut(Bytes::from(wide.json())).serialize(serializer)
+            }
         }
     }
 }

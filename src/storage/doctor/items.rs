@@ -4,20 +4,21 @@ use super::content::{Chunks, Value, Verdict};
 use super::{Ward, size};
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Place, Report, State};
+use crate::domain::item::{Address, Key};
 use crate::storage::access::{Cell, Record, Source, page};
 use crate::storage::homes::{ValueRow, item_place};
-use crate::storage::items::namespaces;
+use crate::storage::items::{heads, namespaces};
 
 /// An item has no tag of its own.
 const ITEMS: Source<'static> = Source {
-    columns: "namespace, key, scope_id, 'json', size_bytes, digest, body, parts",
+    columns: "namespace, key, scope_id, 'json', size_bytes, digest, body, parts, file_head",
     size: "case when size_bytes > length(body) then size_bytes else length(body) end
         + coalesce(length(parts), 0)",
     rows: "from items where tenant = $1 and {after_item} order by namespace, key",
 };
 
 const VERSIONS: Source<'static> = Source {
-    columns: "namespace, key, version, scope_id, 'json', size_bytes, digest, body, parts",
+    columns: "namespace, key, version, scope_id, 'json', size_bytes, digest, body, parts, file_head",
     size: ITEMS.size,
     rows: "from item_versions where tenant = $1 and {after_version} order by namespace, key, version",
 };
@@ -88,6 +89,9 @@ impl Ward<'_> {
                 let is_read = !matches!(verdict, Verdict::Moved);
                 report.add(if is_read { State::Checked } else { State::Moved }, noun, 1, bytes);
                 let (state, detail) = match verdict {
+                    Verdict::Sound if !self.has_sound_head(row, values) => {
+                        (State::Damaged, "what is noted of the file is damaged")
+                    }
                     Verdict::Sound | Verdict::Moved => continue,
                     Verdict::Damaged(detail) => (State::Damaged, detail),
                     Verdict::Unreadable => {
@@ -97,6 +101,17 @@ impl Ward<'_> {
                 report.find(state, noun, bytes, self.place_of_item(row), detail);
             }
         }
+    }
+
+    /// What is noted of a file behind its value opens, and belongs to the value.
+    fn has_sound_head(&self, row: &Record, values: &Values) -> bool {
+        let (digest, head) = (row.bytes(values.value + 2), &row.0[values.value + 5]);
+        let (Ok(digest), Ok(key), Cell::Bytes(head)) = (digest, row.bytes(1), head) else {
+            return *head == Cell::Null;
+        };
+        let namespace = namespaces::of_cell(&row.0[0]).unwrap_or_default();
+        let address = Address { namespace, key: Key::stored(key.to_vec()) };
+        heads::open(&self.secret, &address, digest, Some(head)).is_ok()
     }
 
     /// Comes before every item.

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::{NO_SCOPE, TAG, namespaces};
+use super::{NO_SCOPE, TAG, heads, namespaces};
 use crate::content::cipher::Cipher;
 use crate::content::encrypted::{encrypt_plain, move_encrypted};
 use crate::content::keys::TenantSecret;
@@ -10,10 +10,11 @@ use crate::domain::{Error, Result};
 use crate::storage::access::{Accessible, Cell, Record, Source, page};
 use crate::storage::homes::{ValueRow, item_place};
 
-/// Rows of a table, and how one of them is changed. The first `key` columns say where it stands.
+/// Rows of a table, and how one of them is changed. The first `key` columns say where it stands, then come scope, digest and envelope.
 struct Rows {
     source: Source<'static>,
     key: usize,
+    tag: &'static str,
     change: &'static str,
 }
 
@@ -24,7 +25,20 @@ const ITEMS: Rows = Rows {
         rows: "from items where tenant = $1 and {after_item} order by namespace, key",
     },
     key: 2,
+    tag: TAG,
     change: "update items set body = $4{hide_item} where tenant = $1 and {this_item}",
+};
+
+/// What is noted of files.
+const HEADS: Rows = Rows {
+    source: Source {
+        columns: "namespace, key, cast(null as bigint), digest, file_head",
+        size: "length(file_head)",
+        rows: "from items where tenant = $1 and {after_item} and length(file_head) > 0 order by namespace, key",
+    },
+    key: 2,
+    tag: heads::TAG,
+    change: "update items set file_head = $4 where tenant = $1 and {this_item}",
 };
 
 const VERSIONS: Rows = Rows {
@@ -34,7 +48,21 @@ const VERSIONS: Rows = Rows {
         rows: "from item_versions where tenant = $1 and {after_version} order by namespace, key, version",
     },
     key: 3,
+    tag: TAG,
     change: "update item_versions set body = $5 where tenant = $1 and {this_item} and version = $4",
+};
+
+const HEADS_OF_VERSIONS: Rows = Rows {
+    source: Source {
+        columns: "namespace, key, version, cast(null as bigint), digest, file_head",
+        size: "length(file_head)",
+        rows: "from item_versions where tenant = $1 and {after_version} and length(file_head) > 0
+            order by namespace, key, version",
+    },
+    key: 3,
+    tag: heads::TAG,
+    change: "update item_versions set file_head = $5
+        where tenant = $1 and {this_item} and version = $4",
 };
 
 /// Vectors would say what is in the values.
@@ -59,8 +87,10 @@ pub async fn encrypt_items(
         access.rows(text, &[tenant.into()]).await?;
     }
     access.end().await?;
-    encrypt_rows(engine, tenant, secret, &ITEMS).await?;
-    encrypt_rows(engine, tenant, secret, &VERSIONS).await
+    for of in [&ITEMS, &HEADS, &VERSIONS, &HEADS_OF_VERSIONS] {
+        encrypt_rows(engine, tenant, secret, of).await?;
+    }
+    Ok(())
 }
 
 async fn encrypt_rows(
@@ -81,7 +111,7 @@ async fn encrypt_rows(
         let Some(last) = rows.last() else { return access.end().await };
         after = last.0[..of.key].to_vec();
         for row in &rows {
-            if let Some(body) = encrypted(secret, cipher, row, of.key)? {
+            if let Some(body) = encrypted((secret, cipher), row, of)? {
                 let place = [&[Cell::from(tenant)], &row.0[..of.key]].concat();
                 let binds = [&place[..], &[Cell::Bytes(body.to_vec())]].concat();
                 access.rows(&change, &binds).await?;
@@ -91,13 +121,13 @@ async fn encrypt_rows(
     }
 }
 
-/// `at` has the scope, then the digest, then the body. None: it is encrypted already.
+/// None: it is encrypted already.
 fn encrypted(
-    secret: &TenantSecret,
-    cipher: &Cipher,
+    (secret, cipher): (&TenantSecret, &Cipher),
     row: &Record,
-    at: usize,
+    of: &Rows,
 ) -> Result<Option<Bytes>> {
+    let at = of.key;
     let damaged = || Error::Integrity("an item is damaged".into());
     let namespace = namespaces::of_cell(&row.0[0]).ok_or_else(damaged)?;
     let namespace = namespaces::encode(&namespace);
@@ -107,7 +137,7 @@ fn encrypted(
     };
     let place = ValueRow::Item(item_place(secret, &namespace, row.bytes(1)?));
     let body = row.bytes(at + 2)?;
-    place.home(scope_id, (TAG, row.bytes(at + 1)?), |home| {
+    place.home(scope_id, (of.tag, row.bytes(at + 1)?), |home| {
         match encrypt_plain(cipher, home, body) {
             Some(encrypted) => Ok(Some(encrypted)),
             None if move_encrypted(cipher, (home, home), body).is_ok() => Ok(None),

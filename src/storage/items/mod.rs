@@ -1,6 +1,7 @@
 //! Items as both engines keep them: sealing and opening of values, and the listing of namespaces.
 
 pub mod encrypting;
+pub mod heads;
 pub mod listing;
 pub mod models;
 pub mod namespaces;
@@ -206,6 +207,7 @@ pub struct Columns {
     pub ttl_micros: Option<Micros>,
     pub expires_at: Option<Micros>,
     pub size_bytes: i64,
+    pub content_id: Option<Vec<u8>>,
 }
 
 impl From<Columns> for Item {
@@ -218,6 +220,7 @@ impl From<Columns> for Item {
             ttl_micros,
             expires_at,
             size_bytes,
+            content_id,
         } = columns;
         let (value, score) = (None, None);
         Self {
@@ -230,6 +233,7 @@ impl From<Columns> for Item {
             size_bytes,
             value,
             score,
+            content_id,
         }
     }
 }
@@ -261,6 +265,14 @@ fn prepare_value(
     let vectors = value.vectors.clone().map(Arc::new);
     let paths: Vec<&str> = value.index.iter().map(FieldPath::as_str).collect();
     let index = (!paths.is_empty()).then(|| serde_json::Value::from(paths).to_string());
+    let is_file = is_file(&document);
+    let (file_head, content_id) = match &value.kept {
+        None => (heads::noted(secret, row, &sealed.digest, document), None),
+        Some(kept) => {
+            let head = heads::seal(secret, row, &sealed.digest, &kept.head);
+            (Some(head), Some(kept.content_id.clone()))
+        }
+    };
     Ok(PreparedValue {
         sealed,
         ttl_micros: value.ttl_micros,
@@ -269,7 +281,9 @@ fn prepare_value(
         content,
         vectors,
         index,
-        is_file: is_file(&document),
+        is_file,
+        file_head,
+        content_id,
         history: None,
         is_readable: secret.cipher().is_none(),
         words: None,
@@ -308,7 +322,8 @@ fn size(change: &PreparedChange) -> usize {
     let value = change.put.as_ref().map_or(0, |it| {
         let chunks = it.content.iter().flat_map(|it| &it.chunks).map(|it| it.body.len() + 64);
         let vectors = it.vectors.as_ref().map_or(0, |it| it.size_bytes());
-        it.sealed.body.len() + it.projection.len() + chunks.sum::<usize>() + vectors
+        let head = it.file_head.as_ref().map_or(0, Bytes::len);
+        it.sealed.body.len() + it.projection.len() + chunks.sum::<usize>() + vectors + head
     });
     ROW_BYTES + value
 }

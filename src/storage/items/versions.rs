@@ -26,7 +26,9 @@ pub fn page(
             page.next = page.versions.last().map(|it| it.version);
             break;
         }
-        let value = if query.values { Some(stored.open(secret, chunks)?) } else { None };
+        // A content that is kept elsewhere is not in the value.
+        let shows = query.values && stored.item.content_id.is_none();
+        let value = if shows { Some(stored.open(secret, chunks)?) } else { None };
         page.versions.push(ItemVersion {
             version: stored.item.version,
             updated_at: stored.item.updated_at,

@@ -21,10 +21,11 @@ with i as materialized (
     where i.tenant = $1 and i.namespace = cast($2 as text)::text[] and i.key = $3
         and (i.expires_at is null or i.expires_at > $4)
 ), n as (
-    select version, updated_at, ttl_micros, size_bytes, digest, body, parts, scope_id, true as is_current
+    select version, updated_at, ttl_micros, size_bytes, digest, body, parts, scope_id, content_id, true as is_current
     from i
     union all
-    select v.version, v.updated_at, v.ttl_micros, v.size_bytes, v.digest, v.body, v.parts, v.scope_id, false
+    select v.version, v.updated_at, v.ttl_micros, v.size_bytes, v.digest, v.body, v.parts, v.scope_id, v.content_id,
+        false
     from item_versions v
     where v.tenant = $1 and v.namespace = cast($2 as text)::text[] and v.key = $3
         and exists (select from i)
@@ -34,7 +35,8 @@ with i as materialized (
     order by n.version desc limit $6
 )
 select i.namespace, i.key, n.version, n.updated_at as created_at, n.updated_at, n.ttl_micros,
-    null::bigint as expires_at, n.size_bytes, n.digest, n.parts, n.scope_id, n.is_current,
+    null::bigint as expires_at, n.size_bytes, n.digest, n.parts, n.scope_id, n.content_id,
+    n.is_current,
     case when $7 and n.bytes_before < $8 then n.body end as body
 from numbered n cross join i
 order by n.version desc

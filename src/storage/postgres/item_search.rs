@@ -26,6 +26,7 @@ struct Hit {
     stored: StoredItem,
     has_marks: bool,
     number: usize,
+    omitted: u64,
 }
 
 /// What does not change while a page is collected.
@@ -80,6 +81,12 @@ impl PostgresStorage {
             };
             let asked = if query.scope.filter.is_some() { skip + rows } else { rows };
             let hits = self.search(&caller.tenant, &ask).await?;
+            if let Some(hit) = hits.first().filter(|_| query.after.is_none()) {
+                page.omitted = hit.omitted;
+            } else if query.after.is_none() && page.items.is_empty() {
+                let ask = Statement::omitted(&caller.tenant, within, &query.scope, now);
+                page.omitted = self.read_count(ask).await?;
+            }
             let last = hits.last().map(|it| (it.number, it.stored.item.position(query.sort)));
             let collecting = Collecting { secret: &secret, query, skip, limit };
             let onto = (&mut page, &mut candidates);
@@ -195,7 +202,10 @@ impl PostgresStorage {
         scope: &Scope,
         now: Micros,
     ) -> Result<u64> {
-        let statement = Statement::count(tenant, within, scope, now);
+        self.read_count(Statement::count(tenant, within, scope, now)).await
+    }
+
+    async fn read_count(&self, statement: Statement) -> Result<u64> {
         let mut connection = self.pool.get().await?;
         let row = statement.query().fetch_one(&mut *connection).await;
         let row = row.map_err(|error| failure::of_call(&error))?;
@@ -228,5 +238,6 @@ fn hit(row: &PgRow) -> Hit {
         stored: read_item(row),
         has_marks: row.get("has_marks"),
         number: usize::try_from(row.get::<i64, _>("number")).unwrap_or(usize::MAX),
+        omitted: row.get::<i64, _>("omitted").unsigned_abs(),
     }
 }

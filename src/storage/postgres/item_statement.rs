@@ -50,18 +50,23 @@ const NEWEST_ROWS: i64 = 10_000;
 /// Further pages are found faster by sorting than by walking.
 const NEWEST_WANTED: u32 = 2_000;
 
+/// The value has all there is.
+const WHOLE: &str = "i.content_id is null";
+
 /// What a search without a filter needs of a row.
 const PLAIN_COLUMNS: &str = "i.tenant, i.namespace, i.key, i.version, i.created_at, i.updated_at, i.ttl_micros, \
-    i.expires_at, i.size_bytes, i.has_marks";
+    i.expires_at, i.size_bytes, i.has_marks, i.content_id";
 
 /// What a search looks at of a row before it knows that it is a hit.
 pub(super) const COLUMNS: &str = "i.tenant, i.namespace, i.key, i.version, i.created_at, i.updated_at, i.ttl_micros, \
-    i.expires_at, i.size_bytes, i.has_marks, i.projection";
+    i.expires_at, i.size_bytes, i.has_marks, i.content_id, i.projection";
 
 /// Conditions of a search.
 pub(super) struct Wanted {
-    /// Life and range.
+    /// Life and range, and that the value has all there is.
     pub(super) place: String,
+    /// Life and range of items that have not.
+    kept_elsewhere: String,
     /// There is a range.
     is_part: bool,
     /// Behind a position; begins with `and` where there is one.
@@ -98,6 +103,11 @@ impl Wanted {
         let join = " i cross join lateral (select i.projection -> $1 as d) p where ";
         let from = ["from ", &items, join, filter, after].concat();
         (if with.is_empty() { with } else { format!("with {with}") }, from)
+    }
+
+    /// How many are left out of a listing.
+    fn count_omitted(&self) -> String {
+        format!("(select count(*) from items i where i.tenant = $1 and {})", self.kept_elsewhere)
     }
 
     /// The same without a filter, for the `wanted` newest ones. A small range is sorted. Of a large one, or of the whole
@@ -147,6 +157,15 @@ impl Statement {
         statement
     }
 
+    /// Where a search found nothing, and so no row says it.
+    pub(super) fn omitted(tenant: &str, within: &[Namespace], scope: &Scope, now: Micros) -> Self {
+        let mut statement = Self::new(tenant, now);
+        let place = Scope { filter: None, ..scope.clone() };
+        let omitted = statement.conditions(tenant, within, &place).count_omitted();
+        statement.text = format!("select {omitted} as count");
+        statement
+    }
+
     pub(super) fn search(tenant: &str, ask: &Ask<'_>) -> Self {
         let mut statement = Self::new(tenant, ask.now);
         let mut wanted = statement.conditions(tenant, ask.within, ask.scope);
@@ -162,6 +181,7 @@ impl Statement {
         let first = statement.bind(number(ask.offset));
         let bytes =
             statement.bind(Bound::Number(i64::try_from(LIMITS.list_bytes_max).unwrap_or(i64::MAX)));
+        let omitted = wanted.count_omitted();
         let (with, mut from) = if !filtered && ask.sort == ItemSort::Created {
             let rows = statement.bind(Bound::Number(NEWEST_ROWS));
             wanted.newest(&format!("{limit} + {offset}"), &rows)
@@ -191,7 +211,8 @@ impl Statement {
                     over (order by number) as bytes
                 from numbered
              )
-             select n.*, b.digest, b.body, b.parts, b.scope_id from n
+             select n.*, b.digest, b.body, b.parts, b.scope_id, null::bytea as content_id, {omitted} as omitted
+             from n
              left join lateral (
                 select b.digest, b.body, b.parts, b.scope_id from items b
                 where {body} and n.bytes - n.size_bytes < {bytes}
@@ -209,7 +230,8 @@ impl Statement {
         within: &[Namespace],
         scope: &Scope,
     ) -> Wanted {
-        let mut all = vec!["(i.expires_at is null or i.expires_at > $2)".to_owned()];
+        let lives = "(i.expires_at is null or i.expires_at > $2)";
+        let mut all = vec![format!("{lives} and {WHOLE}")];
         if scope.exact {
             let namespace = self.bind(Bound::Text(literal(&scope.prefix)));
             all.push(format!("i.namespace = cast({namespace} as text)::text[]"));
@@ -227,7 +249,9 @@ impl Statement {
             (filter, indexed) = (condition.text, condition.indexed);
         }
         let is_part = all.len() > 1;
-        Wanted { place: all.join(" and "), is_part, after: String::new(), filter, indexed }
+        let place = all.join(" and ");
+        let kept_elsewhere = place.replacen(WHOLE, "i.content_id is not null", 1);
+        Wanted { place, kept_elsewhere, is_part, after: String::new(), filter, indexed }
     }
 
     /// Everything below a prefix: behind it comes the last label with the least character that a label may have.

@@ -98,17 +98,18 @@ const CHANGES: &str = r"
         parts = v.parts, scope_id = v.scope_id, projection = v.projection::jsonb,
         has_marks = v.has_marks, vector_bytes = {vector_bytes}, is_indexed = {is_indexed},
         history = coalesce({history}, case when v.is_live then i.history else 0 end),
-        (words, word_counts, word_total, word_fields) = row({words})
+        (words, word_counts, word_total, word_fields) = row({words}),
+        file_head = {file_head}, content_id = {content_id}
     from v
     where v.is_ok and v.is_stored and not v.deletes
         and i.tenant = v.tenant and i.namespace = v.namespace::text[] and i.key = v.key
 ), created as (
     insert into items (tenant, namespace, key, version, created_at, updated_at, ttl_micros, expires_at,
         size_bytes, digest, body, parts, scope_id, projection, has_marks, vector_bytes, is_indexed, history,
-        words, word_counts, word_total, word_fields)
+        words, word_counts, word_total, word_fields, file_head, content_id)
     select tenant, namespace::text[], key, new_version, new_created_at, new_created_at, ttl_micros,
         $18 + ttl_micros, size_bytes, digest, body, parts, scope_id, projection::jsonb, has_marks, {vector_bytes},
-        {is_indexed}, coalesce({history}, 0), {words}
+        {is_indexed}, coalesce({history}, 0), {words}, {file_head}, {content_id}
     from v where is_ok and not is_stored and not deletes
 ), deleted as (
     delete from items i using v
@@ -149,7 +150,7 @@ const CHUNKS: &str = r"
 const REMEMBERED: &str = r"
 , remembered as (
     insert into idempotency (tenant, caller, key, digest, answer, created_at, subject)
-    select q.tenant, q.caller, q.key, q.digest, a.answer, $18, q.subject from q
+    select q.tenant, q.caller, q.key, q.digest, a.answer || {note}, $18, q.subject from q
     cross join lateral (
         select string_agg(int8send(case when v.deletes then 0 else v.new_version end), ''::bytea
             order by v.change) as answer
@@ -228,6 +229,7 @@ impl PostgresStorage {
 fn text(batch: &ItemBatch) -> String {
     let changes = item_vectors::filled(CHANGES, batch);
     let changes = item_declared::fill(&changes, batch);
+    let remembered = item_declared::fill_note(REMEMBERED, batch);
     let answer = ANSWER.replace("{raced}", item_vectors::RACED);
     let asks = batch.groups.iter().any(|it| it.idempotency.is_some());
     let has_content = batch.rows.iter().any(|it| content(it).is_some());
@@ -241,7 +243,7 @@ fn text(batch: &ItemBatch) -> String {
         item_vectors::STALE,
         if has_content { CHUNKS } else { "" },
         if item_vectors::has_vectors(batch) { item_vectors::ADDED } else { "" },
-        if asks { REMEMBERED } else { "" },
+        if asks { remembered.as_str() } else { "" },
         answer.as_str(),
     ];
     parts.concat()

@@ -39,7 +39,7 @@ const GET: &str = r"
 select k.ord, i.* from unnest($2::text[], $3::bytea[]) with ordinality as k (namespace, key, ord)
 cross join lateral (
     select i.namespace, i.key, i.version, i.created_at, i.updated_at, i.ttl_micros, i.expires_at,
-        i.size_bytes, i.digest, i.body, i.parts, i.scope_id
+        i.size_bytes, i.digest, i.body, i.parts, i.scope_id, i.content_id
     from items i
     where i.tenant = $1 and i.namespace = k.namespace::text[] and i.key = k.key
         and (i.expires_at is null or i.expires_at > $4)
@@ -364,6 +364,7 @@ pub(super) fn read_item(row: &PgRow) -> StoredItem {
         ttl_micros: row.get("ttl_micros"),
         expires_at: row.get("expires_at"),
         size_bytes: i64::from(row.get::<i32, _>("size_bytes")),
+        content_id: row.get("content_id"),
     };
     StoredItem {
         item: columns.into(),

@@ -13,6 +13,7 @@ mod doctor;
 mod erasure;
 mod failure;
 mod feeds;
+mod files;
 mod freed;
 mod garbage;
 mod item_chunks;

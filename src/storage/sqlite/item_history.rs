@@ -22,10 +22,11 @@ with i as materialized (
     select * from items
     where tenant = $1 and namespace = $2 and key = $3 and (expires_at is null or expires_at > $4)
 ), n as (
-    select version, updated_at, ttl_micros, size_bytes, digest, body, parts, scope_id, 1 as is_current
+    select version, updated_at, ttl_micros, size_bytes, digest, body, parts, scope_id, content_id,
+        1 as is_current
     from i
     union all
-    select version, updated_at, ttl_micros, size_bytes, digest, body, parts, scope_id, 0
+    select version, updated_at, ttl_micros, size_bytes, digest, body, parts, scope_id, content_id, 0
     from item_versions
     where tenant = $1 and namespace = $2 and key = $3 and exists (select 1 from i)
 ), numbered as (
@@ -34,7 +35,7 @@ with i as materialized (
     order by version desc limit $6
 )
 select $2 as namespace, $3 as key, version, updated_at as created_at, updated_at, ttl_micros,
-    null as expires_at, size_bytes, digest, parts, scope_id, is_current,
+    null as expires_at, size_bytes, digest, parts, scope_id, content_id, is_current,
     case when $7 and bytes_before < $8 then body end as body
 from numbered order by version desc";
 

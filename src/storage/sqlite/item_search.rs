@@ -24,6 +24,9 @@ use crate::storage::objects::shelf::Shelf;
 /// Rows that are opened at one time.
 const SLICE: usize = 64;
 
+/// The value has all there is.
+const WHOLE: &str = "i.content_id is null";
+
 /// A statement that is put together: its conditions and what they bind.
 pub(super) struct Wanted {
     pub(super) text: String,
@@ -80,6 +83,9 @@ impl SqliteStorage {
                 wants_values,
             };
             scan.run(&mut read, &mut take).await?;
+            if query.after.is_none() {
+                page.omitted = wanted.count_omitted(&mut read).await?;
+            }
             read.end().await?;
             if shelf.is_complete() {
                 return Ok(page);
@@ -226,7 +232,7 @@ impl Scan<'_> {
 impl Wanted {
     pub(super) fn new(tenant: &str, within: &[Namespace], scope: &Scope, now: Micros) -> Self {
         let binds = vec![Bound::Text(tenant.to_owned()), Bound::Number(now)];
-        let text = "(i.expires_at is null or i.expires_at > $2)".to_owned();
+        let text = format!("(i.expires_at is null or i.expires_at > $2) and {WHOLE}");
         let mut wanted = Self { text, binds };
         if scope.exact {
             let namespace = wanted.bind(Bound::Bytes(namespaces::encode(&scope.prefix)));
@@ -263,6 +269,14 @@ impl Wanted {
         };
         let time = self.bind(Bound::Number(after.time));
         self.text.push_str(&format!(" and ({column} < {time} or {column} = {time} and {place})"));
+    }
+
+    /// How many are left out of a listing.
+    async fn count_omitted(&self, read: &mut SqliteConnection) -> Result<u64> {
+        let place = self.text.replacen(WHOLE, "i.content_id is not null", 1);
+        let text = format!("select count(*) from items i where i.tenant = $1 and {place}");
+        let row = self.query(text).fetch_one(read).await.map_err(fail)?;
+        Ok(row.try_get::<i64, _>(0).map_err(fail)?.unsigned_abs())
     }
 
     pub(super) fn bind(&mut self, bound: Bound) -> String {

@@ -35,14 +35,15 @@ join idempotency x on x.tenant = j.value ->> 0 and x.caller = j.value ->> 1 and 
 const WRITE_ALL: &str = "
 insert into items (tenant, namespace, key, version, created_at, updated_at, ttl_micros, expires_at, size_bytes,
                    digest, body, parts, scope_id, vector_bytes, is_indexed, history,
-                   words, word_counts, word_total, word_fields)
+                   words, word_counts, word_total, word_fields, file_head, content_id)
 select j.value ->> 0, substr($2, j.value ->> 1, j.value ->> 2), substr($2, j.value ->> 3, j.value ->> 4),
        j.value ->> 5, j.value ->> 6, max(j.value ->> 6, $9), j.value ->> 7, $9 + (j.value ->> 7), j.value ->> 8,
        substr($2, j.value ->> 9, j.value ->> 10), substr($2, j.value ->> 11, j.value ->> 12),
        substr($2, j.value ->> 13, j.value ->> 14), j.value ->> 15, j.value ->> 16,
        j.value ->> 17, j.value ->> 18,
        substr($2, j.value ->> 19, j.value ->> 20), substr($2, j.value ->> 21, j.value ->> 22),
-       j.value ->> 23, j.value ->> 24
+       j.value ->> 23, j.value ->> 24, substr($2, j.value ->> 25, j.value ->> 26),
+       substr($2, j.value ->> 27, j.value ->> 28)
 from json_each($1) j where true
 on conflict (tenant, namespace, key) do update set
     version = excluded.version, created_at = excluded.created_at, updated_at = excluded.updated_at,
@@ -50,7 +51,7 @@ on conflict (tenant, namespace, key) do update set
     digest = excluded.digest, body = excluded.body, parts = excluded.parts, scope_id = excluded.scope_id,
     vector_bytes = excluded.vector_bytes, is_indexed = excluded.is_indexed, history = excluded.history,
     words = excluded.words, word_counts = excluded.word_counts, word_total = excluded.word_total,
-    word_fields = excluded.word_fields;
+    word_fields = excluded.word_fields, file_head = excluded.file_head, content_id = excluded.content_id;
 delete from items where (tenant, namespace, key) in
     (select j.value ->> 0, substr($4, j.value ->> 1, j.value ->> 2), substr($4, j.value ->> 3, j.value ->> 4)
      from json_each($3) j);
@@ -267,7 +268,8 @@ async fn write_all(
     for (group, mut versions) in answers {
         let Some(idempotency) = &batch.groups[group].idempotency else { continue };
         versions.sort_unstable();
-        let answer: Vec<u8> = versions.iter().flat_map(|(_, it)| it.to_be_bytes()).collect();
+        let answer = versions.iter().map(|(_, it)| it).chain(&idempotency.note);
+        let answer: Vec<u8> = answer.flat_map(|it| it.to_be_bytes()).collect();
         let (digest, answer) = (remembered.bytes(&idempotency.digest), remembered.bytes(&answer));
         let (caller, key) = (&idempotency.caller, &idempotency.key);
         let tenant = &batch.groups[group].tenant;
@@ -301,6 +303,8 @@ fn put(puts: &mut RowSet, chunks: &mut RowSet, row: &ItemRow, judged: &Judged) {
     let parts = puts.optional_bytes(value.sealed.parts.as_deref());
     let words = puts.optional_bytes(value.words.as_ref().map(|it| bytes_of(&it.words)).as_deref());
     let counts = puts.optional_bytes(value.words.as_ref().map(|it| it.counts.as_slice()));
+    let head = puts.optional_bytes(value.file_head.as_deref());
+    let content_id = puts.optional_bytes(value.content_id.as_deref());
     let scope_id = value.content.as_ref().map(|it| it.scope_id);
     puts.push(json!([
         row.tenant,
@@ -327,7 +331,11 @@ fn put(puts: &mut RowSet, chunks: &mut RowSet, row: &ItemRow, judged: &Judged) {
         counts.0,
         counts.1,
         value.words.as_ref().map(|it| it.total),
-        value.words.as_ref().map(|it| it.fields)
+        value.words.as_ref().map(|it| it.fields),
+        head.0,
+        head.1,
+        content_id.0,
+        content_id.1
     ]));
     for chunk in value.content.iter().flat_map(|it| &it.chunks) {
         let (name, body) = (chunks.bytes(&chunk.name), chunks.bytes(&chunk.body));

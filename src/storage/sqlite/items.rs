@@ -35,11 +35,11 @@ const SWEPT_ROWS: i64 = 500;
 /// Columns that [`read_item`] wants, of `items i`.
 pub(super) const COLUMNS: &str =
     "i.namespace, i.key, i.version, i.created_at, i.updated_at, i.ttl_micros,
-    i.expires_at, i.size_bytes, i.digest, i.body, i.parts, i.scope_id";
+    i.expires_at, i.size_bytes, i.digest, i.body, i.parts, i.scope_id, i.content_id";
 
 const GET: &str = "
 select j.key as ord, i.namespace, i.key, i.version, i.created_at, i.updated_at, i.ttl_micros,
-    i.expires_at, i.size_bytes, i.digest, i.body, i.parts, i.scope_id
+    i.expires_at, i.size_bytes, i.digest, i.body, i.parts, i.scope_id, i.content_id
 from json_each($2) j
 cross join items i on i.tenant = $1 and i.namespace = substr($3, j.value ->> 0, j.value ->> 1)
     and i.key = substr($3, j.value ->> 2, j.value ->> 3)
@@ -292,6 +292,7 @@ pub(super) fn read_item(row: &SqliteRow) -> Result<StoredItem> {
         ttl_micros: row.try_get("ttl_micros").map_err(fail)?,
         expires_at: row.try_get("expires_at").map_err(fail)?,
         size_bytes: row.try_get("size_bytes").map_err(fail)?,
+        content_id: row.try_get("content_id").map_err(fail)?,
     };
     Ok(StoredItem {
         item: columns.into(),

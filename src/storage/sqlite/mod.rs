@@ -18,6 +18,7 @@ mod doctor;
 mod erasure;
 mod errors;
 mod feeds;
+mod files;
 mod freed;
 mod garbage;
 mod history;

@@ -95,6 +95,12 @@ class NotFoundError(ThreadkeepError):
     code = "not_found"
 
 
+class NoSuchFileError(NotFoundError):
+    """There is no file, and no folder, at the path."""
+
+    code = "file_not_found"
+
+
 class KeyDestroyedError(ThreadkeepError):
     """What is asked for was encrypted with a key that was destroyed: nobody can read it again."""
 
@@ -155,6 +161,25 @@ class VersionConflictError(ConflictError):
 
     code = "version_conflict"
     current_version: int | None = None
+
+
+class BaseMismatchError(ConflictError):
+    """The file does not hold what the append was made for: read it again."""
+
+    code = "base_mismatch"
+
+
+class PathTakenError(ConflictError):
+    """Something is at the target of a move or a copy, which `overwrite` would replace."""
+
+    code = "file_exists"
+
+
+class HeadMovedError(ConflictError):
+    """The stream of a session has other entries than `if_head`: its last is `current_head`."""
+
+    code = "head_moved"
+    current_head: int | None = None
 
 
 class PositionGoneError(ThreadkeepError):
@@ -230,6 +255,10 @@ _BY_CODE: dict[str, type[ThreadkeepError]] = {
     "version_conflict": VersionConflictError,
     "thread_taken": ThreadTakenError,
     "resend_whole": ResendWholeError,
+    "file_not_found": NoSuchFileError,
+    "base_mismatch": BaseMismatchError,
+    "file_exists": PathTakenError,
+    "head_moved": HeadMovedError,
     "lease_held": LeaseHeldError,
     "fence_stale": FenceStaleError,
     "internal": InternalError,
@@ -266,6 +295,9 @@ def error_of_problem(status: int, problem: dict[str, Any]) -> ThreadkeepError:
     current = problem.get("current_version")
     if isinstance(error, VersionConflictError) and isinstance(current, int):
         error.current_version = current
+    head = problem.get("current_head")
+    if isinstance(error, HeadMovedError) and isinstance(head, int):
+        error.current_head = head
     return error
 
 

@@ -1,0 +1,143 @@
+//! Contents that were opened before, so that a search does not fetch and open them again. They are named by the digest of their
+//! item's value inside one namespace and handed out only for a digest that the database has just answered: what is here may be old, but
+//! never wrong.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
+
+use crate::domain::namespace::Namespace;
+
+/// What an entry takes beside its content.
+const ENTRY_BYTES: usize = 160;
+
+pub struct ContentMemory {
+    bytes_max: usize,
+    kept: Mutex<Kept>,
+}
+
+/// (tenant, namespace) → its number, so that names of contents are short.
+type Scope = (String, Namespace);
+type Name = (u64, Vec<u8>);
+
+#[derive(Default)]
+struct Kept {
+    scopes: HashMap<Scope, u64>,
+    next_scope: u64,
+    contents: HashMap<Name, (Arc<[u8]>, u64)>,
+    /// When each was last used.
+    used: BTreeMap<u64, Name>,
+    now: u64,
+    bytes: usize,
+}
+
+impl ContentMemory {
+    pub fn new(bytes_max: usize) -> Self {
+        Self { bytes_max, kept: Mutex::default() }
+    }
+
+    /// Those of these contents that are here.
+    pub fn find(&self, scope: &Scope, digests: &[&[u8]]) -> Vec<Option<Arc<[u8]>>> {
+        let mut kept = self.lock();
+        let number = kept.number(scope);
+        digests.iter().map(|it| kept.get(&(number, it.to_vec()))).collect()
+    }
+
+    pub fn add(&self, scope: &Scope, contents: Vec<(Vec<u8>, Arc<[u8]>)>) {
+        let mut kept = self.lock();
+        let number = kept.number(scope);
+        for (digest, content) in contents {
+            // One that takes much drives out many.
+            if content.len() <= self.bytes_max / 16 {
+                kept.put((number, digest), content);
+            }
+        }
+        kept.shrink(self.bytes_max);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn number(&mut self, scope: &Scope) -> u64 {
+        if let Some(number) = self.scopes.get(scope) {
+            return *number;
+        }
+        // Names of scopes are few; where they are not, what they name is forgotten with them.
+        if self.scopes.len() >= 100_000 {
+            *self = Self { next_scope: self.next_scope, ..Self::default() };
+        }
+        self.next_scope += 1;
+        self.scopes.insert(scope.clone(), self.next_scope);
+        self.next_scope
+    }
+
+    fn get(&mut self, name: &Name) -> Option<Arc<[u8]>> {
+        let (content, used) = self.contents.get_mut(name)?;
+        self.now += 1;
+        self.used.remove(used);
+        *used = self.now;
+        self.used.insert(self.now, name.clone());
+        Some(Arc::clone(content))
+    }
+
+    fn put(&mut self, name: Name, content: Arc<[u8]>) {
+        self.now += 1;
+        self.bytes += content.len() + ENTRY_BYTES;
+        self.used.insert(self.now, name.clone());
+        if let Some((old, used)) = self.contents.insert(name, (content, self.now)) {
+            self.bytes -= old.len() + ENTRY_BYTES;
+            self.used.remove(&used);
+        }
+    }
+
+    fn shrink(&mut self, bytes_max: usize) {
+        while self.bytes > bytes_max {
+            let Some((_, name)) = self.used.pop_first() else { return };
+            if let Some((content, _)) = self.contents.remove(&name) {
+                self.bytes -= content.len() + ENTRY_BYTES;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scope(tenant: &str) -> Scope {
+        (tenant.into(), Namespace::stored(vec!["n".into()]))
+    }
+
+    fn content(byte: u8, length: usize) -> (Vec<u8>, Arc<[u8]>) {
+        (vec![byte; 16], vec![byte; length].into())
+    }
+
+    #[test]
+    fn contents_are_found_in_their_scope_only() {
+        let memory = ContentMemory::new(1 << 20);
+        memory.add(&scope("a"), vec![content(1, 10)]);
+        let found = |tenant, byte| memory.find(&scope(tenant), &[&[byte; 16]])[0].clone();
+        assert_eq!(found("a", 1).unwrap().len(), 10);
+        assert!(found("b", 1).is_none() && found("a", 2).is_none());
+    }
+
+    #[test]
+    fn what_was_not_used_for_longest_goes_first() {
+        let memory = ContentMemory::new(16_000);
+        for byte in 0..10 {
+            memory.add(&scope("a"), vec![content(byte, 900)]);
+            memory.find(&scope("a"), &[&[0; 16]]);
+        }
+        for byte in 10..25 {
+            memory.add(&scope("a"), vec![content(byte, 900)]);
+            memory.find(&scope("a"), &[&[0; 16]]);
+        }
+        let has = |byte| memory.find(&scope("a"), &[&[byte; 16]])[0].is_some();
+        assert!(has(0) && has(24) && !has(1));
+        assert!(memory.lock().bytes <= 16_000);
+        memory.add(&scope("a"), vec![content(99, 5_000)]);
+        assert!(!has(99), "too large to be worth the others");
+    }
+}

@@ -1,0 +1,121 @@
+//! Files: a view over the items of one namespace, exactly as deepagents' `StoreBackend` keeps them: the key is the path, the value holds
+//! the content. What the two languages of deepagents do differently is [`dialect`].
+
+pub mod changing;
+pub mod dialect;
+pub mod glob;
+mod glob_braces;
+mod glob_name;
+pub mod head;
+pub mod lines;
+pub mod listing;
+pub mod media;
+pub mod memory;
+pub mod moving;
+pub mod path;
+pub mod problem;
+pub mod reading;
+pub mod replacing;
+pub mod searching;
+pub mod storage;
+mod turns;
+pub mod value;
+pub mod writing;
+
+use std::sync::Arc;
+
+use self::dialect::Dialect;
+use self::memory::ContentMemory;
+use self::turns::Turns;
+use super::caller::Caller;
+use super::clock::Micros;
+use super::error::{Error, Result};
+use super::grants::Action;
+use super::item::{Address, Item, Key};
+use super::items::Items;
+use super::namespace::Namespace;
+
+/// Bytes of contents that are kept for searches.
+pub const MEMORY_BYTES: usize = 64 << 20;
+
+/// Files that are open at one time.
+const OPENED_MAX: usize = 64;
+
+/// Files of a tenant.
+pub struct Files {
+    items: Arc<Items>,
+    memory: ContentMemory,
+    turns: Turns,
+}
+
+/// Who asks, and for the files of which namespace: exactly of it, of none below it.
+#[derive(Clone, Copy)]
+pub struct Asking<'a> {
+    pub caller: &'a Caller,
+    pub dialect: Dialect,
+    pub namespace: &'a Namespace,
+}
+
+/// A request that changes files.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    pub asking: Asking<'a>,
+    /// Key and digest of the request.
+    pub idempotency: Option<&'a (String, [u8; 32])>,
+    pub deadline: Micros,
+}
+
+impl Files {
+    pub fn new(items: Arc<Items>, memory_bytes_max: usize) -> Self {
+        Self { items, memory: ContentMemory::new(memory_bytes_max), turns: Turns::default() }
+    }
+
+    fn now(&self) -> Micros {
+        self.items.clock.now()
+    }
+
+    /// The item at a path, whoever asks.
+    async fn stored(&self, asking: Asking<'_>, path: &Key) -> Result<Option<Item>> {
+        let address = [asking.address(path)];
+        let mut found =
+            self.items.storage.get_items(asking.caller, &address, self.now()).await?.into_iter();
+        Ok(found.next().flatten())
+    }
+
+    /// The same where the caller may read it: what is another's is not there.
+    async fn visible(&self, asking: Asking<'_>, path: &Key) -> Result<Option<Item>> {
+        if !asking.may(Action::Read) {
+            return Ok(None);
+        }
+        self.stored(asking, path).await
+    }
+}
+
+impl Asking<'_> {
+    fn may(&self, action: Action) -> bool {
+        self.caller.may_touch_namespace(self.namespace.labels(), action)
+    }
+
+    /// # Errors
+    /// `NotGranted`, decided from the token alone.
+    fn require(&self, action: Action) -> Result<()> {
+        if self.may(action) {
+            return Ok(());
+        }
+        Err(Error::NotGranted("no grant covers this namespace"))
+    }
+
+    fn address(&self, path: &Key) -> Address {
+        Address { namespace: self.namespace.clone(), key: path.clone() }
+    }
+}
+
+/// A limit of the wire as a number of things in memory.
+fn count(limit: u64) -> usize {
+    usize::try_from(limit).unwrap_or(usize::MAX)
+}
+
+/// The text of an item that was read whole.
+fn text_of(item: &Item) -> Result<&[u8]> {
+    item.value.as_deref().ok_or_else(|| Error::Internal("a file was read without its value".into()))
+}

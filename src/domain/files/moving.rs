@@ -1,0 +1,251 @@
+//! Removing, moving and copying files and whole directories.
+
+use super::changing::new_value;
+use super::path::{check_new, of_request, trimmed};
+use super::problem::{FileProblem, not_found_for_change, problem};
+use super::storage::{KeyRange, Removed};
+use super::{Asked, Asking, Files, OPENED_MAX, count, text_of};
+use crate::domain::clock::Micros;
+use crate::domain::error::{Conflict, Error, Result};
+use crate::domain::grants::Action;
+use crate::domain::item::{Address, ChangeItem, Key, NewValue};
+use crate::domain::limits::LIMITS;
+use crate::domain::namespace::Namespace;
+use crate::domain::wide_text::WideText;
+
+/// How often a directory that others keep changing is read again, and a removal is tried that the database refused.
+const ATTEMPTS_MAX: u32 = 8;
+/// Values that are moved together.
+const MOVED_BYTES_MAX: usize = 64 << 20;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeleteFile {
+    pub path: Key,
+    /// The version that the file must have; then nothing below it is deleted.
+    pub if_version: Option<i64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MoveFile {
+    pub from: Key,
+    pub to: Key,
+    pub to_namespace: Namespace,
+    pub overwrites: bool,
+    /// The version that the one file must have.
+    pub if_version: Option<i64>,
+    /// The source stays.
+    pub copies: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moved {
+    /// Of the first file.
+    pub version: i64,
+    pub files: u64,
+}
+
+/// An item on its way.
+struct Source {
+    key: Key,
+    version: i64,
+    value: NewValue,
+}
+
+impl Files {
+    /// The file and everything below it; how many there were. One statement.
+    ///
+    /// # Errors
+    /// `NotFound` where there is nothing; `VersionConflict`.
+    pub async fn delete(&self, asked: Asked<'_>, delete: &DeleteFile) -> Result<u64> {
+        asked.asking.require(Action::Write)?;
+        if delete.if_version.is_some() {
+            return self.delete_version(asked, delete).await;
+        }
+        let Asked { asking, .. } = asked;
+        let request = asked.changing(Vec::new()).idempotency(None);
+        let ranges = with_all_below(&delete.path);
+        for attempt in 1.. {
+            let storage = &self.items.storage;
+            let now = self.now();
+            if now > asked.deadline {
+                return Err(Error::DeadlineExceeded);
+            }
+            let removed =
+                storage.remove_keys(asking.caller, asking.namespace, &ranges, &request, now);
+            match removed.await {
+                Ok(Removed::Items(0)) => return Err(not_found_for_change(&delete.path)),
+                Ok(Removed::Items(count) | Removed::Repeated(count)) => {
+                    self.items.commits.written().notify_one();
+                    return Ok(count);
+                }
+                Ok(Removed::IdempotencyMismatch) => return Err(Error::IdempotencyMismatch),
+                // Whether it had been done says the database when it is asked again.
+                Err(Error::Unavailable { .. }) if attempt < ATTEMPTS_MAX => {}
+                Err(Error::Unavailable { .. }) => break,
+                Err(error) => return Err(error),
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10 << attempt)).await;
+        }
+        Err(Error::CommitUnknown)
+    }
+
+    async fn delete_version(&self, asked: Asked<'_>, delete: &DeleteFile) -> Result<u64> {
+        let (address, value) = (asked.asking.address(&delete.path), None);
+        let change = ChangeItem { address, value, if_version: delete.if_version };
+        self.items.write(&asked.changing(vec![1]), vec![change], None).await?;
+        Ok(1)
+    }
+
+    /// A file or a whole directory, at once. Statements: two that list, one for each 64 files, one that writes.
+    ///
+    /// # Errors
+    /// `NotFound`, `InvalidPath`, `Exists`, `VersionConflict`; too many files.
+    pub async fn transfer(&self, asked: Asked<'_>, request: &MoveFile) -> Result<Moved> {
+        let target = Asking { namespace: &request.to_namespace, ..asked.asking };
+        asked.asking.require(Action::Read)?;
+        if !request.copies {
+            asked.asking.require(Action::Write)?;
+        }
+        let adds_only = !request.overwrites && target.may(Action::Append);
+        target.require(if adds_only { Action::Append } else { Action::Write })?;
+        check_new(&request.to)?;
+        check_apart(asked.asking, request)?;
+        for _ in 0..ATTEMPTS_MAX {
+            let changes = match self.plan_transfer(asked.asking, target, request).await {
+                Ok(changes) => changes,
+                Err(error) => {
+                    // It may look wrong because it has been done.
+                    return self.answered(asked).await?.map(|it| moved(&it)).ok_or(error);
+                }
+            };
+            let files = changes.iter().filter(|it| it.value.is_some()).count();
+            let changing = asked.changing(vec![i64::try_from(files).unwrap_or(i64::MAX)]);
+            match self.items.write(&changing, changes, None).await {
+                Err(Error::Conflict(Conflict::VersionConflict { .. })) => {}
+                answer => return answer.map(|it| moved(&it)),
+            }
+        }
+        Err(Error::Unavailable {
+            detail: "the files keep being changed".into(),
+            retry_after: std::time::Duration::from_millis(500),
+        })
+    }
+
+    /// Puts first, in the order of paths, then deletions.
+    async fn plan_transfer(
+        &self,
+        asking: Asking<'_>,
+        target: Asking<'_>,
+        request: &MoveFile,
+    ) -> Result<Vec<ChangeItem>> {
+        let sources = self.sources(asking, request).await?;
+        let base = trimmed(request.from.as_bytes()).len();
+        let new_key = |key: &Key| {
+            let moved = [request.to.as_bytes(), &key.as_bytes()[base..]].concat();
+            of_request(WideText::of_bytes(moved))
+        };
+        let there = self.keys(target, &with_all_below(&request.to)).await?;
+        let mut puts = Vec::with_capacity(sources.len());
+        for source in &sources {
+            let key = new_key(&source.key)?;
+            let at = there.binary_search_by(|it| it.0.cmp(&key));
+            let present = at.ok().map(|at| there[at].1);
+            if present.is_some() && !request.overwrites {
+                let shown = key.wide().shown();
+                let detail = format!("Error: File '{shown}' already exists");
+                return Err(problem(FileProblem::Exists, detail));
+            }
+            puts.push(ChangeItem {
+                address: target.address(&key),
+                value: Some(source.value.clone()),
+                if_version: Some(present.unwrap_or(0)),
+            });
+        }
+        if request.copies {
+            return Ok(puts);
+        }
+        // What is overwritten by another is not deleted too.
+        let kept: Vec<Address> = puts.iter().map(|it| it.address.clone()).collect();
+        let deletions = sources.iter().map(|it| ChangeItem {
+            address: asking.address(&it.key),
+            value: None,
+            if_version: Some(it.version),
+        });
+        puts.extend(deletions.filter(|it| !kept.contains(&it.address)));
+        Ok(puts)
+    }
+
+    async fn sources(&self, asking: Asking<'_>, request: &MoveFile) -> Result<Vec<Source>> {
+        let keys = self.keys(asking, &with_all_below(&request.from)).await?;
+        if keys.is_empty() {
+            return Err(not_found_for_change(&request.from));
+        }
+        if let Some(wanted) = request.if_version {
+            let own = keys.iter().find(|it| it.0 == request.from).map_or(0, |it| it.1);
+            if own != wanted || keys.len() > 1 {
+                return Err(Error::Conflict(Conflict::VersionConflict { current: own }));
+            }
+        }
+        let addresses: Vec<Address> = keys.iter().map(|it| asking.address(&it.0)).collect();
+        let (mut sources, mut bytes) = (Vec::with_capacity(keys.len()), 0);
+        for part in addresses.chunks(OPENED_MAX) {
+            let found = self.items.storage.get_items(asking.caller, part, self.now()).await?;
+            for item in found.into_iter().flatten() {
+                if item.content_id.is_some() {
+                    return Err(Error::ValueTooLarge);
+                }
+                bytes += text_of(&item)?.len();
+                sources.push(source(item)?);
+            }
+            if bytes > MOVED_BYTES_MAX {
+                let limit = MOVED_BYTES_MAX as u64;
+                return Err(Error::TooLarge { field: "from".into(), limit });
+            }
+        }
+        Ok(sources)
+    }
+
+    async fn keys(&self, asking: Asking<'_>, ranges: &[KeyRange]) -> Result<Vec<(Key, i64)>> {
+        let max = LIMITS.files_per_request_max;
+        let (caller, namespace) = (asking.caller, asking.namespace);
+        let limit = count(max) + 1;
+        let storage = &self.items.storage;
+        let mut keys = storage.list_paths(caller, namespace, ranges, limit, self.now()).await?;
+        if keys.len() == limit {
+            let detail = format!("a directory has at most {max} files to be moved or copied");
+            return Err(Error::out_of_range("from", detail, max));
+        }
+        keys.sort();
+        Ok(keys)
+    }
+}
+
+/// A path without slashes at its end, and what is below it.
+fn with_all_below(path: &Key) -> Vec<KeyRange> {
+    let base = trimmed(path.as_bytes());
+    vec![KeyRange::only(base), KeyRange::below(base)]
+}
+
+/// A directory does not go into itself.
+fn check_apart(asking: Asking<'_>, request: &MoveFile) -> Result<()> {
+    let (from, to) = (trimmed(request.from.as_bytes()), request.to.as_bytes());
+    let is_inside = to == from || to.strip_prefix(from).is_some_and(|it| it.starts_with(b"/"));
+    if *asking.namespace == request.to_namespace && is_inside {
+        let shown = request.to.wide().shown();
+        let detail = format!("Path is the source or lies in it: {shown}");
+        return Err(problem(FileProblem::InvalidPath, detail));
+    }
+    Ok(())
+}
+
+fn source(item: crate::domain::item::Item) -> Result<Source> {
+    let ttl_micros: Option<Micros> = item.ttl_micros;
+    let text = item.value.ok_or_else(|| Error::Internal("a file without its value".into()))?;
+    let value = NewValue { text, ..new_value(String::new(), ttl_micros) };
+    Ok(Source { key: item.address.key, version: item.version, value })
+}
+
+fn moved(answer: &[i64]) -> Moved {
+    let files = answer.last().copied().unwrap_or(0).unsigned_abs();
+    Moved { version: answer.first().copied().unwrap_or(0), files }
+}

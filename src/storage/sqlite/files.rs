@@ -1,0 +1,273 @@
+//! Files: listings that open no values.
+
+use async_trait::async_trait;
+use serde_json::json;
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::SqliteStorage;
+use super::errors::storage_error as fail;
+use super::rows::RowSet;
+use crate::domain::Result;
+use crate::domain::caller::Caller;
+use crate::domain::clock::Micros;
+use crate::domain::files::storage::{FilePage, FileStorage, KeyRange, ListFiles, Removed};
+use crate::domain::item::Key;
+use crate::domain::item_batch::Idempotency;
+use crate::domain::namespace::Namespace;
+use crate::storage::items::heads::{Head, Listed, Noting, number_of, page};
+use crate::storage::items::namespaces;
+
+/// All but the size comes from the index; the size only of what is to be opened.
+const LIST: &str = "
+select i.key, i.version, i.digest, i.content_id, i.file_head,
+    case when i.file_head is null then i.size_bytes end as size_bytes
+from items i indexed by items_files
+where i.tenant = $1 and i.namespace = $2 and i.key >= $3 and i.key < $4
+    and (i.expires_at is null or i.expires_at > $5) and i.file_head is not x''
+order by i.key limit $6";
+
+const NOTE: &str = "
+update items set file_head = substr($3, j.value ->> 5, j.value ->> 6)
+from json_each($2) j
+where items.tenant = $1 and items.namespace = substr($3, j.value ->> 0, j.value ->> 1)
+    and items.key = substr($3, j.value ->> 2, j.value ->> 3)
+    and items.version = j.value ->> 4 and items.file_head is null";
+
+const KEYS: &str = "
+select i.key, i.version from json_each($3) j
+cross join items i on i.tenant = $1 and i.namespace = $2
+    and i.key >= substr($4, j.value ->> 0, j.value ->> 1) and i.key < substr($4, j.value ->> 2, j.value ->> 3)
+where i.expires_at is null or i.expires_at > $5
+order by j.key, i.key limit $6";
+
+const PRIOR: &str = "
+select digest, answer from idempotency where tenant = $1 and caller = $2 and key = $3";
+
+/// What is removed, first, because everything else goes by it.
+const DUE: &str = "
+create temp table if not exists removed_keys
+    (number integer primary key, version integer, was_live integer, scope_id integer, namespace blob, key blob);
+delete from temp.removed_keys;
+insert into temp.removed_keys (number, version, was_live, scope_id, namespace, key)
+select i.rowid, i.version, i.expires_at is null or i.expires_at > $5, i.scope_id, i.namespace, i.key
+from json_each($3) j
+cross join items i on i.tenant = $1 and i.namespace = $2
+    and i.key >= substr($4, j.value ->> 0, j.value ->> 1) and i.key < substr($4, j.value ->> 2, j.value ->> 3)
+where true on conflict do nothing";
+
+const REMOVE: &str = "
+insert into garbage (tenant, thread_key, scope_id, created_at)
+select distinct $1, scope_id, scope_id, $2 from temp.removed_keys where scope_id is not null
+on conflict (tenant, thread_key) do nothing;
+insert into item_changes (tenant, n, namespace, key, version, kind, written_at)
+select f.tenant, f.changes + row_number() over (order by r.key), r.namespace, r.key, r.version,
+    iif(r.was_live, 'delete', 'expire'), $2
+from temp.removed_keys r join item_feeds f on f.tenant = $1 and f.wanted_until > $2;
+update item_feeds set changes = max(changes, coalesce(
+    (select max(c.n) from item_changes c where c.tenant = item_feeds.tenant), 0))
+where tenant = $1 and wanted_until > $2;
+delete from item_vectors where tenant = $1
+    and (namespace, key) in (select namespace, key from temp.removed_keys);
+delete from item_indexing where tenant = $1
+    and (namespace, key) in (select namespace, key from temp.removed_keys);
+delete from items where tenant = $1 and rowid in (select number from temp.removed_keys)";
+
+const REMEMBER: &str = "
+insert into idempotency (tenant, caller, key, digest, answer, created_at, subject)
+values ($1, $2, $3, $4, $5, $6, $7)";
+
+#[async_trait]
+impl FileStorage for SqliteStorage {
+    async fn list_files(
+        &self,
+        caller: &Caller,
+        query: &ListFiles,
+        now: Micros,
+    ) -> Result<FilePage> {
+        let rows = self.read_files(&caller.tenant, query, now).await?;
+        let secret = self.secret(&caller.tenant).await?;
+        let noting = Noting { storage: self, caller, secret: &secret, now };
+        let (page, noted) = page(&noting, query, rows).await?;
+        if !noted.is_empty()
+            && let Err(error) = self.note_heads(&caller.tenant, &noted).await
+        {
+            tracing::warn!(%error, "what files are could not be noted; they are opened again");
+        }
+        Ok(page)
+    }
+
+    async fn list_paths(
+        &self,
+        caller: &Caller,
+        namespace: &Namespace,
+        ranges: &[KeyRange],
+        limit: usize,
+        now: Micros,
+    ) -> Result<Vec<(Key, i64)>> {
+        let set = range_set(ranges);
+        let mut read = self.connections.begin_read().await?;
+        let rows = sqlx::query(KEYS)
+            .bind(&caller.tenant)
+            .bind(namespaces::encode(namespace))
+            .bind(set.json())
+            .bind(set.blob)
+            .bind(now)
+            .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+            .fetch_all(&mut *read)
+            .await
+            .map_err(fail)?;
+        read.end().await?;
+        let key = |row: &SqliteRow| -> Result<(Key, i64)> {
+            let key = Key::stored(row.try_get("key").map_err(fail)?);
+            Ok((key, row.try_get("version").map_err(fail)?))
+        };
+        rows.iter().map(key).collect()
+    }
+
+    async fn remove_keys(
+        &self,
+        caller: &Caller,
+        namespace: &Namespace,
+        ranges: &[KeyRange],
+        request: &Idempotency,
+        now: Micros,
+    ) -> Result<Removed> {
+        let mut write = self.connections.begin_write().await?;
+        let removed = remove(&mut write, (&caller.tenant, namespace), ranges, request, now).await;
+        match removed {
+            Ok(removed @ Removed::Items(_)) => {
+                write.commit().await?;
+                Ok(removed)
+            }
+            other => {
+                write.rollback().await?;
+                other
+            }
+        }
+    }
+}
+
+async fn remove(
+    write: &mut SqliteConnection,
+    (tenant, namespace): (&str, &Namespace),
+    ranges: &[KeyRange],
+    request: &Idempotency,
+    now: Micros,
+) -> Result<Removed> {
+    let prior = sqlx::query(PRIOR)
+        .bind(tenant)
+        .bind(&request.caller)
+        .bind(&request.key)
+        .fetch_optional(&mut *write)
+        .await
+        .map_err(fail)?;
+    if let Some(row) = prior {
+        let digest: Vec<u8> = row.try_get("digest").map_err(fail)?;
+        let answer: Vec<u8> = row.try_get("answer").map_err(fail)?;
+        let is_same = digest == request.digest;
+        let repeated = Removed::Repeated(number_of(&answer));
+        return Ok(if is_same { repeated } else { Removed::IdempotencyMismatch });
+    }
+    let set = range_set(ranges);
+    sqlx::query(DUE)
+        .bind(tenant)
+        .bind(namespaces::encode(namespace))
+        .bind(set.json())
+        .bind(set.blob)
+        .bind(now)
+        .execute(&mut *write)
+        .await
+        .map_err(fail)?;
+    sqlx::query(REMOVE).bind(tenant).bind(now).execute(&mut *write).await.map_err(fail)?;
+    let row = sqlx::query("select count(*) from temp.removed_keys where was_live")
+        .fetch_one(&mut *write)
+        .await
+        .map_err(fail)?;
+    let count: i64 = row.try_get(0).map_err(fail)?;
+    if count > 0 {
+        sqlx::query(REMEMBER)
+            .bind(tenant)
+            .bind(&request.caller)
+            .bind(&request.key)
+            .bind(&request.digest[..])
+            .bind(&count.to_be_bytes()[..])
+            .bind(now)
+            .bind(&request.subject)
+            .execute(&mut *write)
+            .await
+            .map_err(fail)?;
+    }
+    Ok(Removed::Items(count.unsigned_abs()))
+}
+
+fn range_set(ranges: &[KeyRange]) -> RowSet {
+    let mut set = RowSet::default();
+    for range in ranges {
+        let (from, to) = (set.bytes(&range.from), set.bytes(&range.to));
+        set.push(json!([from.0, from.1, to.0, to.1]));
+    }
+    set
+}
+
+impl SqliteStorage {
+    async fn read_files(
+        &self,
+        tenant: &str,
+        query: &ListFiles,
+        now: Micros,
+    ) -> Result<Vec<Listed>> {
+        let mut read = self.connections.begin_read().await?;
+        let rows = sqlx::query(LIST)
+            .bind(tenant)
+            .bind(namespaces::encode(&query.namespace))
+            .bind(&query.range.from)
+            .bind(&query.range.to)
+            .bind(now)
+            .bind(i64::try_from(query.limit).unwrap_or(i64::MAX))
+            .fetch_all(&mut *read)
+            .await
+            .map_err(fail)?;
+        read.end().await?;
+        rows.iter().map(listed).collect()
+    }
+
+    async fn note_heads(&self, tenant: &str, noted: &[Head]) -> Result<()> {
+        let mut set = RowSet::default();
+        for head in noted {
+            let namespace = set.bytes(&namespaces::encode(&head.address.namespace));
+            let key = set.bytes(head.address.key.as_bytes());
+            let sealed = set.bytes(&head.sealed);
+            let place = [namespace.0, namespace.1, key.0, key.1];
+            set.push(json!([
+                place[0],
+                place[1],
+                place[2],
+                place[3],
+                head.version,
+                sealed.0,
+                sealed.1
+            ]));
+        }
+        let mut write = self.connections.begin_write().await?;
+        sqlx::query(NOTE)
+            .bind(tenant)
+            .bind(set.json())
+            .bind(set.blob)
+            .execute(&mut *write)
+            .await
+            .map_err(fail)?;
+        write.commit().await
+    }
+}
+
+fn listed(row: &SqliteRow) -> Result<Listed> {
+    Ok(Listed {
+        key: Key::stored(row.try_get("key").map_err(fail)?),
+        version: row.try_get("version").map_err(fail)?,
+        digest: row.try_get("digest").map_err(fail)?,
+        content_id: row.try_get("content_id").map_err(fail)?,
+        head: row.try_get("file_head").map_err(fail)?,
+        size_bytes: row.try_get::<Option<i64>, _>("size_bytes").map_err(fail)?.unwrap_or(0),
+    })
+}
