@@ -220,7 +220,6 @@ export class CodecError extends ThreadkeepError {
   static override readonly code = "unknown_codec";
 }
 
-type SessionCode = "session_not_found" | "document_not_found" | "head_moved" | "session_taken";
 type Kind = new (detail: string, details?: ErrorDetails) => ThreadkeepError;
 
 type FileCode =
@@ -238,7 +237,7 @@ type FileCode =
   | "value_too_large";
 
 /** The compiler sees to it that every code of the server's document has its class. */
-const BY_CODE: Record<Schemas["Problem"]["code"] | FileCode | SessionCode, Kind> = {
+const BY_CODE: Record<Schemas["Problem"]["code"] | FileCode, Kind> = {
   malformed_body: InvalidError,
   invalid: InvalidError,
   idempotency_mismatch: InvalidError,
