@@ -2,7 +2,7 @@
 
 PYTHON := target/py/bin/python
 RELEASE := $(CURDIR)/target/release/threadkeep
-SOAK := KILLS=20 DATABASE_SHUTDOWNS=5 COMMITS_BETWEEN_FAULTS=300 CONCURRENCY_SECONDS=60 DIFFERENTIAL_EXAMPLES=60 ROUND_TRIPS=300 DERANDOMIZED=0 SCAN_ITEMS=10000 STALL_CHANGES=200000 STALL_GROWTH_MIB_MAX=48 VECTORS=50000
+SOAK := FUZZ_SECONDS=600 FUZZ_FACTOR=100 KILLS=20 DATABASE_SHUTDOWNS=5 COMMITS_BETWEEN_FAULTS=300 CONCURRENCY_SECONDS=60 DIFFERENTIAL_EXAMPLES=60 ROUND_TRIPS=300 DERANDOMIZED=0 SCAN_ITEMS=10000 STALL_CHANGES=200000 STALL_GROWTH_MIB_MAX=48 VECTORS=50000
 
 .PHONY: run test demo bench soak lint pin setup setup-python setup-node release
 
@@ -26,7 +26,7 @@ bench: setup release ## speed and size against the Postgres savers, on one Postg
 		node --import tsx clients/js/bench/run.ts; \
 		else echo "no Node.js 20 here: the JavaScript benchmark did not run" >&2; fi
 
-soak: setup release ## the fault and concurrency suites at full length
+soak: setup release ## the fault and concurrency suites at full length, then ten minutes of fuzzing
 	env $(addprefix THREADKEEP_TEST_,$(SOAK)) THREADKEEP_BIN=$(RELEASE) \
 		$(PYTHON) tests/setup/run_tests.py --only soak
 

@@ -33,6 +33,8 @@ use crate::domain::quotas::Quotas;
 use crate::domain::rates::Rates;
 use crate::domain::refusals::Refusals;
 use crate::domain::retention_policies::Policies;
+use crate::domain::sessions::commit::SessionCommit;
+use crate::domain::sessions::service::Sessions;
 use crate::domain::storage::{CredentialStorage, Storage};
 use crate::domain::sweeper::Sweeper;
 use crate::domain::threads::Threads;
@@ -52,6 +54,7 @@ pub struct App {
     pub policies: Policies,
     pub items: Arc<Items>,
     pub files: Files,
+    pub sessions: Sessions,
     pub namespace_settings: Arc<NamespaceSettings>,
     pub feeds: Arc<Feeds>,
     pub tokens: Tokens,
@@ -70,6 +73,7 @@ pub struct App {
     pub metrics: Option<PrometheusHandle>,
     commits: Arc<GroupCommit>,
     item_commits: Arc<ItemCommit>,
+    session_commits: Arc<SessionCommit>,
     background: Vec<JoinHandle<()>>,
 }
 
@@ -126,6 +130,7 @@ impl App {
         let gate = Arc::new(gate.await?);
         let commits = Arc::new(GroupCommit::start(Arc::clone(&storage), Arc::clone(&clock)));
         let item_commits = Arc::new(ItemCommit::start(Arc::clone(&storage), Arc::clone(&clock)));
+        let session_commits = Arc::new(SessionCommit::start(&storage, &clock));
         let feeds = Feeds::new(Arc::clone(&storage), Arc::clone(&clock), item_commits.written());
         let feeds = Arc::new(feeds);
         let quotas = Quotas::load(Arc::clone(&storage), Arc::clone(&clock), rates).await?;
@@ -185,6 +190,12 @@ impl App {
             audit: Audit::new(Arc::clone(&storage)),
             files: Files::new(Arc::clone(&items), MEMORY_BYTES),
             items,
+            sessions: Sessions::new(
+                Arc::clone(&storage),
+                Arc::clone(&session_commits),
+                Arc::clone(&clock),
+                Arc::clone(&quotas),
+            ),
             namespace_settings,
             feeds,
             quotas,
@@ -201,6 +212,7 @@ impl App {
             metrics,
             commits,
             item_commits,
+            session_commits,
             background,
         })
     }
@@ -210,11 +222,14 @@ impl App {
         for task in self.background {
             task.abort();
         }
-        drop((self.checkpoints, self.items, self.files));
+        drop((self.checkpoints, self.items, self.files, self.sessions));
         if let Some(commits) = Arc::into_inner(self.commits) {
             commits.stop().await;
         }
         if let Some(commits) = Arc::into_inner(self.item_commits) {
+            commits.stop().await;
+        }
+        if let Some(commits) = Arc::into_inner(self.session_commits) {
             commits.stop().await;
         }
         if let Err(error) = self.refusals.flush().await {

@@ -10,6 +10,7 @@ pub mod app;
 pub mod auth;
 pub mod cli;
 pub mod content;
+pub mod display;
 pub mod domain;
 pub mod embed;
 pub mod http;

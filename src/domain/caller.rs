@@ -6,6 +6,7 @@ use super::error::{Error, Result};
 use super::grants::{self, Access, Action, Grant, Reach, Scoped};
 use super::limits::LIMITS;
 use super::names::ThreadId;
+use super::sessions::name::SessionName;
 
 /// An authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,6 +148,59 @@ impl Caller {
     /// Whether reads of this thread may see it, if the owner is right; where false it looks absent.
     pub fn may_read_thread(&self, thread: &ThreadId) -> bool {
         self.thread_access(thread.as_str(), Action::Read) != Access::Denied
+    }
+
+    /// What the token alone says about a session.
+    pub fn session_access(&self, session: &SessionName, action: Action) -> Access<'_> {
+        match &self.grants {
+            Grants::Tenant => Access::Granted,
+            Grants::Scoped(it) => {
+                let name = session.grant_name();
+                grants::access(&it.sessions, self.subject.as_deref(), &name, action)
+            }
+        }
+    }
+
+    /// As [`Self::thread_owner`].
+    pub fn session_owner(&self, session: &SessionName, action: Action) -> Option<&str> {
+        match self.session_access(session, action) {
+            Access::Granted => None,
+            Access::IfOwnedBy(subject) => Some(subject),
+            Access::Denied => Some(""),
+        }
+    }
+
+    /// # Errors
+    /// `NotGranted` when the grants do not cover this action on this session, whoever owns it.
+    pub fn require_session(&self, session: &SessionName, action: Action) -> Result<()> {
+        match self.session_access(session, action) {
+            Access::Denied => Err(Error::NotGranted("no grant covers this session")),
+            Access::Granted | Access::IfOwnedBy(_) => Ok(()),
+        }
+    }
+
+    pub fn may_read_session(&self, session: &SessionName) -> bool {
+        self.session_access(session, Action::Read) != Access::Denied
+    }
+
+    /// All sessions that this action reaches.
+    pub fn reach_sessions(&self, action: Action) -> Reach {
+        match &self.grants {
+            Grants::Tenant => Reach::everything(),
+            Grants::Scoped(it) => grants::reach(&it.sessions, self.subject.as_deref(), action),
+        }
+    }
+
+    /// As [`Self::require_listing`], for sessions.
+    ///
+    /// # Errors
+    /// `NotGranted` when the grants cover only sessions that they name, or none.
+    pub fn require_session_listing(&self, action: Action) -> Result<()> {
+        let reach = self.reach_sessions(action);
+        if reach.everything || reach.owner.is_some() || !reach.prefixes.is_empty() {
+            return Ok(());
+        }
+        Err(Error::NotGranted("no grant covers a list of sessions"))
     }
 
     /// Prefixes of the namespaces that this action reaches; None: all of the tenant.

@@ -66,6 +66,8 @@ pub enum Noun {
     Items,
     /// Earlier versions of items.
     ItemVersions,
+    /// Of sessions: entries of streams and pieces of documents.
+    Entries,
     Values,
     Chunks,
     /// Objects with cold chunks, and their rows.

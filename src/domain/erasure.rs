@@ -26,6 +26,8 @@ pub enum Stage {
     Keys,
     /// Threads become absent, with what names them: policies, reports, what is left of earlier ones of the same id.
     Threads,
+    /// Sessions that it owns become absent.
+    Sessions,
     /// Items of the store below the subject's label, and the content scope of that namespace root.
     Items,
     /// What outlived threads that were deleted before, and answers to repeated requests.
@@ -40,6 +42,7 @@ pub enum Stage {
 pub struct Receipt {
     pub keys: u64,
     pub threads: u64,
+    pub sessions: u64,
     /// Of the store, below the subject's label.
     pub items: u64,
     pub checkpoints: u64,
@@ -47,6 +50,8 @@ pub struct Receipt {
     /// Values of channels, each once.
     pub values: u64,
     pub delta_bases: u64,
+    /// Of sessions: entries of streams and pieces of documents.
+    pub entries: u64,
     pub chunks: u64,
     /// Objects that are deleted from the object store in the next minutes.
     pub packs: u64,
@@ -162,7 +167,8 @@ impl<'a> Erasure<'a> {
 fn after(stage: Stage) -> Option<Stage> {
     match stage {
         Stage::Keys => Some(Stage::Threads),
-        Stage::Threads => Some(Stage::Items),
+        Stage::Threads => Some(Stage::Sessions),
+        Stage::Sessions => Some(Stage::Items),
         Stage::Items => Some(Stage::Traces),
         Stage::Traces => Some(Stage::Content),
         Stage::Content => None,
@@ -174,6 +180,8 @@ impl AddAssign for Receipt {
         let Self {
             keys,
             threads,
+            sessions,
+            entries,
             items,
             checkpoints,
             writes,
@@ -189,6 +197,8 @@ impl AddAssign for Receipt {
         } = other;
         self.keys += keys;
         self.threads += threads;
+        self.sessions += sessions;
+        self.entries += entries;
         self.items += items;
         self.checkpoints += checkpoints;
         self.writes += writes;

@@ -58,9 +58,15 @@ pub enum Error {
     /// A search has to open what is encrypted, and that is more than it may.
     #[error(
         "values are encrypted at rest, so that a search opens every candidate, and there are more than {limit}; look in a \
-         smaller namespace, or search without a filter and decide on what comes back"
+         smaller namespace, or list without a {field} and decide on what comes back"
     )]
-    SearchNeedsPlaintext { limit: u64 },
+    SearchNeedsPlaintext { field: &'static str, limit: u64 },
+    /// A vector would say what is in an encrypted value: none is kept, so none is compared.
+    #[error(
+        "values are encrypted at rest, and a vector would say what is in them: none is kept; search by words, filter or \
+         namespace"
+    )]
+    VectorsNeedPlaintext { field: &'static str },
     /// Stored bytes do not match their digest. Never answered with data.
     #[error("stored data is damaged: {0}")]
     Integrity(String),
@@ -90,6 +96,14 @@ pub enum Conflict {
     /// The item does not have the version that was asked for. 0: there is no such item.
     #[error("the item's version is {current}, not the one asked for (0: there is no item)")]
     VersionConflict { current: i64 },
+    /// The stream has moved on since the caller looked. 0: it was never written.
+    #[error(
+        "the stream's head is {current}, or it was compacted: it is not as it was when it was read"
+    )]
+    HeadMoved { current: i64 },
+    /// As [`Self::ThreadTaken`].
+    #[error("the session belongs to somebody else; choose another key")]
+    SessionTaken,
 }
 
 impl Error {

@@ -6,10 +6,12 @@
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use futures::FutureExt;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -199,16 +201,14 @@ impl Lane {
     /// Retries what may be retried. After a lost connection a change with a condition finds its earlier answer by its key;
     /// others can be written again with the same result.
     async fn write(&self, batch: ItemBatch) -> Result<Vec<ItemOutcome>, BatchError> {
-        let batch = Arc::new(batch);
         let mut attempt = 0;
         let mut lost = None;
         loop {
             attempt += 1;
-            // A task of its own, so that a panic in an engine does not end the lane.
-            let (storage, rows) = (Arc::clone(&self.storage), Arc::clone(&batch));
-            let task = tokio::spawn(async move { storage.write_items(&rows).await });
-            let panicked = |error: tokio::task::JoinError| BatchError::Statement(error.to_string());
-            match task.await.map_err(panicked).and_then(|result| result) {
+            // A panic in an engine does not end the lane. A task of its own would do that too, for a change of threads.
+            let written = AssertUnwindSafe(self.storage.write_items(&batch)).catch_unwind().await;
+            let panicked = |_| BatchError::Statement("a write of items panicked".into());
+            match written.map_err(panicked).and_then(|result| result) {
                 Err(BatchError::Retry(_)) if attempt < ATTEMPTS_MAX => {}
                 Err(BatchError::ConnectionLost(detail)) if attempt < ATTEMPTS_MAX => {
                     lost = Some(detail);

@@ -36,8 +36,10 @@ pub struct Limits {
     pub value_bytes_max: u64,
     /// A request body after decompression.
     pub body_bytes_max: u64,
-    /// Nesting of skeleton, metadata and filter documents.
+    /// Nesting of skeleton, metadata and filter documents, and of values that are shown as JSON.
     pub json_depth_max: u64,
+    /// Memory that the values of one answer take to be shown as JSON; what does not fit is told by size.
+    pub display_bytes_max: u64,
     pub ops_per_commit_max: u64,
     /// Channels of one checkpoint.
     pub channels_max: u64,
@@ -126,6 +128,19 @@ pub struct Limits {
     pub files_bytes_max: u64,
     /// `offset` and `limit` together of a search by score.
     pub scored_rows_max: u64,
+    /// Parts of a session's key, and its bytes together: two for each part, and one for each NUL, on top of its text.
+    pub session_key_parts_max: u64,
+    pub session_key_bytes_max: u64,
+    /// Names inside of a session: streams, documents, counters, ids of entries; also user, agent and title.
+    pub session_name_bytes_max: u64,
+    /// Entries of one append, and of one load.
+    pub session_entries_max: u64,
+    /// Entries of one load, in bytes; a larger one comes alone.
+    pub session_load_bytes_max: u64,
+    /// Entries that are looked at together for a budget of tokens.
+    pub session_budget_page_rows: u64,
+    /// Documents that one `find` answers.
+    pub session_documents_max: u64,
 }
 
 /// Key columns of one index sum to at most 2,000 bytes (PostgreSQL refuses entries over about 2,700):
@@ -152,6 +167,7 @@ pub const LIMITS: Limits = Limits {
     value_bytes_max: 64 << 20,
     body_bytes_max: 72 << 20,
     json_depth_max: 100,
+    display_bytes_max: 32 << 20,
     ops_per_commit_max: 256,
     channels_max: 4_096,
     writes_per_op_max: 10_000,
@@ -203,4 +219,11 @@ pub const LIMITS: Limits = Limits {
     files_per_request_max: 1_000,
     files_bytes_max: 32 << 20,
     scored_rows_max: 10_000,
+    session_key_parts_max: 8,
+    session_key_bytes_max: 1_024,
+    session_name_bytes_max: 512,
+    session_entries_max: 10_000,
+    session_load_bytes_max: 16 << 20,
+    session_budget_page_rows: 256,
+    session_documents_max: 10_000,
 };

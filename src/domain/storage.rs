@@ -34,6 +34,7 @@ pub use super::item_history::ItemHistoryStorage;
 pub use super::item_storage::ItemStorage;
 pub use super::namespace_settings::SettingsStorage;
 pub use super::retention_storage::RetentionStorage;
+pub use super::sessions::storage::SessionStorage;
 pub use super::text_search::TextStorage;
 pub use super::word_walks::WalkStorage;
 
@@ -50,6 +51,7 @@ pub trait Storage:
     + IndexingStorage
     + TextStorage
     + WalkStorage
+    + SessionStorage
     + ErasureStorage
     + QuotaStorage
     + AuditStorage
@@ -70,6 +72,7 @@ impl<T> Storage for T where
         + IndexingStorage
         + TextStorage
         + WalkStorage
+        + SessionStorage
         + ErasureStorage
         + QuotaStorage
         + AuditStorage

@@ -25,7 +25,7 @@ const FUSED_MAX: usize = 200;
 #[async_trait]
 pub trait TextStorage: Send + Sync {
     /// Living items in scope with at least one of the words, the newest first where there are more than `rows_max`. The filter of
-    /// the scope is not asked. One round trip.
+    /// the scope is not asked. None: values are encrypted, and no words are kept beside them. One round trip.
     async fn list_text_candidates(
         &self,
         caller: &Caller,
@@ -33,7 +33,7 @@ pub trait TextStorage: Send + Sync {
         scope: &Scope,
         words: &[i64],
         now: Micros,
-    ) -> Result<Vec<Candidate>>;
+    ) -> Result<Option<Vec<Candidate>>>;
 }
 
 impl Items {
@@ -95,6 +95,10 @@ impl Items {
         }
         let words = text.numbers(&caller.tenant);
         let found = self.storage.list_text_candidates(caller, within, scope, &words, now).await?;
+        let found = match found {
+            Some(found) => found,
+            None => self.opened_candidates(caller, within, (scope, &words), now).await?,
+        };
         Ok(rank(found))
     }
 

@@ -94,6 +94,13 @@ impl ItemWords {
         Self { fields: fields_number(fields), words, counts, total }
     }
 
+    /// How often each of some words comes, in their order. None: none does.
+    pub fn counts_of(&self, words: &[i64]) -> Option<Vec<u8>> {
+        let count = |it: &i64| self.words.binary_search(it).map_or(0, |at| self.counts[at]);
+        let counts: Vec<u8> = words.iter().map(count).collect();
+        counts.iter().any(|it| *it > 0).then_some(counts)
+    }
+
     /// Whether one of these words is there.
     pub fn has_any(&self, words: &[i64]) -> bool {
         words.iter().any(|it| self.words.binary_search(it).is_ok())

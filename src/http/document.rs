@@ -17,11 +17,19 @@ use crate::domain::limits::LIMITS;
 const PERMISSION: &str = "x-permission";
 
 /// Operations whose end may not be known when a connection to the database breaks.
-const QUEUED: [&str; 11] = [
+const QUEUED: [&str; 19] = [
     "commit_checkpoints",
     "put_item",
     "delete_item",
     "run_store_batch",
+    "create_session",
+    "append_entries",
+    "delete_session",
+    "put_document",
+    "append_document",
+    "delete_document",
+    "add_to_counter",
+    "compact_stream",
     "write_file",
     "append_file",
     "edit_file",
@@ -43,7 +51,7 @@ const WHOLE: [&str; 7] = [
 ];
 
 /// Operations that look into items.
-const SEARCHING: [&str; 3] = ["search_items", "count_items", "run_store_batch"];
+const SEARCHING: [&str; 4] = ["search_items", "count_items", "run_store_batch", "put_item"];
 
 /// The document as it is answered and as `openapi/openapi.json` holds it.
 pub fn text() -> String {
@@ -52,20 +60,6 @@ pub fn text() -> String {
         text.expect("a JSON value always serializes") + "\n"
     });
     TEXT.clone()
-}
-
-/// Every operation on a plain page.
-pub fn page() -> String {
-    let document = document();
-    let mut rows = String::new();
-    for (path, method, operation) in operations(&document) {
-        let text = |key: &str| escape(operation[key].as_str().unwrap_or_default());
-        let (summary, more) = (text("summary"), text("description"));
-        let (method, path) = (method.to_uppercase(), escape(path));
-        let name = format!("<td><code>{method}</code><td><code>{path}</code>");
-        rows.extend(["<tr>", &name, "<td><b>", &summary, "</b><br>", &more, "\n"]);
-    }
-    include_str!("docs.html").replace("{{rows}}", &rows)
 }
 
 /// Records the permission of a route's operations.
@@ -80,7 +74,8 @@ pub(super) fn declare(paths: &mut Paths, permission: Permission) {
     }
 }
 
-fn document() -> Value {
+/// What is served as the document.
+pub(super) fn document() -> Value {
     let (_, api) = super::routes().split_for_parts();
     complete(api)
 }
@@ -302,6 +297,7 @@ fn tags() -> Value {
         {"name": "leases", "description": "One writer at a time"},
         {"name": "store", "description": "JSON items under namespaces: long-term memory"},
         {"name": "files", "description": "Items that are files, as deepagents keeps them"},
+        {"name": "sessions", "description": "Logs and small documents of agents that are not LangGraph"},
         {"name": "retention", "description": "What goes by itself, and reports of what went"},
         {"name": "administration", "description": "What a tenant has, may have and has done; for keys of the whole tenant"},
         {"name": "tokens", "description": "Who may do a part of what a key may, for a while"},
@@ -311,14 +307,11 @@ fn tags() -> Value {
     ])
 }
 
-fn operations(document: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
+/// Path, method and operation of each.
+pub(super) fn operations(document: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
     let paths = document["paths"].as_object().into_iter().flatten();
     paths.flat_map(|(path, item)| {
         let all = item.as_object().into_iter().flatten();
         all.map(move |(method, operation)| (path.as_str(), method.as_str(), operation))
     })
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::header;
-use axum::response::{Html, IntoResponse as _, Response};
+use axum::response::{IntoResponse as _, Response};
 
-use super::document;
 use super::problem::{Code, Problem};
+use super::{docs, document};
 use crate::app::App;
 
 /// A load balancer asks often and must not wait for a storage that hangs.
@@ -74,6 +74,6 @@ pub async fn openapi() -> Response {
     get, path = "/docs", operation_id = "get_docs", tag = "operation",
     responses((status = 200, description = "A page", body = String, content_type = "text/html")),
 )]
-pub async fn docs() -> Html<String> {
-    Html(document::page())
+pub async fn docs() -> Response {
+    docs::answer()
 }

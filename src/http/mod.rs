@@ -5,11 +5,13 @@
 mod audit;
 mod body;
 mod call;
+mod channel_values;
 mod checkpoints;
 mod commit;
 mod cursor;
 mod decode;
 mod difference;
+mod docs;
 pub mod document;
 mod edge;
 mod exact;
@@ -33,7 +35,9 @@ mod refusals;
 mod retention;
 mod runs;
 mod service;
+pub mod sessions;
 mod shorten;
+mod state;
 mod storage_use;
 mod store;
 mod store_answers;
@@ -61,7 +65,7 @@ use utoipa_axum::routes;
 use self::call::Needs;
 use self::problem::{Code, Problem};
 use crate::app::App;
-use crate::domain::caller::Permission::{self, Any, Namespaces, Tenant, Threads};
+use crate::domain::caller::Permission::{self, Any, Namespaces, Sessions, Tenant, Threads};
 use crate::domain::grants::Action::{Append, Read, Write};
 
 pub use self::edge::SECONDS as REQUEST_SECONDS;
@@ -74,6 +78,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Threads(Read), routes!(checkpoints::get)))
         .routes(needs(Threads(Read), routes!(checkpoints::list)))
         .routes(needs(Threads(Read), routes!(checkpoints::history)))
+        .routes(needs(Threads(Read), routes!(channel_values::get)))
+        .routes(needs(Threads(Read), routes!(state::get)))
         .routes(needs(Threads(Write), routes!(runs::delete_for_runs)))
         .routes(needs(Threads(Write), routes!(pruning::prune)))
         .routes(needs(Threads(Read), routes!(threads::list)))
@@ -105,6 +111,20 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Namespaces(Write), routes!(namespace_settings::delete)))
         .routes(needs(Namespaces(Read), routes!(namespace_settings::list)))
         .routes(needs(Namespaces(Read), routes!(store_changes::follow)))
+        .routes(needs(Sessions(Append), routes!(sessions::create)))
+        .routes(needs(Sessions(Append), routes!(sessions::append)))
+        .routes(needs(Sessions(Read), routes!(sessions::load)))
+        .routes(needs(Sessions(Read), routes!(sessions::streams)))
+        .routes(needs(Sessions(Read), routes!(sessions::list)))
+        .routes(needs(Sessions(Write), routes!(sessions::delete)))
+        .routes(needs(Sessions(Append), routes!(sessions::documents::put)))
+        .routes(needs(Sessions(Read), routes!(sessions::documents::get)))
+        .routes(needs(Sessions(Append), routes!(sessions::documents::append)))
+        .routes(needs(Sessions(Read), routes!(sessions::documents::list)))
+        .routes(needs(Sessions(Read), routes!(sessions::documents::find)))
+        .routes(needs(Sessions(Write), routes!(sessions::documents::delete)))
+        .routes(needs(Sessions(Append), routes!(sessions::add)))
+        .routes(needs(Sessions(Write), routes!(sessions::compact)))
         .routes(needs(Namespaces(Read), routes!(files::ls)))
         .routes(needs(Namespaces(Read), routes!(files::read)))
         .routes(needs(Namespaces(Read), routes!(files::download)))

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 
 use crate::auth::Refusal;
 use crate::domain::files::problem::FileProblem;
+use crate::domain::sessions::{DOCUMENT, SESSION};
 use crate::domain::{Conflict, Error};
 
 /// A place among the followers of the change feed comes free when one of them leaves.
@@ -24,6 +25,7 @@ pub struct Problem {
     pub field: Option<String>,
     pub limit: Option<u64>,
     pub current_version: Option<i64>,
+    pub current_head: Option<i64>,
     pub retry_after: Option<Duration>,
     /// For the log only.
     pub cause: Option<Box<str>>,
@@ -57,6 +59,8 @@ codes! {
     ForbiddenOrigin = 403 "forbidden_origin" "Not from another site";
     ForbiddenForwarding = 403 "forbidden_forwarding" "Not through a proxy";
     NotFound = 404 "not_found" "Not found";
+    SessionNotFound = 404 "session_not_found" "There is no such stream";
+    DocumentNotFound = 404 "document_not_found" "There is no such document";
     FileNotFound = 404 "file_not_found" "The file is not there";
     MethodNotAllowed = 405 "method_not_allowed" "The route has other methods";
     NotAcceptable = 406 "not_acceptable" "No answer in an accepted media type";
@@ -68,6 +72,8 @@ codes! {
     BaseMismatch = 409 "base_mismatch" "The file has another content";
     FileExists = 409 "file_exists" "The file exists";
     ThreadTaken = 409 "thread_taken" "The thread belongs to somebody else";
+    SessionTaken = 409 "session_taken" "The session belongs to somebody else";
+    HeadMoved = 409 "head_moved" "The stream is not as it was";
     ResendWhole = 409 "resend_whole" "Send the value whole";
     PositionGone = 410 "position_gone" "The log of changes does not reach back so far";
     KeyDestroyed = 410 "key_destroyed" "The tenant's key was destroyed";
@@ -84,7 +90,7 @@ codes! {
     StringNotUnique = 422 "string_not_unique" "The file has the text several times";
     InvalidGlob = 422 "invalid_glob" "Not a glob pattern";
     NotAFile = 422 "not_a_file" "The item is not a file";
-    SearchNeedsPlaintext = 422 "search_needs_plaintext" "Too much is encrypted to be searched";
+    SearchNeedsPlaintext = 422 "search_needs_plaintext" "Values are encrypted: this cannot be searched";
     IdempotencyMismatch = 422 "idempotency_mismatch" "The Idempotency-Key was used before";
     TooManyRequests = 429 "too_many_requests" "Too many requests";
     Internal = 500 "internal" "A defect in the server";
@@ -117,14 +123,25 @@ pub struct ProblemBody<'a> {
     /// Of `version_conflict`: the version that the item has; 0 when there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_version: Option<i64>,
+    /// Of `head_moved`: the number of the stream's last entry; 0 when it was never written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_head: Option<i64>,
 }
 
 impl Problem {
     pub fn new(code: Code, detail: impl Into<Cow<'static, str>>) -> Self {
         let detail = detail.into();
         let retry_after = (code.parts().0 == 503).then_some(Duration::from_secs(1));
-        let (field, limit, current_version, cause) = (None, None, None, None);
-        Self { code, detail, field, limit, current_version, retry_after, cause }
+        Self {
+            code,
+            detail,
+            field: None,
+            limit: None,
+            current_version: None,
+            current_head: None,
+            retry_after,
+            cause: None,
+        }
     }
 
     /// A defect; the caller sees none of its cause.
@@ -160,6 +177,7 @@ impl Problem {
             limit: self.limit,
             field: self.field.as_deref(),
             current_version: self.current_version,
+            current_head: self.current_head,
         };
         let json = serde_json::to_vec(&body).expect("texts and numbers always serialize");
         let kind = HeaderValue::from_static("application/problem+json");
@@ -203,6 +221,9 @@ impl From<Error> for Problem {
                     Conflict::VersionConflict { current } => {
                         Self { current_version: Some(current), ..problem }
                     }
+                    Conflict::HeadMoved { current } => {
+                        Self { current_head: Some(current), ..problem }
+                    }
                     _ => problem,
                 }
             }
@@ -224,6 +245,8 @@ impl From<Error> for Problem {
             }
             Error::PositionGone => Self::new(Code::PositionGone, text),
             Error::NotGranted(_) => Self::new(Code::NotGranted, text),
+            Error::NotFound(SESSION) => Self::new(Code::SessionNotFound, text),
+            Error::NotFound(DOCUMENT) => Self::new(Code::DocumentNotFound, text),
             Error::NotFound(_) => Self::new(Code::NotFound, text),
             Error::IdempotencyMismatch => {
                 Self::new(Code::IdempotencyMismatch, text).at("Idempotency-Key")
@@ -235,8 +258,11 @@ impl From<Error> for Problem {
             },
             Error::DeadlineExceeded => Self::new(Code::DeadlineExceeded, text),
             Error::CommitUnknown => Self::new(Code::CommitUnknown, text),
-            Error::SearchNeedsPlaintext { limit } => {
-                Self::new(Code::SearchNeedsPlaintext, text).at("filter").limited(limit)
+            Error::SearchNeedsPlaintext { field, limit } => {
+                Self::new(Code::SearchNeedsPlaintext, text).at(field).limited(limit)
+            }
+            Error::VectorsNeedPlaintext { field } => {
+                Self::new(Code::SearchNeedsPlaintext, text).at(field)
             }
             Error::KeyDestroyed => Self::new(Code::KeyDestroyed, text),
             Error::Integrity(_) | Error::Internal(_) => Self::internal(text),
@@ -253,6 +279,8 @@ fn code_of(conflict: &Conflict) -> Code {
         Conflict::ThreadTaken => Code::ThreadTaken,
         Conflict::ResendWhole { .. } => Code::ResendWhole,
         Conflict::VersionConflict { .. } => Code::VersionConflict,
+        Conflict::HeadMoved { .. } => Code::HeadMoved,
+        Conflict::SessionTaken => Code::SessionTaken,
     }
 }
 

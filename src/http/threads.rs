@@ -282,7 +282,8 @@ pub fn query_of<T: DeserializeOwned>(uri: &Uri) -> Result<T, Problem> {
     let Query(params) = Query::<T>::try_from_uri(uri).map_err(|rejection| {
         let text = rejection.body_text();
         let reason = text.rsplit_once("query string: ").map_or(text.as_str(), |(_, it)| it);
-        let missing = reason.strip_prefix("missing field `").and_then(|it| it.strip_suffix('`'));
+        let mut about = ["missing field `", "duplicate field `"].iter();
+        let missing = about.find_map(|it| reason.strip_prefix(it)?.strip_suffix('`'));
         let named = reason.split(": ").next().filter(|it| !it.contains(' '));
         let field = missing.or(named).unwrap_or("query");
         Problem::new(Code::Invalid, reason.to_owned()).at(field)

@@ -126,6 +126,10 @@ pub struct Dialect {
     pub skip_locked: &'static str,
     /// `{lock}`: ends a statement that locks the rows it reads.
     pub lock: &'static str,
+    /// `{from_each}`: from the elements of the JSON list that is $1, as `j.value`.
+    pub from_each: &'static str,
+    /// Whether a join may look each row up by itself.
+    pub has_lateral: bool,
 }
 
 impl Dialect {
@@ -144,8 +148,19 @@ impl Dialect {
             ("{this_item}", self.this_item),
             ("{hide_item}", self.hide_item),
             ("{lock}", self.lock),
+            ("{from_each}", self.from_each),
         ];
         fields.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
+    }
+
+    /// Joins the one row of a table that a condition on its key finds, by the index whatever the statistics say.
+    pub fn probe(&self, columns: &str, table: &str, alias: &str, condition: &str) -> String {
+        if self.has_lateral {
+            return format!(
+                "cross join lateral (select {columns} from {table} {alias} where {condition} limit 1) {alias}"
+            );
+        }
+        format!("join {table} {alias} on {condition}")
     }
 }
 
@@ -154,6 +169,17 @@ impl Dialect {
 pub trait Access: Send {
     /// Runs a statement. `$1` is the first of `binds`.
     async fn rows(&mut self, statement: &str, binds: &[Cell]) -> Result<Vec<Record>>;
+
+    /// Runs statements that write different rows; none needs what another wrote. Answers how many rows the first returned.
+    /// One round trip where the engine can.
+    async fn run_all(&mut self, statements: &[(String, Vec<Cell>)]) -> Result<usize> {
+        let mut first = None;
+        for (text, binds) in statements {
+            let count = self.rows(text, binds).await?.len();
+            first.get_or_insert(count);
+        }
+        Ok(first.unwrap_or(0))
+    }
 
     /// Ends the transaction; what it wrote is durable then.
     async fn end(self: Box<Self>) -> Result<()>;

@@ -8,6 +8,7 @@ use super::items::encrypting::encrypt_items;
 use super::marks::Marks;
 use super::objects::packs::{PackStorage, Scope};
 use super::resealing::{Change, Resealer, seal_all_again};
+use super::sessions::encrypting::encrypt_sessions;
 use super::tenant_keys::{Keys, opened, put};
 use super::wrapped::rotate;
 use crate::content::keys::TenantSecret;
@@ -40,6 +41,10 @@ const LISTS_OF_ITEMS: &str = "select parts from items
 
 const LISTS_OF_VERSIONS: &str = "select parts from item_versions
     where tenant = $1 and scope_id = $2 and parts is not null";
+
+const LISTS_OF_ENTRIES: &str = "select e.parts from sessions s
+    join session_entries e on e.tenant = s.tenant and e.session_no = s.session_no
+    where s.tenant = $1 and s.scope_id = $2 and e.parts is not null";
 
 const CHUNKS: Source<'static> = Source {
     columns: "name",
@@ -131,7 +136,9 @@ impl Move<'_> {
                 self.scope(after).await?;
             }
         }
-        encrypt_items(self.engine, self.tenant, &self.keys.secret(self.tenant)).await
+        let secret = self.keys.secret(self.tenant);
+        encrypt_items(self.engine, self.tenant, &secret).await?;
+        encrypt_sessions(self.engine, self.tenant, &secret).await
     }
 
     /// What nobody reaches is not worth encrypting.
@@ -189,6 +196,7 @@ impl Move<'_> {
         let mut lists = access.rows(LISTS_OF_VALUES, place).await?;
         lists.extend(access.rows(LISTS_OF_ITEMS, place).await?);
         lists.extend(access.rows(LISTS_OF_VERSIONS, place).await?);
+        lists.extend(access.rows(LISTS_OF_ENTRIES, place).await?);
         for key in threads {
             lists.extend(access.rows(LISTS_OF_WRITES, &[place[0].clone(), (*key).into()]).await?);
         }

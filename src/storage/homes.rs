@@ -42,6 +42,8 @@ pub enum ValueRow<'a> {
     },
     /// Of the store: [`item_place`].
     Item(i64),
+    /// Of a session, by the number that the entry was made with. Where it stands in its stream is not bound.
+    Entry(i64),
 }
 
 /// An item's namespace and key, in a form that a home can bind.
@@ -67,6 +69,11 @@ impl ValueRow<'_> {
                 let place = place.to_le_bytes();
                 let row: [&[u8]; 3] = [&place, tag.as_bytes(), digest];
                 act(Home { scope_id, noun: "item", row: &row })
+            }
+            Self::Entry(no) => {
+                let no = no.to_le_bytes();
+                let row: [&[u8]; 3] = [&no, tag.as_bytes(), digest];
+                act(Home { scope_id, noun: "entry", row: &row })
             }
             Self::Write { ns, checkpoint_id, task_id, idx, channel } => {
                 let idx = idx.to_le_bytes();

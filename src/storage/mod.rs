@@ -25,6 +25,7 @@ pub mod retention;
 pub mod scope_memory;
 pub mod sealing;
 pub mod secret_memory;
+pub mod sessions;
 pub mod setting_rows;
 pub mod sought;
 pub mod sqlite;

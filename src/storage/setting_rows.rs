@@ -52,9 +52,6 @@ impl<T: Accessible> SettingsStorage for T {
         act: &Act,
     ) -> Result<bool> {
         let Setting { namespace, declared, changed_at, .. } = setting;
-        if declared.text_fields.as_ref().is_some_and(|it| !it.is_empty()) {
-            check_readable(self)?;
-        }
         let fields = declared.text_fields.as_ref().map(|it| serde_json::json!(it).to_string());
         let cells = [
             caller.tenant.as_str().into(),
@@ -114,16 +111,6 @@ impl<T: Accessible> SettingsStorage for T {
         access.end().await?;
         rows.iter().map(setting).collect()
     }
-}
-
-/// Words would say what encrypted values say. A server with a master key encrypts for every tenant.
-fn check_readable<T: Accessible>(engine: &T) -> Result<()> {
-    if engine.masters().is_none() {
-        return Ok(());
-    }
-    let detail = "search_needs_plaintext: values are encrypted at rest, and no index of words is kept beside them; leave \
-        text_fields out, or [] where a shorter prefix declares some";
-    Err(Error::invalid("text_fields", detail))
 }
 
 fn setting(row: &Record) -> Result<(String, Setting)> {

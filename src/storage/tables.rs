@@ -16,6 +16,7 @@ pub enum Erase {
     /// They go in this stage; a test finds no trace of the subject in the table.
     Keys,
     Threads,
+    Sessions,
     Items,
     Traces,
     Content,
@@ -90,6 +91,9 @@ pub const TABLES: &[Table] = &[
     table("item_vectors", Erase::Items, Doctor::Never("they count only with the version of their item"), CONTENT),
     table("vector_models", Erase::Never("names of models"), PLAIN, OWN),
     table("item_indexing", Erase::Items, Doctor::Never("the worker holds it against the items"), OWN),
+    table("sessions", Erase::Sessions, Doctor::Examined, OWN),
+    table("session_logs", Erase::Content, Doctor::Examined, OWN),
+    table("session_entries", Erase::Content, Doctor::Examined, CONTENT),
     table("sql_roles", Erase::Never("of tenants, for operators"), PLAIN, SECRET),
 ];
 

@@ -13,6 +13,9 @@ contract! {
         all_edits_of_one_item_survive
         puts_that_meet_have_versions_of_their_own
         two_servers_may_write_the_same_items;
+    item_puts:
+        puts_of_a_batch_answer_the_version_of_each
+        a_plain_put_leaves_nothing_of_what_it_replaces;
     files:
         a_file_is_the_item_that_deepagents_would_have_put
         reads_show_windows_and_say_what_is_wrong
@@ -60,7 +63,8 @@ contract! {
         walks_beside_writers_leave_no_stale_words
         a_token_finds_what_it_may_read
         an_erasure_takes_words_along
-        words_and_vectors_are_fused_by_their_places;
+        words_and_vectors_are_fused_by_their_places
+        words_of_encrypted_items_are_made_when_they_are_sought;
     item_lives:
         what_has_expired_is_absent_everywhere
         a_read_extends_a_life_of_which_a_tenth_has_passed
@@ -104,6 +108,7 @@ contract! {
         filters_find_what_the_model_finds
         every_operator_on_every_pair_of_values_is_as_in_the_model
         filters_over_many_items_find_what_the_model_finds
+        what_a_mark_hides_is_looked_for_in_the_value
         a_filter_opens_so_many_encrypted_items;
     item_content:
         equal_parts_of_a_namespace_root_are_kept_once

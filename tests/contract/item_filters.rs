@@ -6,8 +6,9 @@ use proptest::prelude::*;
 use threadkeep::domain::Error;
 use threadkeep::domain::exact_json;
 use threadkeep::domain::filter::Filter;
-use threadkeep::domain::item::{ItemOp, ItemSort, SearchItems, Select};
+use threadkeep::domain::item::{ItemOp, ItemSort, SearchItems, SearchMode, Select};
 use threadkeep::domain::limits::LIMITS;
+use threadkeep::domain::words::TextQuery;
 
 use crate::harness::Harness;
 use crate::item_search::{runner, sample};
@@ -276,10 +277,64 @@ pub async fn a_filter_opens_so_many_encrypted_items(h: Harness) {
     // Whether there is another match lies behind the limit.
     for filter in [&last, r#"{"at":-1}"#] {
         let refused = store.run(ItemOp::Search(by_key(filter, 1))).await.unwrap_err();
-        assert!(matches!(refused, Error::SearchNeedsPlaintext { limit } if limit == max as u64));
+        assert!(
+            matches!(refused, Error::SearchNeedsPlaintext { limit, .. } if limit == max as u64)
+        );
         let refused = store.run(ItemOp::Count(scope(&["many"], filter))).await.unwrap_err();
         assert!(matches!(refused, Error::SearchNeedsPlaintext { .. }));
     }
+    // Words are made from opened values, too.
+    crate::item_words::declare(&store, &[], &["$"]).await;
+    let words = |prefix: &[&str]| {
+        let mode = SearchMode::Text(TextQuery::new("tea").unwrap());
+        ItemOp::Search(SearchItems { mode, sort: ItemSort::Score, ..search(prefix, "{}") })
+    };
+    let refused = store.run(words(&["many"])).await.unwrap_err();
+    assert!(matches!(refused, Error::SearchNeedsPlaintext { field: "query", .. }), "{refused}");
+    assert!(store.run(words(&["few"])).await.is_ok());
     assert_eq!(store.count(scope(&["many"], "{}")).await, max as u64 + 2);
     assert_eq!(keys(&store.search(search(&["few"], r#"{"at":-1}"#)).await.items), ["k"]);
+}
+
+/// What the index shows of a value is less than the value: where it matters, the value is asked.
+pub async fn what_a_mark_hides_is_looked_for_in_the_value(h: Harness) {
+    let store = Store::on(&h).await;
+    let (long, other) = ("x".repeat(300), format!("{}y", "x".repeat(299)));
+    let many = vec!["1"; 33].join(",");
+    let wide: Vec<String> = (0..2_000).map(|at| format!("\"k{at}\":{at}")).collect();
+    let documents = [
+        format!(r#"{{"a":["{long}"],"far":"{long}"}}"#),
+        format!(r#"{{"a":{{"b":"{long}"}}}}"#),
+        format!(r#"{{"a":"{long}","b":1}}"#),
+        format!(r#"{{"a":[{many}],"b":2}}"#),
+        format!(r#"{{"a":{{"b":[{many}],"c":["{other}"]}}}}"#),
+        format!(r#"{{"a":1,"far":"{long}"}}"#),
+        format!("{{{}}}", wide.join(",")),
+    ];
+    for (at, document) in documents.iter().enumerate() {
+        store.put(&["n"], &at.to_string(), document).await;
+    }
+    for filter in [
+        format!(r#"{{"a":{{"$ne":["{other}"]}}}}"#),
+        format!(r#"{{"a":{{"b":{{"$ne":"{other}"}}}}}}"#),
+        format!(r#"{{"a.b":{{"$ne":"{other}"}}}}"#),
+        format!(r#"{{"a":{{"$nin":["{other}",["{other}"]]}}}}"#),
+        format!(r#"{{"$not":{{"a":["{other}"]}}}}"#),
+        format!(r#"{{"$or":[{{"a.c":{{"$ne":["{long}"]}}}},{{"b":{{"$gte":2}}}}]}}"#),
+        r#"{"a":{"$gt":"x"}}"#.to_owned(),
+        r#"{"a.b":{"$exists":true}}"#.to_owned(),
+        r#"{"b":{"$gte":1}}"#.to_owned(),
+        r#"{"a":{"$gte":1}}"#.to_owned(),
+        r#"{"k7":{"$gte":7}}"#.to_owned(),
+    ] {
+        let model = Filter::read(filter.as_bytes()).unwrap().unwrap();
+        let parsed = |it: &String| exact_json::parse("x", it.as_bytes()).unwrap();
+        let numbered = documents.iter().enumerate();
+        let matching = numbered.filter(|(_, it)| model.matches(&parsed(it)));
+        let expected: Vec<String> = matching.map(|(at, _)| at.to_string()).collect();
+        assert!(!expected.is_empty(), "{filter}");
+        let query = SearchItems { sort: ItemSort::Key, ..search(&["n"], &filter) };
+        assert_eq!(keys(&store.search(query).await.items), expected, "{filter}");
+        assert_eq!(store.count(scope(&["n"], &filter)).await, expected.len() as u64, "{filter}");
+    }
 }

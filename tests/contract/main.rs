@@ -42,6 +42,7 @@ mod item_history;
 mod item_history_content;
 mod item_lives;
 mod item_plans;
+mod item_puts;
 mod item_search;
 mod item_vectors;
 mod item_words;
@@ -63,6 +64,9 @@ mod reach;
 mod removal;
 mod retention;
 mod retention_model;
+mod session_desk;
+mod session_lives;
+mod sessions;
 mod sql_roles;
 mod sql_walls;
 mod storage_use;
@@ -100,6 +104,7 @@ macro_rules! contract {
 
 mod item_cases;
 mod pack_cases;
+mod session_cases;
 
 contract! {
     values:

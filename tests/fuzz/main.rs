@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod chunking;
+mod display;
 mod envelope;
 mod mutation;
 mod parts;
@@ -62,6 +63,11 @@ fn values_hold_their_rules() {
     run("chunking", 600, chunking::check);
 }
 
+#[test]
+fn what_is_shown_holds_its_rules() {
+    run("display", 40_000, display::check);
+}
+
 /// A seed that does not open would leave what follows untouched.
 #[test]
 fn every_seed_reaches_the_end() {
@@ -74,6 +80,9 @@ fn every_seed_reaches_the_end() {
         input.assemble().expect(&name);
         assert_eq!(input.list[0] == 1, name.ends_with("nodes"), "{name}");
     }
+    for (name, seed) in seeds_of("display") {
+        assert!(display::is_shown(&seed), "{name}");
+    }
 }
 
 #[test]
@@ -81,7 +90,7 @@ fn the_seeds_are_small_and_made_by_the_code() {
     if std::env::var_os("UPDATE_SEEDS").is_some() {
         seeds::write();
     }
-    for target in ["envelope", "parts", "chunking"] {
+    for target in ["envelope", "parts", "chunking", "display"] {
         for (name, seed) in seeds_of(target) {
             assert!(seed.len() <= 60_000, "{name} has {} bytes", seed.len());
         }

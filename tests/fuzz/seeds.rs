@@ -47,6 +47,62 @@ pub fn write() {
     ] {
         save("chunking", name, &[&from.to_le_bytes()[..], &value].concat());
     }
+    display();
+}
+
+/// Samples of both languages, and states of a graph whose node `a` is next.
+fn display() {
+    let samples =
+        [include_str!("../vectors/serde.jsonl"), include_str!("../vectors/serde_json.jsonl")];
+    let chosen = [
+        "set",
+        "dict int keys",
+        "date",
+        "time",
+        "uuid",
+        "Send",
+        "Interrupt",
+        "_DeltaSnapshot",
+        "Item",
+        "np F",
+        "AIMessage",
+        "pydantic",
+        "ai",
+        "map of others",
+        "bytes nested",
+        "command",
+        "lone",
+        "python legacy date",
+        "int 2**63",
+    ];
+    for line in samples.iter().flat_map(|it| it.lines()) {
+        let sample: serde_json::Value = serde_json::from_str(line).unwrap();
+        let name = sample["name"].as_str().unwrap();
+        if chosen.contains(&name) {
+            let mode = u8::from(sample["type"] == "json");
+            let data = hex::decode(sample["hex"].as_str().unwrap()).unwrap();
+            save("display", &name.replace([' ', '*'], "-"), &[&[mode, 0, 4][..], &data].concat());
+        }
+    }
+    let skeleton = br#"{"v":4,"ts":"2026","channel_versions":{"branch:to:a":"2.0"},"versions_seen":{"a":{"branch:to:a":"1.0"}}}"#;
+    let metadata =
+        br#"{"step":1,"counters_since_delta_snapshot":{"messages":[1,1],"files":[1,1]}}"#;
+    let said = br#"[{"content":"x","type":"human","id":"1"},["user","y"],"z"]"#;
+    let files = br#"{"/a":{"content":"1"},"/b":null}"#;
+    let removed = br#"[{"content":"","type":"remove","id":"1"}]"#;
+    let overwritten = br#"{"__overwrite__":{"/c":{"content":"2"}}}"#;
+    for (mode, name, all) in [
+        (4, "newest", vec![&said[..], files, removed, overwritten, metadata, skeleton]),
+        (5, "record", vec![&said[..], overwritten, removed, files, metadata, skeleton]),
+    ] {
+        // The target takes parts of odd lengths for JSON.
+        let part = |it: &&[u8]| {
+            let padded = [*it, &b" "[it.len() % 2..]].concat();
+            [&u16::try_from(padded.len()).unwrap().to_le_bytes(), &padded[..]].concat()
+        };
+        let parts: Vec<u8> = all.iter().flat_map(part).collect();
+        save("display", name, &[&[mode, 0, 4][..], &parts].concat());
+    }
 }
 
 /// A list of messages as MessagePack holds it: an array of maps.

@@ -3,7 +3,10 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 use threadkeep::http::document;
 use threadkeep::http::problem::Code;
 
@@ -118,4 +121,51 @@ async fn the_document_and_its_page_are_served() {
     for (path, _, _) in operations() {
         assert!(page.contains(&format!("<code>{path}</code>")), "{path}");
     }
+}
+
+#[tokio::test]
+async fn the_page_loads_and_runs_nothing_and_every_link_leads_somewhere() {
+    let answer = Server::keyless().await.get("/docs").await.ok();
+    let policy = answer.header("content-security-policy").unwrap().to_owned();
+    let page = String::from_utf8(answer.body).unwrap();
+    for way_out in ["<script", " src=", "@import", "url(", " on", "<form", "<iframe"] {
+        let tags = page.split('<').filter_map(|it| it.split('>').next());
+        let found = tags.map(|it| format!("<{it}")).find(|it| it.contains(way_out));
+        assert_eq!(found, None, "{way_out}");
+    }
+    let (_, style) = page.split_once("<style>").unwrap();
+    let (style, _) = style.split_once("</style>").unwrap();
+    assert!(!style.contains("@import") && !style.contains("url("));
+    let digest = STANDARD.encode(Sha256::digest(style));
+    assert!(policy.starts_with("default-src 'none';"), "{policy}");
+    assert!(policy.contains(&format!("style-src 'sha256-{digest}';")), "{policy}");
+    let links: HashSet<&str> =
+        page.split("href=\"").skip(1).map(|it| it.split('"').next().unwrap()).collect();
+    for link in &links {
+        match link.strip_prefix('#') {
+            Some(id) => assert_eq!(page.matches(&format!("id=\"{id}\"")).count(), 1, "{id}"),
+            None => assert!(["data:,", "openapi.json"].contains(link), "{link}"),
+        }
+    }
+    assert!(links.len() > 2 * operations().len());
+}
+
+#[tokio::test]
+async fn the_page_shows_parameters_fields_and_examples() {
+    let page = Server::keyless().await.get("/docs").await.ok().body;
+    let page = String::from_utf8(page).unwrap();
+    let article = |id: &str| {
+        let (_, after) = page.split_once(&format!("<article id=\"{id}\">")).unwrap();
+        after.split_once("</article>").unwrap().0.to_owned()
+    };
+    let state = article("get_state");
+    assert!(state.contains("<tr><td><code>thread_id</code><td>query, string<td>required<td>"));
+    assert!(state.contains("<a href=\"#schema-GotState\">GotState</a>"));
+    assert!(state.contains("&quot;next&quot;: ["), "the example");
+    assert!(state.contains("Needs <code>threads:read</code>."));
+    assert!(article("commit_checkpoints").contains("<h4>Request</h4>"));
+    let schema = article("schema-State");
+    assert!(
+        schema.contains("<code>interrupts</code><td>array of <a href=\"#schema-StateInterrupt\">")
+    );
 }

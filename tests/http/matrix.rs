@@ -14,7 +14,7 @@ use threadkeep::domain::clock::Clock;
 use threadkeep::domain::key::Key;
 use threadkeep::http;
 
-use crate::matrix_table::{HOLDER, PUBLIC, ROWS, Request, Row, TAKEN};
+use crate::matrix_table::{HOLDER, PUBLIC, ROWS, Request, Row, SESSION_TAKEN, TAKEN};
 use crate::memory::Memory;
 use crate::ownership::open;
 use crate::server::{Answer, DOCUMENT, HOST, JSON, SETTINGS, Server};
@@ -74,7 +74,8 @@ impl World {
         let on = |thread: &str, actions: &[&str]| {
             json!({"grants": {
                 "threads": [{"id": thread, "actions": actions}],
-                "namespaces": [{"prefix": ["ann", thread], "actions": actions}]
+                "namespaces": [{"prefix": ["ann", thread], "actions": actions}],
+                "sessions": [{"id": format!("kind:{thread}"), "actions": actions}]
             }})
         };
         let ann = text(&mint(json!({"subject": "ann"})).await);
@@ -94,6 +95,9 @@ impl World {
         post(&server, &ann, "/v1/threads/lease/acquire", &lease).await.ok();
         let item = json!({"namespace": ["ann", THREAD], "key": "k", "value": {"note": CONTENT, "content": CONTENT}});
         post(&server, &ann, "/v1/store/put", &item).await.ok();
+        let session = json!({"kind": "kind", "key": [THREAD], "entries": [{"data": {"note": CONTENT}}],
+            "document": {"name": "NOTES.md", "content": CONTENT}});
+        post(&server, &ann, "/v1/sessions/append", &session).await.ok();
         let token_id = spare["token_id"].as_str().unwrap().to_owned();
         Self {
             server,
@@ -184,7 +188,17 @@ fn comparable(answer: &Answer, thread: &str) -> String {
             *version = json!("fresh");
         }
     }
-    for fresh in ["generation", "token", "token_id", "expires_at", "version", "updated_at"] {
+    for fresh in [
+        "generation",
+        "token",
+        "token_id",
+        "expires_at",
+        "version",
+        "updated_at",
+        "created_at",
+        "updated_at_ms",
+        "document_version",
+    ] {
         if let Some(field) = json.get_mut(fresh) {
             *field = json!("fresh");
         }
@@ -267,7 +281,7 @@ async fn differences(route: &Route) -> Vec<String> {
         }
         let of_absent = it.ask(route, who, &(row.request)(NOBODYS, &it.token_id)).await;
         let same = comparable(&answer, THREAD) == comparable(&of_absent, NOBODYS);
-        if same == (expected == TAKEN) {
+        if same == [TAKEN, SESSION_TAKEN].contains(&expected) {
             wrong.push(format!("{said}: {body}, and of an absent thread {:?}", of_absent.json()));
         }
         let own = json!({"thread_id": THREAD});

@@ -43,6 +43,7 @@ const ABSENT: &str = "404 not_found";
 const NO_FILE: &str = "404 file_not_found";
 /// The one answer that differs from that about an absent thread.
 pub const TAKEN: &str = "409 thread_taken";
+pub const SESSION_TAKEN: &str = "409 session_taken";
 
 /// For everybody who reaches the server, whatever they present.
 pub const PUBLIC: [&str; 5] =
@@ -56,6 +57,12 @@ const fn answers(all: [&'static str; 5]) -> Answers {
 const READ: Answers = answers([OK, OK, OK, OK, DENIED]);
 const REMOVE: Answers = answers([OK, OK, DENIED, DENIED, DENIED]);
 const ADMINISTER: Answers = answers([OK, DENIED, DENIED, DENIED, DENIED]);
+/// Sessions are answered about like threads, but for what is not there.
+const READ_SESSION: Answers = answers([NO_SESSION, NO_SESSION, NO_SESSION, OK, DENIED]);
+const READ_DOCUMENT: Answers = answers([NO_DOCUMENT, NO_DOCUMENT, NO_DOCUMENT, OK, DENIED]);
+const APPEND_SESSION: Answers = answers([OK, SESSION_TAKEN, DENIED, DENIED, OK]);
+const NO_SESSION: &str = "404 session_not_found";
+const NO_DOCUMENT: &str = "404 document_not_found";
 const ANYBODY: Answers = answers([OK, OK, OK, OK, OK]);
 
 /// A put replaces: to append is not enough.
@@ -64,7 +71,7 @@ const WRITE_ITEM: Answers = answers([OK, DENIED, DENIED, DENIED, DENIED]);
 const READ_FILE: Answers = answers([NO_FILE, NO_FILE, NO_FILE, OK, DENIED]);
 const CHANGE_FILE: Answers = answers([NO_FILE, DENIED, DENIED, DENIED, DENIED]);
 
-pub const ROWS: [Row; 55] = [
+pub const ROWS: [Row; 71] = [
     row(
         "commit_checkpoints",
         |thread, _| body(commit(thread, &[put("2", &base64(b"x"))])),
@@ -77,6 +84,8 @@ pub const ROWS: [Row; 55] = [
         |thread, _| body(json!({"thread_id": thread, "channels": ["messages"]})),
         READ,
     ),
+    row("get_checkpoint_values", |thread, _| query(&format!("?thread_id={thread}")), READ),
+    row("get_state", |thread, _| query(&format!("?thread_id={thread}")), READ),
     row(
         "delete_for_runs",
         |_, _| body(json!({"run_ids": ["run"]})),
@@ -168,6 +177,51 @@ pub const ROWS: [Row; 55] = [
         },
         ANYBODY,
     ),
+    // The session is named after the thread.
+    row("create_session", |thread, _| session(thread, json!({})), APPEND_SESSION),
+    row(
+        "append_entries",
+        |thread, _| session(thread, json!({"entries": [{"data": 1}]})),
+        APPEND_SESSION,
+    ),
+    row("load_entries", |thread, _| session(thread, json!({})), READ_SESSION),
+    row("list_streams", |thread, _| session(thread, json!({})), READ),
+    row(
+        "list_sessions",
+        |_, _| body(json!({"kind": "kind"})),
+        answers([OK, OK, DENIED, DENIED, DENIED]),
+    ),
+    row("delete_session", |thread, _| session(thread, json!({})), REMOVE),
+    row(
+        "put_document",
+        |thread, _| session(thread, json!({"name": "other.md", "content": "x"})),
+        answers([OK, SESSION_TAKEN, DENIED, DENIED, DENIED]),
+    ),
+    row("get_document", |thread, _| session(thread, json!({"name": "NOTES.md"})), READ_DOCUMENT),
+    row(
+        "append_document",
+        |thread, _| session(thread, json!({"name": "other.md", "content": "x"})),
+        APPEND_SESSION,
+    ),
+    row("list_documents", |thread, _| session(thread, json!({})), READ),
+    row(
+        "find_documents",
+        |_, _| body(json!({"kind": "kind", "name": "NOTES.md"})),
+        answers([OK, OK, DENIED, DENIED, DENIED]),
+    ),
+    row("delete_document", |thread, _| session(thread, json!({"name": "other.md"})), REMOVE),
+    row("add_to_counter", |thread, _| session(thread, json!({"counter": "turns"})), APPEND_SESSION),
+    row(
+        "compact_stream",
+        |thread, _| {
+            let compaction = json!({
+                "stream": "", "through_seq": 1, "expected_head": 1, "archive_stream_prefix": "archives/",
+                "replacement": []
+            });
+            session(thread, compaction)
+        },
+        answers(["404 session_not_found", SESSION_TAKEN, DENIED, DENIED, DENIED]),
+    ),
     // The item is a file too.
     row("list_files", |thread, _| file(thread, json!({})), READ),
     row("download_files", |thread, _| files(thread, json!({"paths": ["k"]})), READ),
@@ -238,6 +292,13 @@ fn query(query: &str) -> Request {
 fn item(thread: &str, mut more: Value) -> Request {
     more["namespace"] = json!(["ann", thread]);
     more["key"] = json!("k");
+    body(more)
+}
+
+/// A request about the session that is named after a thread.
+fn session(thread: &str, mut more: Value) -> Request {
+    more["kind"] = json!("kind");
+    more["key"] = json!([thread]);
     body(more)
 }
 

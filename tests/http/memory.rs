@@ -11,7 +11,7 @@ use threadkeep::content::keys::TenantSecret;
 use threadkeep::domain::audit::Act;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::checkpoint::{
-    CheckpointPut, Commit, EMPTY, ListCursor, ListQuery, Op, Target, View,
+    CheckpointPut, Commit, EMPTY, ListCursor, ListQuery, Op, PendingWrite, Target, View, WriteGroup,
 };
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::credential::{Revocation, SigningSecret};
@@ -116,10 +116,27 @@ impl Memory {
                     views.push(view(thread, put));
                 }
             }
+            for op in commits.iter().flat_map(|commit| &commit.ops) {
+                if let Op::Writes(group) = op {
+                    let at = |it: &&mut View| {
+                        it.thread_id == *thread && it.id == group.checkpoint_id.as_str()
+                    };
+                    views.iter_mut().filter(at).for_each(|it| it.writes.extend(written(group)));
+                }
+            }
         }
         views.sort_by(|a, b| b.id.cmp(&a.id));
         views
     }
+}
+
+/// In the order of arrival.
+fn written(group: &WriteGroup) -> impl Iterator<Item = PendingWrite> {
+    group.writes.iter().map(|it| PendingWrite {
+        task_id: group.task_id.to_string(),
+        channel: it.channel.to_string(),
+        value: it.value.clone(),
+    })
 }
 
 fn view(thread_id: &str, put: &CheckpointPut) -> View {

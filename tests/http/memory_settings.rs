@@ -109,15 +109,13 @@ impl TextStorage for Memory {
         scope: &Scope,
         words: &[i64],
         _: Micros,
-    ) -> Result<Vec<Candidate>> {
+    ) -> Result<Option<Vec<Candidate>>> {
         self.called(format!("candidates {}", words.len()))?;
         let place = Scope { filter: None, ..scope.clone() };
         let candidate = |it: Item| {
             let document = serde_json::from_slice(it.value.as_ref()?).ok()?;
             let own = ItemWords::of(&caller.tenant, &["$".into()], &document);
-            let count = |it: &i64| own.words.binary_search(it).map_or(0, |at| own.counts[at]);
-            let counts: Vec<u8> = words.iter().map(count).collect();
-            counts.iter().any(|it| *it > 0).then(|| Candidate {
+            own.counts_of(words).map(|counts| Candidate {
                 address: it.address.clone(),
                 version: it.version,
                 created_at: it.created_at,
@@ -125,7 +123,8 @@ impl TextStorage for Memory {
                 counts,
             })
         };
-        Ok(self.found(caller, within, &place).into_iter().filter_map(candidate).collect())
+        let found = self.found(caller, within, &place);
+        Ok(Some(found.into_iter().filter_map(candidate).collect()))
     }
 }
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from fuzzing import fuzzing
 from process import run
 from results import Suite, from_cargo, from_junit
 from second_postgres import postgres_without_pgvector
@@ -183,7 +184,8 @@ def everything() -> list[Suite]:
 
 
 def soak() -> list[Suite]:
-    return python_tests("soak", PYTHON_TESTS, SOAK_SUITES, environment())
+    env = environment()
+    return python_tests("soak", PYTHON_TESTS, SOAK_SUITES, env) + fuzzing(env)
 
 
 def main() -> int:

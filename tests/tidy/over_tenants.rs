@@ -17,6 +17,27 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
         "select count(*) from tenants t where not exists",
         "whether a server may start",
     ),
+    (
+        "storage/access.rs",
+        "(select {columns} from {table} {alias} where {condition} limit 1)",
+        "tables and conditions are put in; theirs have the tenant",
+    ),
+    ("storage/access.rs", "join {table} {alias} on {condition}", "the same"),
+    (
+        "sessions/listing.rs",
+        "s.archives from sessions s where {sought}",
+        "the condition has the tenant: SOUGHT in rows.rs",
+    ),
+    (
+        "sessions/listing.rs",
+        "from sessions s {join} where {within}",
+        "the condition has the tenant: `within` below it",
+    ),
+    (
+        "sessions/removal.rs",
+        "s.scope_id from sessions s where {sought}",
+        "the condition has the tenant: SOUGHT in rows.rs",
+    ),
     ("storage/resealing.rs", "where {name}.tenant = $1", "the name of the table is put in"),
     (
         "postgres/item_statement.rs",

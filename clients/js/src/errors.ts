@@ -164,6 +164,12 @@ export class FenceStaleError extends ConflictError {
   static override readonly code = "fence_stale";
 }
 
+/**
+ * A saver held the lease of the thread, and another holder has had it since. Nothing of the write was stored; reading the
+ * thread's state lets the saver write again.
+ */
+export class LeaseLostError extends FenceStaleError {}
+
 /** The tenant is at a quota: `limit` is the quota, `field` what it counts. */
 export class QuotaExceededError extends ThreadkeepError {
   static override readonly code = "quota_exceeded";

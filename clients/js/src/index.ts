@@ -36,6 +36,7 @@ export {
   InvalidError,
   KeyDestroyedError,
   LeaseHeldError,
+  LeaseLostError,
   NotFoundError,
   NotGrantedError,
   PositionGoneError,

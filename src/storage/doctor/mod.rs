@@ -14,6 +14,7 @@ mod maps;
 mod packs;
 mod repair;
 mod scopes;
+mod sessions;
 mod survey;
 mod threads;
 
@@ -99,6 +100,7 @@ impl Ward<'_> {
         self.examine_threads(report).await?;
         self.examine_items(report).await?;
         self.examine_versions(report).await?;
+        self.examine_sessions(report).await?;
         self.examine_scopes(report).await?;
         self.examine_stray_rows(report).await
     }

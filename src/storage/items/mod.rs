@@ -180,7 +180,9 @@ impl Candidates {
     pub fn take(&mut self) -> Result<()> {
         if let Some(left) = &mut self.left {
             let limit = LIMITS.encrypted_candidates_max;
-            *left = left.checked_sub(1).ok_or(Error::SearchNeedsPlaintext { limit })?;
+            *left = left
+                .checked_sub(1)
+                .ok_or(Error::SearchNeedsPlaintext { field: "filter", limit })?;
         }
         Ok(())
     }

@@ -131,11 +131,6 @@ impl ModelMemory {
 ///
 /// # Errors
 /// 422 naming `field` where values are encrypted.
-pub fn check_plain(secret: &TenantSecret, field: &str) -> Result<()> {
-    if secret.cipher().is_none() {
-        return Ok(());
-    }
-    let detail = "search_needs_plaintext: values are encrypted at rest, and a vector would say what is in them; \
-        search by namespace instead";
-    Err(Error::invalid(field, detail))
+pub fn check_plain(secret: &TenantSecret, field: &'static str) -> Result<()> {
+    if secret.cipher().is_none() { Ok(()) } else { Err(Error::VectorsNeedPlaintext { field }) }
 }

@@ -1,18 +1,4 @@
-//! Words of items as bytes, and when there can be none.
-
-use crate::content::keys::TenantSecret;
-use crate::domain::{Error, Result};
-
-/// # Errors
-/// `Invalid` where values are encrypted: words beside them would say what they say.
-pub fn check_readable(secret: &TenantSecret) -> Result<()> {
-    if secret.cipher().is_none() {
-        return Ok(());
-    }
-    let detail = "search_needs_plaintext: values are encrypted at rest, and no index of words is kept beside them; search by \
-        namespace, filter or vector";
-    Err(Error::invalid("mode", detail))
-}
+//! Words of items as bytes.
 
 /// Eight bytes each, little-endian.
 pub fn bytes_of(words: &[i64]) -> Vec<u8> {

@@ -10,8 +10,8 @@ use crate::storage::marks::Marks;
 use crate::storage::objects::packs::Scope;
 use crate::storage::objects::place::Place;
 
-/// Lists of the scope's values: of manifests, of the writes of all threads that hold the scope, and of items with their
-/// earlier versions.
+/// Lists of the scope's values: of manifests, of the writes of all threads that hold the scope, of items with their
+/// earlier versions, and of the entries of a session.
 const LISTS: &str = r"
 select m.parts, m.no from manifests m where m.tenant = $1 and m.scope_id = $2 and m.parts is not null
 union all
@@ -24,6 +24,10 @@ where i.tenant = $1 and i.scope_id = $2 and i.parts is not null
 union all
 select v.parts, null from item_versions v
 where v.tenant = $1 and v.scope_id = $2 and v.parts is not null
+union all
+select e.parts, null from sessions s
+join session_entries e on e.tenant = s.tenant and e.session_no = s.session_no
+where s.tenant = $1 and s.scope_id = $2 and e.parts is not null
 order by no
 ";
 

@@ -34,6 +34,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     numbers: "cast($9 as text)::real[]",
     skip_locked: "for update skip locked",
     lock: "for update",
+    from_each: "from json_array_elements(cast($1 as json)) as j (value)",
+    has_lateral: true,
 };
 
 struct Transaction {
@@ -105,11 +107,43 @@ impl Access for Transaction {
         fetch(&mut self.connection, statement, binds).await
     }
 
+    async fn run_all(&mut self, statements: &[(String, Vec<Cell>)]) -> Result<usize> {
+        if statements.is_empty() {
+            return Ok(0);
+        }
+        let (text, binds) = together(statements);
+        let rows = fetch(&mut self.connection, &text, &binds).await?;
+        let count = rows.first().map_or(Ok(0), |row| row.integer(0))?;
+        Ok(usize::try_from(count).unwrap_or(0))
+    }
+
     async fn end(mut self: Box<Self>) -> Result<()> {
         self.connection.execute("commit").await.map_err(|error| failure::of_call(&error))?;
         self.connection.release();
         Ok(())
     }
+}
+
+/// One statement of several, each with its own binds.
+fn together(statements: &[(String, Vec<Cell>)]) -> (String, Vec<Cell>) {
+    let (mut parts, mut all) = (Vec::new(), Vec::new());
+    for (at, (text, binds)) in statements.iter().enumerate() {
+        parts.push(format!("w{at} as ({})", renumbered(text, all.len())));
+        all.extend(binds.iter().cloned());
+    }
+    (format!("with {} select count(*) from w0", parts.join(", ")), all)
+}
+
+/// The text with the numbers of its binds raised.
+fn renumbered(text: &str, by: usize) -> String {
+    let mut pieces = text.split('$');
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let digits = piece.bytes().take_while(u8::is_ascii_digit).count();
+        let number: usize = piece[..digits].parse().unwrap_or(0);
+        out.push_str(&format!("${}{}", number + by, &piece[digits..]));
+    }
+    out
 }
 
 async fn fetch(

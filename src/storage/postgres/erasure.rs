@@ -8,9 +8,11 @@ use super::garbage::remove_garbage;
 use super::removal::begin;
 use super::{PostgresStorage, failure};
 use crate::domain::caller::Caller;
+use crate::domain::clock::Clock;
 use crate::domain::erasure::{More, Receipt, Slice, Stage};
 use crate::domain::storage::ErasureStorage;
 use crate::domain::{Error, Result};
+use crate::storage::sessions::removal;
 
 /// Threads that one transaction cuts off.
 const SLICE_THREADS: i64 = 100;
@@ -66,6 +68,10 @@ impl ErasureStorage for PostgresStorage {
             let done = match stage {
                 Stage::Keys => self.erase_keys(tenant, subject).await,
                 Stage::Threads => self.cut_off_threads(tenant, subject).await,
+                Stage::Sessions => {
+                    let now = Clock::System.now();
+                    removal::erase(self, tenant, subject, now).await
+                }
                 Stage::Items => self.erase_items(tenant, subject).await,
                 Stage::Traces => self.erase_traces(tenant, subject).await,
                 Stage::Content => self.erase_content(tenant, subject).await,

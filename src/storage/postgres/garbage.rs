@@ -4,12 +4,15 @@ use sqlx::Row;
 use sqlx::postgres::PgConnection;
 
 use super::content::collect;
+use super::doctor::{DIALECT, Within};
 use super::removal::{Gate, begin};
 use super::{PostgresStorage, failure};
 use crate::domain::Result;
 use crate::domain::clock::Micros;
 use crate::domain::credential::{Revocation, SigningSecret};
 use crate::domain::erasure::Receipt;
+use crate::storage::access::Access;
+use crate::storage::sessions::removal::remove_slice;
 
 /// Rows removed by one statement of the garbage collection.
 const SLICE_ROWS: i64 = 5_000;
@@ -96,7 +99,7 @@ pub(super) async fn remove_garbage(
     thread_key: i64,
     scope_id: i64,
 ) -> Result<Receipt> {
-    let mut removed = Receipt::default();
+    let (mut removed, mut logs) = (Receipt::default(), 0);
     for (count, text) in [
         (
             &mut removed.checkpoints,
@@ -112,6 +115,16 @@ pub(super) async fn remove_garbage(
             &mut removed.delta_bases,
             "delete from delta_bases where ctid = any (array(select ctid from delta_bases
             where tenant = $1 and thread_key = $2 limit $4)) and $3 is not null",
+        ),
+        (
+            &mut removed.entries,
+            "delete from session_entries where ctid = any (array(select ctid from session_entries
+            where tenant = $1 and session_no = $2 limit $4)) and $3 is not null",
+        ),
+        (
+            &mut logs,
+            "delete from session_logs where ctid = any (array(select ctid from session_logs
+            where tenant = $1 and session_no = $2 limit $4)) and $3 is not null",
         ),
         (
             &mut removed.values,
@@ -141,6 +154,7 @@ pub(super) async fn remove_garbage(
             }
         }
     }
+    remove_session_rows(connection, tenant, scope_id).await?;
     collect_shared(connection, tenant, thread_key, scope_id).await?;
     let row = sqlx::query(
         "with held as materialized (
@@ -174,6 +188,23 @@ pub(super) async fn remove_garbage(
     .map_err(|error| failure::of_call(&error))?;
     removed.packs = row.get::<i64, _>("packs").unsigned_abs();
     Ok(removed)
+}
+
+/// Of streams and documents of a session that stays.
+async fn remove_session_rows(
+    connection: &mut PgConnection,
+    tenant: &str,
+    scope_id: i64,
+) -> Result<()> {
+    loop {
+        let mut transaction = begin(connection).await?;
+        let access: &mut dyn Access = &mut Within(&mut transaction);
+        let more = remove_slice(access, &DIALECT, tenant, scope_id).await?;
+        transaction.commit().await.map_err(|error| failure::of_call(&error))?;
+        if !more {
+            return Ok(());
+        }
+    }
 }
 
 /// A scope that others hold loses what only the removed thread, or replaced items, named. An entry of items has the scope's

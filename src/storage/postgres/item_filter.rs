@@ -1,5 +1,5 @@
-//! Filters as conditions on the projection of items. What a condition says of a projection without marks is exact; rows with
-//! marks pass, and their text decides.
+//! Filters as conditions on the projection of items. What a condition says of fields without marks is exact; where a field that
+//! is asked for may hide something behind a mark the row passes, and its text decides.
 
 use serde_json::Value;
 
@@ -9,9 +9,12 @@ use crate::storage::items::projection::{MARK, escape, project_operand, under};
 /// Entries of `$in` up to which an index is asked for each.
 const INDEXED_ENTRIES_MAX: usize = 8;
 
+/// The mark as PostgreSQL reads it.
+const MARKED: &str = r#"'"\u0001\u0003"'::jsonb"#;
+
 /// The text of a condition with the values that it binds.
 pub struct Condition {
-    /// Exact, but for rows with marks.
+    /// Exact, but where what is asked for may be hidden.
     pub text: String,
     /// What every match fulfils and the index answers; empty where there is nothing of this kind.
     pub indexed: String,
@@ -31,8 +34,34 @@ impl Condition {
         let (text, indexed) = (String::new(), String::new());
         let mut condition = Self { text, indexed, binds: Vec::new(), first };
         condition.indexed = condition.indexed(tenant, filter).join(" and ");
-        condition.text = format!("(i.has_marks or {})", condition.filter(filter));
+        let mut hidden = vec![format!("p.d = {MARKED}")];
+        hidden.extend(condition.hidden(filter));
+        let (hidden, shown) = (hidden.join(" or "), condition.filter(filter));
+        condition.text = format!("(i.has_marks and ({hidden}) or {shown})");
         condition
+    }
+
+    /// Where a field that is asked for may be other than the projection shows it. A value of 300 characters under another name
+    /// changes nothing for it.
+    fn hidden(&mut self, filter: &Filter) -> Vec<String> {
+        match filter {
+            Filter::All(inner) | Filter::Any(inner) => {
+                inner.iter().flat_map(|it| self.hidden(it)).collect()
+            }
+            Filter::Not(inner) => self.hidden(inner),
+            Filter::Field(field, _) => {
+                let value = self.field(field);
+                let mut hidden = vec![format!("{value} = {MARKED}")];
+                // What is inside of it may be a mark, too.
+                hidden.push(format!("jsonb_typeof({value}) in ('array', 'object')"));
+                let mut at = "p.d".to_owned();
+                for label in &field.path {
+                    at = format!("{at} -> {}", self.text(escape(label)));
+                    hidden.push(format!("{at} = {MARKED}"));
+                }
+                hidden
+            }
+        }
     }
 
     /// Conditions that every match fulfils and an index can answer.
@@ -164,9 +193,14 @@ impl Condition {
         }
     }
 
+    /// One bind for equal texts: statements with few of them are kept.
     fn text(&mut self, text: String) -> String {
-        self.binds.push(Bind::Text(text));
-        self.last()
+        let bind = Bind::Text(text);
+        let at = self.binds.iter().position(|it| *it == bind).unwrap_or_else(|| {
+            self.binds.push(bind);
+            self.binds.len() - 1
+        });
+        format!("${}", self.first + at)
     }
 
     fn json(&mut self, value: &Value) -> String {

@@ -18,7 +18,6 @@ use crate::domain::text_search::TextStorage;
 use crate::domain::word_walks::{Walk, WalkStorage, Walked};
 use crate::domain::words::ItemWords;
 use crate::storage::items::namespaces;
-use crate::storage::items::words::check_readable;
 
 const CLAIM: &str = "
 update word_walks set claimed_until = $3
@@ -51,8 +50,10 @@ impl TextStorage for PostgresStorage {
         scope: &Scope,
         words: &[i64],
         now: Micros,
-    ) -> Result<Vec<Candidate>> {
-        check_readable(&self.secret(&caller.tenant).await?)?;
+    ) -> Result<Option<Vec<Candidate>>> {
+        if self.secret(&caller.tenant).await?.cipher().is_some() {
+            return Ok(None);
+        }
         let place = Scope { filter: None, ..scope.clone() };
         let mut statement = Statement::new(&caller.tenant, now);
         let wanted = statement.conditions(&caller.tenant, within, &place);
@@ -82,7 +83,7 @@ impl TextStorage for PostgresStorage {
             total: row.get("word_total"),
             counts: row.get("counts"),
         };
-        Ok(rows.iter().map(candidate).collect())
+        Ok(Some(rows.iter().map(candidate).collect()))
     }
 }
 

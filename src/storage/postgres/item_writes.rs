@@ -1,4 +1,4 @@
-//! Changes of items: one statement for a batch.
+//! Changes of items: one statement for a batch. Batches of puts alone have a narrower one (`item_puts`).
 //!
 //! **Invariant:** gates of scopes are locked first, then items, both in order. What a caller can get wrong comes back as a
 //! row. Two servers that create one item at the same moment meet at its key: the one that came second begins again.
@@ -7,7 +7,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
 use super::items::literal;
-use super::{PostgresStorage, failure, item_declared, item_vectors};
+use super::{PostgresStorage, failure, item_declared, item_puts, item_vectors};
 use crate::domain::item_batch::{ItemBatch, ItemGroup, ItemOutcome, ItemRow};
 use crate::domain::storage::BatchError;
 use crate::storage::items::{learn, memory_key};
@@ -174,6 +174,9 @@ impl PostgresStorage {
         &self,
         batch: &ItemBatch,
     ) -> Result<Vec<ItemOutcome>, BatchError> {
+        if item_puts::are_plain(batch) {
+            return self.put_item_rows(batch).await;
+        }
         let mut connection =
             self.pool.get().await.map_err(|error| BatchError::Unavailable(error.to_string()))?;
         let query = bind(sqlx::query(AssertSqlSafe(text(batch))), batch);
@@ -182,21 +185,23 @@ impl PostgresStorage {
                 connection.release();
                 rows
             }
-            Err(error) => {
-                if failure::is_connection(&error) {
-                    self.pool.clear();
-                }
-                let raced = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
-                return Err(match raced.as_deref() {
-                    Some(RACED) => BatchError::Retry(error.to_string()),
-                    _ => failure::of_batch(&error),
-                });
-            }
+            Err(error) => return Err(self.refusal_of_items(&error)),
         };
         let outcomes = outcomes(batch, &rows);
         self.learn_of_items(batch, &outcomes, &rows);
         self.remove_left_vectors(batch, &rows).await;
         Ok(outcomes)
+    }
+
+    pub(super) fn refusal_of_items(&self, error: &sqlx::Error) -> BatchError {
+        if failure::is_connection(error) {
+            self.pool.clear();
+        }
+        let raced = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+        match raced.as_deref() {
+            Some(RACED) => BatchError::Retry(error.to_string()),
+            _ => failure::of_batch(error),
+        }
     }
 
     fn learn_of_items(&self, batch: &ItemBatch, outcomes: &[ItemOutcome], rows: &[PgRow]) {

@@ -25,6 +25,8 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (12, "words", include_str!("../../../migrations/postgres/0012_words.sql")),
     (13, "item_changes", include_str!("../../../migrations/postgres/0013_item_changes.sql")),
     (14, "files", include_str!("../../../migrations/postgres/0014_files.sql")),
+    (15, "sessions", include_str!("../../../migrations/postgres/0015_sessions.sql")),
+    (17, "item_puts", include_str!("../../../migrations/postgres/0017_item_puts.sql")),
 ];
 
 /// The oldest binary version that can work with the newest schema.

@@ -23,6 +23,7 @@ mod item_filter;
 mod item_history;
 mod item_namespaces;
 mod item_near;
+mod item_puts;
 mod item_search;
 mod item_statement;
 mod item_vectors;
@@ -44,6 +45,7 @@ mod removal;
 mod retention;
 mod row_security;
 mod runs;
+mod sessions;
 mod sql_roles;
 mod threads;
 mod values;
@@ -82,6 +84,7 @@ use crate::storage::objects::Objects;
 use crate::storage::objects::audit::{audit, check_start};
 use crate::storage::prepare::prepare;
 use crate::storage::secret_memory::{Memory, SecretMemory};
+use crate::storage::sessions::SessionMemory;
 use crate::storage::tenant_keys::{destroy, given, secret_of};
 use crate::storage::wrapped::rotate;
 
@@ -103,6 +106,7 @@ pub struct PostgresStorage {
     roots: moka::sync::Cache<(String, String), i64>,
     objects: Option<Arc<Objects>>,
     models: ModelMemory,
+    sessions: SessionMemory,
     vector_indexes: VectorIndexes,
 }
 
@@ -132,6 +136,7 @@ impl PostgresStorage {
         let storage = Self {
             vector_indexes: VectorIndexes::new(options.clone(), config.migrate),
             models: ModelMemory::default(),
+            sessions: SessionMemory::default(),
             pool: pool::Pool::new(options, config.connections.max(2))?,
             statements: batch_sql::Statements::default(),
             reads: read_sql::ReadStatements::assemble(),

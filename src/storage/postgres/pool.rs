@@ -4,7 +4,7 @@
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-use deadpool::managed::{self, Metrics, Object, RecycleError, RecycleResult, Timeouts};
+use deadpool::managed::{self, Metrics, Object, QueueMode, RecycleError, RecycleResult, Timeouts};
 use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 
@@ -51,6 +51,7 @@ impl Pool {
         let timeouts = Timeouts { wait: Some(WAIT), create: Some(CONNECT), recycle: Some(CONNECT) };
         let inner = managed::Pool::builder(Manager { options })
             .max_size(size)
+            .queue_mode(QueueMode::Lifo)
             .timeouts(timeouts)
             .runtime(deadpool::Runtime::Tokio1)
             .build()

@@ -34,6 +34,8 @@ const DIALECT: Dialect = Dialect {
     skip_locked: "",
     // There is one writer, so whoever writes holds every gate.
     lock: "",
+    from_each: "from json_each($1) as j",
+    has_lateral: false,
 };
 
 #[async_trait]
@@ -80,6 +82,17 @@ impl Access for Read<'_> {
 
     async fn end(self: Box<Self>) -> Result<()> {
         (*self).end().await
+    }
+}
+
+#[async_trait]
+impl Access for Write<'_> {
+    async fn rows(&mut self, statement: &str, binds: &[Cell]) -> Result<Vec<Record>> {
+        fetch(self, statement, binds).await
+    }
+
+    async fn end(self: Box<Self>) -> Result<()> {
+        (*self).commit().await
     }
 }
 

@@ -10,8 +10,10 @@ use super::errors::storage_error;
 use super::garbage::Garbage;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
+use crate::domain::clock::Clock;
 use crate::domain::erasure::{More, Receipt, Slice, Stage};
 use crate::domain::storage::ErasureStorage;
+use crate::storage::sessions::removal;
 
 /// Threads that one transaction cuts off: some milliseconds.
 const SLICE_THREADS: i64 = 50;
@@ -50,6 +52,10 @@ impl ErasureStorage for SqliteStorage {
         match stage {
             Stage::Keys => self.erase_keys(tenant, subject).await,
             Stage::Threads => self.cut_off_threads(tenant, subject).await,
+            Stage::Sessions => {
+                let now = Clock::System.now();
+                removal::erase(self, tenant, subject, now).await
+            }
             Stage::Items => self.erase_items(tenant, subject).await,
             Stage::Traces => self.erase_traces(tenant, subject).await,
             Stage::Content => self.erase_content(tenant, subject).await,

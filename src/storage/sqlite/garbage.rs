@@ -17,6 +17,7 @@ use crate::storage::channel_map;
 use crate::storage::marks::{Leaves, Marks};
 use crate::storage::objects::packs::Scope;
 use crate::storage::objects::place::Place;
+use crate::storage::sessions::removal::remove_rows;
 
 /// Rows per slice: some milliseconds.
 const SLICE_ROWS: i64 = 500;
@@ -31,20 +32,30 @@ pub(super) struct Garbage {
     pub(super) scope_id: i64,
 }
 
-const DELETE_ROWS: [&str; 3] = [
+const DELETE_ROWS: [&str; 5] = [
     "delete from writes where rowid in
         (select rowid from writes where tenant = $1 and thread_key = $2 limit $3)",
     "delete from delta_bases where rowid in
         (select rowid from delta_bases where tenant = $1 and thread_key = $2 limit $3)",
     "delete from checkpoints where rowid in
         (select rowid from checkpoints where tenant = $1 and thread_key = $2 limit $3)",
+    "delete from session_entries where rowid in
+        (select rowid from session_entries where tenant = $1 and session_no = $2 limit $3)",
+    "delete from session_logs where rowid in
+        (select rowid from session_logs where tenant = $1 and session_no = $2 limit $3)",
 ];
 
 impl SqliteStorage {
     /// Says what went. Safe to repeat, and to run beside anything else.
     pub(super) async fn collect(&self, garbage: &Garbage) -> Result<Receipt> {
-        let mut removed = Receipt::default();
-        let counts = [&mut removed.writes, &mut removed.delta_bases, &mut removed.checkpoints];
+        let (mut removed, mut logs) = (Receipt::default(), 0);
+        let counts = [
+            &mut removed.writes,
+            &mut removed.delta_bases,
+            &mut removed.checkpoints,
+            &mut removed.entries,
+            &mut logs,
+        ];
         for (statement, count) in DELETE_ROWS.into_iter().zip(counts) {
             loop {
                 let _turn = self.connections.background().await;
@@ -63,6 +74,7 @@ impl SqliteStorage {
                 }
             }
         }
+        remove_rows(self, &garbage.tenant, garbage.scope_id).await?;
         let packs = self.count_packs(garbage).await?;
         while !self.collect_values(garbage, &mut removed.values).await? {}
         while !self.collect_chunks(garbage, &mut removed.chunks).await? {}
@@ -202,6 +214,12 @@ impl SqliteStorage {
         let lists = sqlx::query(
             "select parts from item_versions
              where tenant = $1 and scope_id = $2 and parts is not null",
+        );
+        mark_lists(write, &mut marks, lists.bind(&garbage.tenant).bind(garbage.scope_id)).await?;
+        let lists = sqlx::query(
+            "select e.parts from sessions s
+             join session_entries e on e.tenant = s.tenant and e.session_no = s.session_no
+             where s.tenant = $1 and s.scope_id = $2 and e.parts is not null",
         );
         mark_lists(write, &mut marks, lists.bind(&garbage.tenant).bind(garbage.scope_id)).await?;
         let nodes = marks.nodes();

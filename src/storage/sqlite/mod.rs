@@ -41,6 +41,7 @@ mod retention;
 mod rows;
 mod runs;
 mod schema;
+mod sessions;
 mod tenants;
 mod thread_row;
 mod threads;
@@ -79,6 +80,7 @@ use crate::storage::items::models::ModelMemory;
 use crate::storage::objects::Objects;
 use crate::storage::objects::audit::{audit, check_start};
 use crate::storage::secret_memory::SecretMemory;
+use crate::storage::sessions::SessionMemory;
 use crate::storage::sought::Sought;
 use crate::storage::storage_use::storage_use;
 use crate::storage::tenant_keys::{destroy, given};
@@ -96,6 +98,7 @@ pub struct SqliteStorage {
     roots: moka::sync::Cache<(String, String), i64>,
     objects: Option<Arc<Objects>>,
     models: ModelMemory,
+    sessions: SessionMemory,
 }
 
 /// How to open a file.
@@ -133,6 +136,7 @@ impl SqliteStorage {
             roots: moka::sync::Cache::new(KNOWN_ROOTS_MAX),
             objects: config.objects,
             models: ModelMemory::default(),
+            sessions: SessionMemory::default(),
         };
         if config.exclusive {
             check_start(storage.objects.as_deref(), &storage).await?;

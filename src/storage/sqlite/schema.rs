@@ -23,6 +23,8 @@ const MIGRATIONS: &[(i64, i64, &str)] = &[
     (12, 1, include_str!("../../../migrations/sqlite/0012_words.sql")),
     (13, 1, include_str!("../../../migrations/sqlite/0013_item_changes.sql")),
     (14, 1, include_str!("../../../migrations/sqlite/0014_files.sql")),
+    (15, 1, include_str!("../../../migrations/sqlite/0015_sessions.sql")),
+    (17, 1, include_str!("../../../migrations/sqlite/0017_item_puts.sql")),
 ];
 
 const CREATE_VERSION: &str = "

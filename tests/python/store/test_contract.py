@@ -285,6 +285,34 @@ async def test_calls_of_one_turn_travel_together_and_fail_alone(
     assert (await store.aget(("n",), "a")).value["a"] == before + 100
 
 
+async def test_changes_of_one_item_happen_in_the_order_of_the_calls(
+    store: ThreadkeepStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = store._calls.arun
+    sent: list[list[str]] = []
+
+    async def slow_at_first(ops: list[Op], *, atomic: bool) -> list[Any]:
+        sent.append([op.key for op in ops])
+        if len(sent) == 1:
+            await asyncio.sleep(0.2)
+        return await original(ops, atomic=atomic)
+
+    monkeypatch.setattr(store._calls, "arun", slow_at_first)
+    calls = [
+        asyncio.ensure_future(store.aput(("n",), key, {"at": at}))
+        for at, key in enumerate(["a", "b", "a"])
+    ]
+    await asyncio.sleep(0.05)
+    # Of a later turn, while the first one's request is under way.
+    calls.append(asyncio.ensure_future(store.adelete(("n",), "b")))
+    calls.append(asyncio.ensure_future(store.aput(("n",), "c", {"at": 4})))
+    await asyncio.gather(*calls)
+    assert sent == [["a", "b"], ["c"], ["a", "b"]]
+    assert (await store.aget(("n",), "a")).value == {"at": 2}
+    assert await store.aget(("n",), "b") is None
+    assert (await store.aget(("n",), "c")).value == {"at": 4}
+
+
 async def test_a_cancelled_call_leaves_the_others_alone(store: ThreadkeepStore) -> None:
     first = asyncio.ensure_future(store.aput(("n",), "first", {}))
     second = asyncio.ensure_future(store.aput(("n",), "second", {}))

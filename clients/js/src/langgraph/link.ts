@@ -10,6 +10,7 @@ import { DoesNotFitError } from "./differences.js";
 import type { Op } from "./encode.js";
 import { Exchange, type Shortened } from "./exchange.js";
 import { keyOf } from "./history.js";
+import { Leases } from "./leases.js";
 import { Memory } from "./memory.js";
 import type { ReadAnswer } from "./offer.js";
 
@@ -20,20 +21,34 @@ interface OfThread {
   thread_id?: string | null | undefined;
 }
 
+export interface LinkOptions {
+  historyBytesMax: number;
+  differenceBytesMax: number;
+  isExclusive: boolean;
+  leaseSeconds: number;
+}
+
 /** See above. Constructing opens nothing. */
 export class Link {
   readonly memory: Memory;
   readonly exchange: Exchange;
   readonly commits: Commits;
+  readonly leases: Leases;
   readonly #connection: Connection;
   readonly #writer = crypto.randomUUID().replaceAll("-", "");
   #seq = 0;
 
-  constructor(settings: Settings, chainBytesMax: number, differenceBytesMax: number) {
+  constructor(settings: Settings, options: LinkOptions) {
     this.#connection = new Connection(settings);
-    this.memory = new Memory(chainBytesMax);
-    this.exchange = new Exchange(differenceBytesMax);
-    this.commits = new Commits((threadId, ops) => this.#commit(threadId, ops));
+    this.memory = new Memory(options.historyBytesMax);
+    this.exchange = new Exchange(options.differenceBytesMax);
+    const leasing = { holder: this.#writer, isExclusive: options.isExclusive };
+    this.leases = new Leases({ ...leasing, seconds: options.leaseSeconds }, (path, body) => {
+      return this.write(path, body);
+    });
+    this.commits = new Commits((threadId, ops) => {
+      return this.leases.writing(threadId, () => this.#commit(threadId, ops));
+    });
   }
 
   /** Grows with each call: tells the server which of two replacing writes is older. */
@@ -133,6 +148,7 @@ export class Link {
       thread_id: threadId,
       writer: this.#writer,
       generation: this.memory.generation(threadId),
+      fence: this.leases.fence(threadId),
       ops: ops.map((op) => op.body),
     };
     const request = { path: COMMIT, body: packed(body), isWrite: true };

@@ -24,6 +24,7 @@ import { type ConnectionOptions, settingsOf } from "../http/settings.js";
 import { idOf, threadIdOf } from "../wire/ids.js";
 import { tupleOf, type View } from "./decode.js";
 import { checkpointOp, configOf, type Serializer, targetOf, writesOp } from "./encode.js";
+import { LEASE_SECONDS } from "./leases.js";
 import { Link } from "./link.js";
 import { Get, History, List, loadedHistory } from "./reads.js";
 
@@ -36,12 +37,19 @@ export interface ThreadkeepSaverOptions extends ConnectionOptions {
   historyBytesMax?: number | undefined;
   /** Bounds what is remembered of values, so that only what changed of them travels. Default 32 MiB, 0 turns it off. */
   differenceBytesMax?: number | undefined;
+  /**
+   * The first write to a thread takes its lease, and later ones keep it until 60 seconds after the last: two savers cannot
+   * write turns of one thread into each other. Default false. `withLease` is the exact form.
+   */
+  exclusive?: boolean | undefined;
+  /** A lease expires after so many seconds without a heartbeat. 1-3,600, default 30. */
+  leaseSeconds?: number | undefined;
 }
 
 /**
  * Checkpoints on a threadkeep server. `url` and `apiKey` default to THREADKEEP_URL and THREADKEEP_API_KEY. Constructing does
- * no I/O; one object serves any number of threads, and there is nothing to close. Failures throw the types of `threadkeep`;
- * undefined means that a checkpoint does not exist and nothing else.
+ * no I/O; one object serves any number of threads, and there is nothing to close but the leases of an exclusive one. Failures
+ * throw the types of `threadkeep`; undefined means that a checkpoint does not exist and nothing else.
  */
 export class ThreadkeepSaver extends BaseCheckpointSaver {
   readonly #link: Link;
@@ -49,11 +57,12 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
 
   constructor(options: ThreadkeepSaverOptions = {}) {
     super(options.serde);
-    this.#link = new Link(
-      settingsOf(options),
-      options.historyBytesMax ?? MEMORY_BYTES_MAX,
-      options.differenceBytesMax ?? MEMORY_BYTES_MAX,
-    );
+    this.#link = new Link(settingsOf(options), {
+      historyBytesMax: options.historyBytesMax ?? MEMORY_BYTES_MAX,
+      differenceBytesMax: options.differenceBytesMax ?? MEMORY_BYTES_MAX,
+      isExclusive: options.exclusive ?? false,
+      leaseSeconds: options.leaseSeconds ?? LEASE_SECONDS,
+    });
   }
 
   /** Checkpoints of other languages that lists over all threads of this saver have left out so far. */
@@ -65,7 +74,9 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
     // LangGraph asks without a thread, too, and expects nothing then.
     const threadId: unknown = config.configurable?.["thread_id"];
     if (threadId === undefined || threadId === null) return undefined;
-    const read = new Get(this.#link.memory, targetOf(config));
+    const target = targetOf(config);
+    this.#link.leases.read(target.threadId);
+    const read = new Get(this.#link.memory, target);
     const view = read.view(await this.#link.read("/v1/checkpoints/get", read.body));
     return view && this.#tuple(view);
   }
@@ -125,9 +136,31 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
   /** Every namespace of a thread. A thread that does not exist is no error. */
   async deleteThread(threadId: string): Promise<void> {
     const id = threadIdOf(threadId);
+    const { leases } = this.#link;
     await this.#link.forgetting([id], () => {
-      return this.#link.write("/v1/threads/delete", { thread_id: id });
+      return leases.guarding(id, () => {
+        return this.#link.write("/v1/threads/delete", { thread_id: id, fence: leases.fence(id) });
+      });
     });
+    leases.deleted(id);
+  }
+
+  /**
+   * Holds a thread while `work` runs: the lease is acquired before it, kept by heartbeats, and given back at the end; every
+   * write in between carries its fence. Calls of one saver share it. Throws LeaseHeldError while another has it, after trying
+   * for `waitMs` (0); a write after another took it over throws LeaseLostError.
+   */
+  withLease<T>(
+    threadId: string,
+    work: () => Promise<T>,
+    options: { waitMs?: number } = {},
+  ): Promise<T> {
+    return this.#link.leases.during(threadIdOf(threadId), options.waitMs ?? 0, work);
+  }
+
+  /** Gives the leases of an exclusive saver back. Optional and repeatable: without it they expire. */
+  async close(): Promise<void> {
+    await this.#link.leases.releaseAll();
   }
 
   /** Remove the checkpoints, in all threads, whose metadata has one of these as `run_id`. */

@@ -240,6 +240,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/checkpoints/values": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the values of a checkpoint
+         * @description Every channel with a value, those that are the graph's own affair too, as they enter the step of the checkpoint; decoded for
+         *     display as `GET /v1/state` does. An absent `checkpoint` means that there is none, and nothing else.
+         */
+        get: operations["get_checkpoint_values"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/files/append": {
         parameters: {
             query?: never;
@@ -625,6 +646,316 @@ export interface paths {
          * @description Makes the thread's policy due, or without `thread_id` all of the tenant, and answers how many. Their reports follow.
          */
         post: operations["run_retention"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/append": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Append entries
+         * @description In one transaction, behind what the stream has; numbers are given in the order of commits, so a reader that has seen `n + 1` has
+         *     seen `n`. Entries with an `id` that the stream has had are left out. A `document` is put with them or nothing happens. No
+         *     entries and no document: nothing happens, and no session is made. A repetition with the same `Idempotency-Key` is
+         *     answered like the first.
+         */
+        post: operations["append_entries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/compact": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compact a stream
+         * @description In one transaction: the entries up to `through_seq` become the stream `archive_stream_prefix` with the archive's id behind it,
+         *     `replacement` takes their place, and `document` is extended. `{archive_id}` in both is filled in: four digits or more, counted up
+         *     in the session. The entries behind `through_seq` keep their numbers, the replacement gets the last numbers of what it replaces, and the
+         *     head stays. `head_moved` says that something was appended or compacted since the caller looked, and nothing happened.
+         */
+        post: operations["compact_stream"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/counters/add": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add to a counter
+         * @description A counter that was never added to is 0. Numbers are given in the order of commits: with `by` 1 nobody gets the same value twice.
+         */
+        post: operations["add_to_counter"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/create": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a session
+         * @description Unless it is there: the first user, agent and title stay. Appends and documents make their session too.
+         */
+        post: operations["create_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete a session
+         * @description With everything in it, or only one stream. No error when there is none.
+         */
+        post: operations["delete_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/documents/append": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Append to a document
+         * @description Behind what it has, in one statement; creates it where there is none.
+         */
+        post: operations["append_document"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/documents/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete a document
+         * @description No error when there is none.
+         */
+        post: operations["delete_document"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/documents/find": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Find documents
+         * @description Those of one name of all sessions below a prefix, by key: at most 10,000, and 64 MiB of contents.
+         */
+        post: operations["find_documents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/documents/get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Get a document */
+        post: operations["get_document"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/documents/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List documents
+         * @description By name, of one session, without their contents.
+         */
+        post: operations["list_documents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/documents/put": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Put a document
+         * @description Creates it, or replaces all of it. Without `if_version` the last put wins. To replace needs `write`, to create one (`if_version` 0)
+         *     `append`.
+         */
+        post: operations["put_document"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List sessions
+         * @description Of one kind, newest first, those that the caller may read. The order moves with every append: it is a view for people.
+         */
+        post: operations["list_sessions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/load": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Load entries
+         * @description In the order of their numbers, from the first one, behind `after_seq`, or the last ones (`tail`, `token_budget`). `more` says
+         *     that entries in the direction of reading were left out: go on with `after_seq`. One answer has at most 10,000 entries and
+         *     about 16 MiB; a larger entry comes alone.
+         */
+        post: operations["load_entries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/streams": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List streams
+         * @description By name, of one session. None: there is no such session, or nothing in it.
+         */
+        post: operations["list_streams"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/state": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a state
+         * @description The newest of a thread, or the record of a checkpoint that is named, in plain JSON: what the graph's `get_state` tells, with
+         *     messages as objects with `type` and `content`, delta channels replayed, the tasks that are next, what they ask and what they have
+         *     written. Values are decoded for display and never built: what cannot be shown is `{"$opaque": {"codec", "size_bytes", "reason"}}`.
+         *     The reducers of a graph are not known here, so the newest state shows what finished parallel tasks wrote in `writes` and, but for
+         *     delta channels, not yet in `values`. An absent `state` means that there is no such checkpoint, and nothing else.
+         */
+        get: operations["get_state"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1243,9 +1574,61 @@ export interface components {
              */
             ttl_seconds: number;
         };
+        AddToCounter: {
+            /**
+             * Format: int64
+             * @description Default 1.
+             */
+            by?: number | null;
+            counter: string;
+            key: string[];
+            kind: string;
+        };
         Age: number | string;
         /** @description Any string, with NUL or lone surrogates too. In application/msgpack a `str`; one with lone surrogates is a `bin` with the JSON text of the string. */
         AnyText: string;
+        AppendDocument: {
+            content: components["schemas"]["DocumentContent"];
+            key: string[];
+            kind: string;
+            name: string;
+        };
+        Appended: {
+            /**
+             * Format: int64
+             * @description Without those that were there.
+             */
+            appended: number;
+            /** Format: int64 */
+            document_version?: number | null;
+            /**
+             * Format: int64
+             * @description Of what was appended; absent where nothing was.
+             */
+            first_seq?: number | null;
+            /**
+             * Format: int64
+             * @description Number of the stream's last entry, 0 for none.
+             */
+            head: number;
+            /** Format: int64 */
+            last_seq?: number | null;
+        };
+        AppendEntries: {
+            create?: components["schemas"]["NewSession"] | null;
+            document?: components["schemas"]["NewDocument"] | null;
+            /** @description At most 10,000. */
+            entries: components["schemas"]["NewEntry"][];
+            /**
+             * Format: int64
+             * @description The number that the last entry must have; 0: the stream must be new.
+             */
+            if_head?: number | null;
+            key: string[];
+            kind: string;
+            /** @description Default: the stream without a name. */
+            stream?: string | null;
+        };
         AppendFile: {
             /** @description SHA-256 of the whole present content as UTF-8, in hexadecimal. */
             base_sha256?: string | null;
@@ -1339,6 +1722,13 @@ export interface components {
             /** @description One per channel of `new_versions`. */
             values: components["schemas"]["NewValue"][];
         };
+        CheckpointValues: {
+            /** @description In channel order (bytes). */
+            channels: components["schemas"]["ShownChannel"][];
+            checkpoint_id: string;
+            checkpoint_ns: string;
+            thread_id: string;
+        };
         Commit: {
             /**
              * Format: int64
@@ -1357,6 +1747,34 @@ export interface components {
             /** @description Of the thread; send it with the next commit. */
             generation: string;
         };
+        Compacted: {
+            archive_id: string;
+            /** Format: int64 */
+            head: number;
+        };
+        CompactStream: {
+            archive_stream_prefix: string;
+            /**
+             * Format: int64
+             * @description How many entries go to the archive. With it a stream can be compacted twice without an append in between.
+             */
+            count?: number | null;
+            document?: components["schemas"]["ExtendDocument"] | null;
+            /**
+             * Format: int64
+             * @description The head of the stream as the caller read it.
+             */
+            expected_head: number;
+            key: string[];
+            kind: string;
+            replacement: components["schemas"]["NewEntry"][];
+            stream: string;
+            /**
+             * Format: int64
+             * @description The last entry that goes to the archive.
+             */
+            through_seq: number;
+        };
         Copied: {
             /** Format: int64 */
             checkpoints: number;
@@ -1367,10 +1785,36 @@ export interface components {
             source_thread_id: string;
             target_thread_id: string;
         };
+        Counted: {
+            /** Format: int64 */
+            value: number;
+        };
         CountItems: {
             exact?: boolean | null;
             filter?: components["schemas"]["Exact"] | null;
             prefix?: string[] | null;
+        };
+        CreatedSession: {
+            agent?: string | null;
+            /** @description By this request. */
+            created: boolean;
+            /** Format: date-time */
+            created_at: string;
+            title?: string | null;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: int64 */
+            updated_at_ms: number;
+            user?: string | null;
+        };
+        CreateSession: {
+            agent?: string | null;
+            /** @description 1 to 8 parts of any text. */
+            key: string[];
+            /** @description 1 to 64 of `[a-z0-9_-]`. */
+            kind: string;
+            title?: string | null;
+            user?: string | null;
         };
         /** @description Serialized bytes: base64 (standard alphabet, padded) in application/json, `bin` in application/msgpack. */
         Data: Uint8Array;
@@ -1404,6 +1848,12 @@ export interface components {
             key: components["schemas"]["ItemKey"];
             namespace: string[];
         };
+        DeleteSession: {
+            key: string[];
+            kind: string;
+            /** @description Only this one; the session and its documents stay. */
+            stream?: string | null;
+        };
         DeleteThread: {
             /**
              * Format: int64
@@ -1433,6 +1883,20 @@ export interface components {
             copy: components["schemas"]["CopiedPart"];
         } | {
             insert: components["schemas"]["Data"];
+        };
+        Document: {
+            content: components["schemas"]["DocumentContent"];
+            /** Format: int64 */
+            size: number;
+            /** Format: int64 */
+            updated_at_ms: number;
+            /** Format: int64 */
+            version: number;
+        };
+        /** @description Any string, also with NUL or with lone surrogates. In application/msgpack a `str`; one with lone surrogates is a `bin` with the JSON text of the string. */
+        DocumentContent: string;
+        Documents: {
+            documents: components["schemas"]["ListedDocument"][];
         };
         DownloadedFile: {
             bytes?: components["schemas"]["Data"] | null;
@@ -1485,6 +1949,23 @@ export interface components {
         };
         /** @description The answer of writes that have nothing to tell. */
         Empty: Record<string, never>;
+        Entries: {
+            entries: components["schemas"]["Entry"][];
+            /**
+             * Format: int64
+             * @description Number of the stream's last entry.
+             */
+            head: number;
+            more: boolean;
+        };
+        Entry: {
+            /** Format: int64 */
+            at_ms: number;
+            data: components["schemas"]["Exact"];
+            id?: string | null;
+            /** Format: int64 */
+            seq: number;
+        };
         /** @description What an erasure removed. Counts are of rows; of what a copy shares with its source, once. */
         ErasureReceipt: {
             /**
@@ -1498,6 +1979,11 @@ export interface components {
             chunks: number;
             /** Format: int64 */
             delta_bases: number;
+            /**
+             * Format: int64
+             * @description Of sessions: entries of streams and pieces of documents.
+             */
+            entries: number;
             /**
              * Format: int64
              * @description Of the store, below the subject's label.
@@ -1514,6 +2000,8 @@ export interface components {
             retention_policies: number;
             /** Format: int64 */
             retention_reports: number;
+            /** Format: int64 */
+            sessions: number;
             /**
              * Format: int64
              * @description As threads and items count themselves: before compression and sharing.
@@ -1536,6 +2024,11 @@ export interface components {
         };
         /** @description Exact JSON text: kept and answered byte for byte. In place in application/json; in application/msgpack a `bin` with the UTF-8 JSON text. */
         Exact: Uint8Array;
+        /** @description What is added to a document. */
+        ExtendDocument: {
+            append: components["schemas"]["DocumentContent"];
+            name: string;
+        };
         FailedStoreOp: {
             error: components["schemas"]["StoreOpError"];
         };
@@ -1616,6 +2109,23 @@ export interface components {
             total_lines?: number | null;
             /** Format: int64 */
             version: number;
+        };
+        FindDocuments: {
+            /** @description First parts of the keys. Absent: all. */
+            key_prefix?: string[] | null;
+            kind: string;
+            name: string;
+        };
+        FoundDocument: {
+            content: components["schemas"]["DocumentContent"];
+            key: string[];
+            /** Format: int64 */
+            updated_at_ms: number;
+            /** Format: int64 */
+            version: number;
+        };
+        FoundDocuments: {
+            documents: components["schemas"]["FoundDocument"][];
         };
         GetCheckpoint: {
             /** @description Absent: the greatest by byte order. */
@@ -1698,11 +2208,17 @@ export interface components {
             effective: components["schemas"]["EffectiveNamespaceSetting"];
             setting?: components["schemas"]["NamespaceSetting"] | null;
         };
+        GotState: {
+            state?: components["schemas"]["State"] | null;
+        };
         GotStorage: {
             storage?: components["schemas"]["ThreadStorage"] | null;
         };
         GotThread: {
             thread?: components["schemas"]["Thread"] | null;
+        };
+        GotValues: {
+            checkpoint?: components["schemas"]["CheckpointValues"] | null;
         };
         /** @description Things by name. Exactly one of `id`, `prefix` and `owned`. */
         Grant: {
@@ -1897,6 +2413,11 @@ export interface components {
             difference_ops_max: number;
             /**
              * Format: int64
+             * @description Memory that the values of one answer take to be shown as JSON; what does not fit is told by size.
+             */
+            display_bytes_max: number;
+            /**
+             * Format: int64
              * @description Items that one search or count with a filter opens where values are encrypted at rest.
              */
             encrypted_candidates_max: number;
@@ -1985,7 +2506,7 @@ export interface components {
             item_versions_max: number;
             /**
              * Format: int64
-             * @description Nesting of skeleton, metadata and filter documents.
+             * @description Nesting of skeleton, metadata and filter documents, and of values that are shown as JSON.
              */
             json_depth_max: number;
             /**
@@ -2052,6 +2573,38 @@ export interface components {
              * @description `offset` and `limit` together of a search by score.
              */
             scored_rows_max: number;
+            /**
+             * Format: int64
+             * @description Entries that are looked at together for a budget of tokens.
+             */
+            session_budget_page_rows: number;
+            /**
+             * Format: int64
+             * @description Documents that one `find` answers.
+             */
+            session_documents_max: number;
+            /**
+             * Format: int64
+             * @description Entries of one append, and of one load.
+             */
+            session_entries_max: number;
+            /** Format: int64 */
+            session_key_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Parts of a session's key, and its bytes together: two for each part, and one for each NUL, on top of its text.
+             */
+            session_key_parts_max: number;
+            /**
+             * Format: int64
+             * @description Entries of one load, in bytes; a larger one comes alone.
+             */
+            session_load_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Names inside of a session: streams, documents, counters, ids of entries; also user, agent and title.
+             */
+            session_name_bytes_max: number;
             /**
              * Format: int64
              * @description Checkpoints, writes, values and chunks of a thread whose storage is reported.
@@ -2174,6 +2727,11 @@ export interface components {
              */
             values?: boolean | null;
         };
+        ListDocuments: {
+            key: string[];
+            kind: string;
+            name_prefix?: string | null;
+        };
         Listed: {
             /** @description Nodes that the histories of the listed checkpoints need, each once. */
             chain: components["schemas"]["Node"][];
@@ -2181,6 +2739,15 @@ export interface components {
             history_channels: string[];
             /** @description Send it with the same arguments for the next page; absent at the end. */
             next_cursor?: string | null;
+        };
+        ListedDocument: {
+            name: string;
+            /** Format: int64 */
+            size: number;
+            /** Format: int64 */
+            updated_at_ms: number;
+            /** Format: int64 */
+            version: number;
         };
         ListFiles: {
             /** @description `next_cursor` of the page before, with the same arguments. */
@@ -2229,6 +2796,51 @@ export interface components {
         ListNamespaceSettings: {
             /** @description Labels that the namespaces begin with. */
             prefix?: string[] | null;
+        };
+        ListSessions: {
+            /** @description `next_cursor` of the page before, with the same arguments. */
+            cursor?: string | null;
+            /** @description First parts of the keys. Absent: all. */
+            key_prefix?: string[] | null;
+            kind: string;
+            /**
+             * Format: int64
+             * @description Default 500, at most 1,000.
+             */
+            limit?: number | null;
+            /** @description Only sessions with entries in this stream, and `updated_at_ms` is the stream's. */
+            stream?: string | null;
+            user?: string | null;
+        };
+        LoadEntries: {
+            /**
+             * Format: int64
+             * @description Only what comes behind this number.
+             */
+            after_seq?: number | null;
+            /**
+             * Format: int64
+             * @description The answer ends before the entry that would go beyond; the first always comes.
+             */
+            bytes_max?: number | null;
+            key: string[];
+            kind: string;
+            /**
+             * Format: int64
+             * @description At most 10,000.
+             */
+            limit?: number | null;
+            stream?: string | null;
+            /**
+             * Format: int64
+             * @description The last so many, at most 10,000. Not together with `limit`.
+             */
+            tail?: number | null;
+            /**
+             * Format: int64
+             * @description The last entries that fit, by the estimate for Agentrail's messages; at least one.
+             */
+            token_budget?: number | null;
         };
         /** @description Also what the command line prints. */
         MintedToken: {
@@ -2319,6 +2931,28 @@ export interface components {
              */
             ttl_seconds?: number | null;
         };
+        /** @description A document that is put together with entries. */
+        NewDocument: {
+            content: components["schemas"]["DocumentContent"];
+            /**
+             * Format: int64
+             * @description The version that the document must have; 0: there must be none.
+             */
+            if_version?: number | null;
+            name: string;
+        };
+        /** @description An entry of a stream. */
+        NewEntry: {
+            data: components["schemas"]["Exact"];
+            /** @description At most 512 bytes. An entry whose id the stream has had is left out. */
+            id?: string | null;
+        };
+        /** @description What a session is made with. */
+        NewSession: {
+            agent?: string | null;
+            title?: string | null;
+            user?: string | null;
+        };
         NewValue: {
             channel: string;
             data?: components["schemas"]["DataIn"] | null;
@@ -2349,6 +2983,15 @@ export interface components {
         };
         /** @description Finite numbers, kept as 32-bit floats. In application/msgpack also a `bin` with their bytes, little-endian. */
         Numbers: number[];
+        OneDocument: {
+            key: string[];
+            kind: string;
+            name: string;
+        };
+        OneSession: {
+            key: string[];
+            kind: string;
+        };
         Op: {
             checkpoint: components["schemas"]["Checkpoint"];
         } | {
@@ -2360,7 +3003,12 @@ export interface components {
              * @description For programs; stable.
              * @enum {string}
              */
-            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "file_not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "version_conflict" | "base_mismatch" | "file_exists" | "thread_taken" | "resend_whole" | "position_gone" | "key_destroyed" | "too_large" | "value_too_large" | "quota_exceeded" | "unsupported_media_type" | "invalid" | "invalid_path" | "offset_past_end" | "not_text" | "old_string_empty" | "string_not_found" | "string_not_unique" | "invalid_glob" | "not_a_file" | "search_needs_plaintext" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
+            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "session_not_found" | "document_not_found" | "file_not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "version_conflict" | "base_mismatch" | "file_exists" | "thread_taken" | "session_taken" | "head_moved" | "resend_whole" | "position_gone" | "key_destroyed" | "too_large" | "value_too_large" | "quota_exceeded" | "unsupported_media_type" | "invalid" | "invalid_path" | "offset_past_end" | "not_text" | "old_string_empty" | "string_not_found" | "string_not_unique" | "invalid_glob" | "not_a_file" | "search_needs_plaintext" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
+            /**
+             * Format: int64
+             * @description Of `head_moved`: the number of the stream's last entry; 0 when it was never written.
+             */
+            current_head?: number | null;
             /**
              * Format: int64
              * @description Of `version_conflict`: the version that the item has; 0 when there is none.
@@ -2414,6 +3062,17 @@ export interface components {
         };
         /** @enum {string} */
         PruneStrategy: "keep_latest" | "delete";
+        PutDocument: {
+            content: components["schemas"]["DocumentContent"];
+            /**
+             * Format: int64
+             * @description The version that the document must have; 0: there must be none. Absent: the last put wins.
+             */
+            if_version?: number | null;
+            key: string[];
+            kind: string;
+            name: string;
+        };
         PutItem: {
             /**
              * Format: int64
@@ -2492,6 +3151,17 @@ export interface components {
             requests_per_second_per_token?: number | null;
             /** Format: int64 */
             threads_max?: number | null;
+        };
+        /** @description What is stored for a channel: a value, or the seed and the writes of a delta channel, oldest first. */
+        RawChannel: {
+            channel: string;
+            seed?: components["schemas"]["RawValue"] | null;
+            value?: components["schemas"]["RawValue"] | null;
+            writes: components["schemas"]["RawValue"][];
+        };
+        RawValue: {
+            data: components["schemas"]["Data"];
+            tag: string;
         };
         ReadFile: {
             dialect?: components["schemas"]["FileDialect"] | null;
@@ -2680,6 +3350,80 @@ export interface components {
         };
         /** @enum {string} */
         SearchMode: "vector" | "text" | "hybrid";
+        Session: {
+            agent?: string | null;
+            /** Format: int64 */
+            created_at_ms: number;
+            key: string[];
+            title?: string | null;
+            /** Format: int64 */
+            updated_at_ms: number;
+            user?: string | null;
+        };
+        SessionsPage: {
+            next_cursor?: string | null;
+            sessions: components["schemas"]["Session"][];
+        };
+        ShownChannel: {
+            channel: string;
+            /** @description Whether the value is replayed from a seed and writes. */
+            is_delta: boolean;
+            raw?: components["schemas"]["RawChannel"] | null;
+            /**
+             * Format: int64
+             * @description Of what is decoded.
+             */
+            size_bytes: number;
+            /** @description Codec of the value; absent for a channel that is kept as writes. */
+            tag?: string | null;
+            value: unknown;
+            /** @description A string or a number, as the client sent it. */
+            version?: unknown;
+        };
+        State: {
+            checkpoint_id: string;
+            checkpoint_ns: string;
+            /** @description As the client said when it made the checkpoint. */
+            created_at?: string | null;
+            /** @description Those of all tasks. */
+            interrupts: components["schemas"]["StateInterrupt"][];
+            metadata: unknown;
+            /** @description Names of the tasks that have still to run. */
+            next: string[];
+            parent_checkpoint_id?: string | null;
+            /** @description With `raw` only. */
+            raw?: components["schemas"]["RawChannel"][] | null;
+            tasks: components["schemas"]["StateTask"][];
+            thread_id: string;
+            /** @description An object by channel, without those that are the graph's own affair; of a graph with one unnamed value, the value. */
+            values: unknown;
+            /** @description Pending writes, in (task path, task id, index) order. */
+            writes: components["schemas"]["StateWrite"][];
+        };
+        StateInterrupt: {
+            id?: string | null;
+            response_schema?: unknown;
+            value: unknown;
+        };
+        StateTask: {
+            error?: unknown;
+            /** @description Absent where the checkpoint's id is none that LangGraph makes. */
+            id?: string | null;
+            interrupts: components["schemas"]["StateInterrupt"][];
+            /** @description Name of the node; `__start__` for the function of a functional graph. */
+            name: string;
+            /** @description `["__pregel_pull", name]` or `["__pregel_push", index, …]`. */
+            path: unknown[];
+            /** @description What the task wrote, once it has ended. */
+            result?: unknown;
+        };
+        StateWrite: {
+            channel: string;
+            raw?: components["schemas"]["RawValue"] | null;
+            tag: string;
+            task_id: string;
+            value: unknown;
+        };
         StatFile: {
             dialect?: components["schemas"]["FileDialect"] | null;
             namespace: string[];
@@ -2690,6 +3434,17 @@ export interface components {
             atomic?: boolean | null;
             /** @description At most 1,000. */
             ops: components["schemas"]["StoreOp"][];
+        };
+        StoredDocument: {
+            /**
+             * Format: int64
+             * @description Of the whole content, in bytes of UTF-8.
+             */
+            size: number;
+            /** Format: int64 */
+            updated_at_ms: number;
+            /** Format: int64 */
+            version: number;
         };
         StoreOp: {
             put: components["schemas"]["PutItem"];
@@ -2720,6 +3475,16 @@ export interface components {
         StoreResult: components["schemas"]["ItemVersion"] | components["schemas"]["ItemPage"] | components["schemas"]["Namespaces"] | components["schemas"]["ItemCount"] | components["schemas"]["FailedStoreOp"] | components["schemas"]["GotItem"] | components["schemas"]["Empty"];
         StoreResults: {
             results: components["schemas"]["StoreResult"][];
+        };
+        Stream: {
+            /** Format: int64 */
+            head: number;
+            stream: string;
+            /** Format: int64 */
+            updated_at_ms: number;
+        };
+        Streams: {
+            streams: components["schemas"]["Stream"][];
         };
         TaskWrite: {
             channel: string;
@@ -2983,6 +3748,30 @@ export interface components {
                 };
             };
         };
+        /** @description `document_not_found`: There is no such document */
+        "404.document_not_found": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "document_not_found",
+                 *       "detail": "There is no such document",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 404,
+                 *       "title": "There is no such document",
+                 *       "type": "urn:threadkeep:problem:document_not_found"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "document_not_found";
+                };
+            };
+        };
         /** @description `file_not_found`: The file is not there */
         "404.file_not_found": {
             headers: {
@@ -3028,6 +3817,30 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"] & {
                     /** @enum {string} */
                     code?: "not_found";
+                };
+            };
+        };
+        /** @description `session_not_found`: There is no such stream */
+        "404.session_not_found": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "session_not_found",
+                 *       "detail": "There is no such stream",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 404,
+                 *       "title": "There is no such stream",
+                 *       "type": "urn:threadkeep:problem:session_not_found"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "session_not_found";
                 };
             };
         };
@@ -3103,6 +3916,54 @@ export interface components {
                 };
             };
         };
+        /** @description `session_taken`: The session belongs to somebody else; `head_moved`: The stream is not as it was */
+        "409.head_moved.session_taken": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "head_moved",
+                 *       "detail": "The stream is not as it was",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The stream is not as it was",
+                 *       "type": "urn:threadkeep:problem:head_moved"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "head_moved" | "session_taken";
+                };
+            };
+        };
+        /** @description `version_conflict`: The item has another version; `session_taken`: The session belongs to somebody else; `head_moved`: The stream is not as it was */
+        "409.head_moved.version_conflict.session_taken": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "head_moved",
+                 *       "detail": "The stream is not as it was",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The stream is not as it was",
+                 *       "type": "urn:threadkeep:problem:head_moved"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "head_moved" | "version_conflict" | "session_taken";
+                };
+            };
+        };
         /** @description `lease_held`: The lease is held by another */
         "409.lease_held": {
             headers: {
@@ -3148,6 +4009,30 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"] & {
                     /** @enum {string} */
                     code?: "lease_held" | "thread_taken";
+                };
+            };
+        };
+        /** @description `session_taken`: The session belongs to somebody else */
+        "409.session_taken": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "session_taken",
+                 *       "detail": "The session belongs to somebody else",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The session belongs to somebody else",
+                 *       "type": "urn:threadkeep:problem:session_taken"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "session_taken";
                 };
             };
         };
@@ -3292,6 +4177,30 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"] & {
                     /** @enum {string} */
                     code?: "version_conflict" | "base_mismatch";
+                };
+            };
+        };
+        /** @description `version_conflict`: The item has another version; `session_taken`: The session belongs to somebody else */
+        "409.version_conflict.session_taken": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "version_conflict",
+                 *       "detail": "The item has another version",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The item has another version",
+                 *       "type": "urn:threadkeep:problem:version_conflict"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "version_conflict" | "session_taken";
                 };
             };
         };
@@ -3559,7 +4468,7 @@ export interface components {
                 };
             };
         };
-        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Too much is encrypted to be searched; `idempotency_mismatch`: The Idempotency-Key was used before */
+        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Values are encrypted: this cannot be searched; `idempotency_mismatch`: The Idempotency-Key was used before */
         "422.invalid.idempotency_mismatch.search_needs_plaintext": {
             headers: {
                 /** @description Of the request; finds it in the server's log */
@@ -3583,7 +4492,7 @@ export interface components {
                 };
             };
         };
-        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Too much is encrypted to be searched */
+        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Values are encrypted: this cannot be searched */
         "422.invalid.search_needs_plaintext": {
             headers: {
                 /** @description Of the request; finds it in the server's log */
@@ -4466,6 +5375,91 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    get_checkpoint_values: {
+        parameters: {
+            query: {
+                /** @description Only this one; another is another `channel`. Absent: all. */
+                channel?: string[];
+                /** @description Absent: the newest, by byte order. */
+                checkpoint_id?: string;
+                /** @description Absent: the root graph. */
+                checkpoint_ns?: string;
+                /** @description Also what is stored, as it is: base64 with the tag of its codec. Default false. */
+                raw?: boolean;
+                thread_id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The values, if there is such a checkpoint */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "checkpoint": {
+                     *         "channels": [
+                     *           {
+                     *             "channel": "branch:to:model",
+                     *             "is_delta": false,
+                     *             "raw": {
+                     *               "channel": "branch:to:model",
+                     *               "value": {
+                     *                 "data": "",
+                     *                 "tag": "null"
+                     *               },
+                     *               "writes": []
+                     *             },
+                     *             "size_bytes": 0,
+                     *             "tag": "null",
+                     *             "value": null,
+                     *             "version": "2"
+                     *           },
+                     *           {
+                     *             "channel": "title",
+                     *             "is_delta": false,
+                     *             "raw": {
+                     *               "channel": "title",
+                     *               "value": {
+                     *                 "data": "pWhlbGxv",
+                     *                 "tag": "msgpack"
+                     *               },
+                     *               "writes": []
+                     *             },
+                     *             "size_bytes": 6,
+                     *             "tag": "msgpack",
+                     *             "value": "hello",
+                     *             "version": "1"
+                     *           }
+                     *         ],
+                     *         "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875",
+                     *         "checkpoint_ns": "",
+                     *         "thread_id": "t-1"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GotValues"];
+                    "application/msgpack": components["schemas"]["GotValues"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
         };
     };
     append_file: {
@@ -5545,6 +6539,992 @@ export interface operations {
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
     };
+    append_entries: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "entries": [
+                 *         {
+                 *           "data": {
+                 *             "message": "hello",
+                 *             "type": "user",
+                 *             "uuid": "b1"
+                 *           },
+                 *           "id": "b1"
+                 *         },
+                 *         {
+                 *           "data": {
+                 *             "type": "last-prompt"
+                 *           }
+                 *         }
+                 *       ],
+                 *       "key": [
+                 *         "my-project",
+                 *         "3f0c"
+                 *       ],
+                 *       "kind": "claude"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AppendEntries"];
+                "application/msgpack": components["schemas"]["AppendEntries"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "appended": 2,
+                     *       "first_seq": 1,
+                     *       "head": 2,
+                     *       "last_seq": 2
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Appended"];
+                    "application/msgpack": components["schemas"]["Appended"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.head_moved.version_conflict.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    compact_stream: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "archive_stream_prefix": "messages.compactions/",
+                 *       "document": {
+                 *         "append": "\n## Compaction {archive_id}\n",
+                 *         "name": "NOTES.md"
+                 *       },
+                 *       "expected_head": 60,
+                 *       "key": [
+                 *         "acme",
+                 *         "s-1"
+                 *       ],
+                 *       "kind": "agentrail",
+                 *       "replacement": [
+                 *         {
+                 *           "data": {
+                 *             "content": "[Conversation compacted: see archive {archive_id}]",
+                 *             "role": "user"
+                 *           }
+                 *         }
+                 *       ],
+                 *       "stream": "messages",
+                 *       "through_seq": 20
+                 *     }
+                 */
+                "application/json": components["schemas"]["CompactStream"];
+                "application/msgpack": components["schemas"]["CompactStream"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "archive_id": "0001",
+                     *       "head": 60
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Compacted"];
+                    "application/msgpack": components["schemas"]["Compacted"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.session_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.head_moved.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    add_to_counter: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "counter": "turns",
+                 *       "key": [
+                 *         "acme",
+                 *         "s-1"
+                 *       ],
+                 *       "kind": "agentrail"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AddToCounter"];
+                "application/msgpack": components["schemas"]["AddToCounter"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "value": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Counted"];
+                    "application/msgpack": components["schemas"]["Counted"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    create_session: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": [
+                 *         "my-project",
+                 *         "3f0c"
+                 *       ],
+                 *       "kind": "claude",
+                 *       "user": "ann"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateSession"];
+                "application/msgpack": components["schemas"]["CreateSession"];
+            };
+        };
+        responses: {
+            /** @description It is there */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "created": true,
+                     *       "created_at": "2026-01-31T12:00:00.000000Z",
+                     *       "updated_at": "2026-01-31T12:00:00.000000Z",
+                     *       "updated_at_ms": 1769860800000,
+                     *       "user": "ann"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CreatedSession"];
+                    "application/msgpack": components["schemas"]["CreatedSession"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    delete_session: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": [
+                 *         "my-project",
+                 *         "3f0c"
+                 *       ],
+                 *       "kind": "claude"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DeleteSession"];
+                "application/msgpack": components["schemas"]["DeleteSession"];
+            };
+        };
+        responses: {
+            /** @description Deleted, or never there */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    append_document: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": "\nmore",
+                 *       "key": [
+                 *         "acme",
+                 *         "s-1"
+                 *       ],
+                 *       "kind": "agentrail",
+                 *       "name": "NOTES.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AppendDocument"];
+                "application/msgpack": components["schemas"]["AppendDocument"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "size": 12,
+                     *       "updated_at_ms": 1769860800000,
+                     *       "version": 1769860800000001
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StoredDocument"];
+                    "application/msgpack": components["schemas"]["StoredDocument"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    delete_document: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": [
+                 *         "acme",
+                 *         "s-1"
+                 *       ],
+                 *       "kind": "agentrail",
+                 *       "name": "NOTES.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OneDocument"];
+                "application/msgpack": components["schemas"]["OneDocument"];
+            };
+        };
+        responses: {
+            /** @description Deleted, or never there */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    find_documents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key_prefix": [
+                 *         "my-project"
+                 *       ],
+                 *       "kind": "claude",
+                 *       "name": "summary"
+                 *     }
+                 */
+                "application/json": components["schemas"]["FindDocuments"];
+                "application/msgpack": components["schemas"]["FindDocuments"];
+            };
+        };
+        responses: {
+            /** @description All of them */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "documents": [
+                     *         {
+                     *           "content": "{}",
+                     *           "key": [
+                     *             "my-project",
+                     *             "3f0c"
+                     *           ],
+                     *           "updated_at_ms": 1769860800000,
+                     *           "version": 1769860800000000
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FoundDocuments"];
+                    "application/msgpack": components["schemas"]["FoundDocuments"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    get_document: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": [
+                 *         "acme",
+                 *         "s-1"
+                 *       ],
+                 *       "kind": "agentrail",
+                 *       "name": "NOTES.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OneDocument"];
+                "application/msgpack": components["schemas"]["OneDocument"];
+            };
+        };
+        responses: {
+            /** @description With its content */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "content": "# Notes",
+                     *       "size": 7,
+                     *       "updated_at_ms": 1769860800000,
+                     *       "version": 1769860800000000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Document"];
+                    "application/msgpack": components["schemas"]["Document"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.document_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    list_documents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": [
+                 *         "acme",
+                 *         "s-1"
+                 *       ],
+                 *       "kind": "agentrail"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ListDocuments"];
+                "application/msgpack": components["schemas"]["ListDocuments"];
+            };
+        };
+        responses: {
+            /** @description All of them */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "documents": [
+                     *         {
+                     *           "name": "NOTES.md",
+                     *           "size": 7,
+                     *           "updated_at_ms": 1769860800000,
+                     *           "version": 1769860800000000
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Documents"];
+                    "application/msgpack": components["schemas"]["Documents"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    put_document: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: a put with `if_version` that is sent again with the same key and body is answered like the first, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": "# Notes",
+                 *       "key": [
+                 *         "acme",
+                 *         "s-1"
+                 *       ],
+                 *       "kind": "agentrail",
+                 *       "name": "NOTES.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PutDocument"];
+                "application/msgpack": components["schemas"]["PutDocument"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "size": 7,
+                     *       "updated_at_ms": 1769860800000,
+                     *       "version": 1769860800000000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StoredDocument"];
+                    "application/msgpack": components["schemas"]["StoredDocument"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.version_conflict.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    list_sessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key_prefix": [
+                 *         "my-project"
+                 *       ],
+                 *       "kind": "claude",
+                 *       "stream": ""
+                 *     }
+                 */
+                "application/json": components["schemas"]["ListSessions"];
+                "application/msgpack": components["schemas"]["ListSessions"];
+            };
+        };
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "sessions": [
+                     *         {
+                     *           "created_at_ms": 1769860800000,
+                     *           "key": [
+                     *             "my-project",
+                     *             "3f0c"
+                     *           ],
+                     *           "updated_at_ms": 1769860809000
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SessionsPage"];
+                    "application/msgpack": components["schemas"]["SessionsPage"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    load_entries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": [
+                 *         "my-project",
+                 *         "3f0c"
+                 *       ],
+                 *       "kind": "claude",
+                 *       "tail": 50
+                 *     }
+                 */
+                "application/json": components["schemas"]["LoadEntries"];
+                "application/msgpack": components["schemas"]["LoadEntries"];
+            };
+        };
+        responses: {
+            /** @description Entries */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "entries": [
+                     *         {
+                     *           "at_ms": 1769860800000,
+                     *           "data": {
+                     *             "type": "user",
+                     *             "uuid": "b1"
+                     *           },
+                     *           "id": "b1",
+                     *           "seq": 1
+                     *         }
+                     *       ],
+                     *       "head": 1,
+                     *       "more": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Entries"];
+                    "application/msgpack": components["schemas"]["Entries"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.session_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    list_streams: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": [
+                 *         "my-project",
+                 *         "3f0c"
+                 *       ],
+                 *       "kind": "claude"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OneSession"];
+                "application/msgpack": components["schemas"]["OneSession"];
+            };
+        };
+        responses: {
+            /** @description All of them */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "streams": [
+                     *         {
+                     *           "head": 12,
+                     *           "stream": "",
+                     *           "updated_at_ms": 1769860800000
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Streams"];
+                    "application/msgpack": components["schemas"]["Streams"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    get_state: {
+        parameters: {
+            query: {
+                /** @description Absent: the newest, by byte order. */
+                checkpoint_id?: string;
+                /** @description Absent: the root graph. */
+                checkpoint_ns?: string;
+                /** @description Also what is stored, as it is: base64 with the tag of its codec. Default false. */
+                raw?: boolean;
+                thread_id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The state, if there is one */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "state": {
+                     *         "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875",
+                     *         "checkpoint_ns": "",
+                     *         "created_at": "2026-01-31T12:00:09.000000+00:00",
+                     *         "interrupts": [
+                     *           {
+                     *             "id": "32b1c9",
+                     *             "value": {
+                     *               "question": "Which door?"
+                     *             }
+                     *           }
+                     *         ],
+                     *         "metadata": {
+                     *           "parents": {},
+                     *           "source": "loop",
+                     *           "step": 1
+                     *         },
+                     *         "next": [
+                     *           "ask"
+                     *         ],
+                     *         "parent_checkpoint_id": "1ef4f797-8335-6428-8000-8a1503f9b874",
+                     *         "tasks": [
+                     *           {
+                     *             "id": "a4ee5b0f-c3f7-d0f2-3b69-c0580291e4b2",
+                     *             "interrupts": [
+                     *               {
+                     *                 "id": "32b1c9",
+                     *                 "value": {
+                     *                   "question": "Which door?"
+                     *                 }
+                     *               }
+                     *             ],
+                     *             "name": "ask",
+                     *             "path": [
+                     *               "__pregel_pull",
+                     *               "ask"
+                     *             ]
+                     *           }
+                     *         ],
+                     *         "thread_id": "t-1",
+                     *         "values": {
+                     *           "messages": [
+                     *             {
+                     *               "additional_kwargs": {},
+                     *               "content": "Remember the door code",
+                     *               "id": "h1",
+                     *               "name": null,
+                     *               "response_metadata": {},
+                     *               "type": "human"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "writes": [
+                     *           {
+                     *             "channel": "__interrupt__",
+                     *             "tag": "msgpack",
+                     *             "task_id": "a4ee5b0f-c3f7-d0f2-3b69-c0580291e4b2",
+                     *             "value": [
+                     *               {
+                     *                 "id": "32b1c9",
+                     *                 "value": {
+                     *                   "question": "Which door?"
+                     *                 }
+                     *               }
+                     *             ]
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GotState"];
+                    "application/msgpack": components["schemas"]["GotState"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
     run_store_batch: {
         parameters: {
             query?: never;
@@ -6127,7 +8107,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
-            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            422: components["responses"]["422.invalid.idempotency_mismatch.search_needs_plaintext"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];

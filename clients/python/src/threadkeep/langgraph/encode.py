@@ -176,11 +176,15 @@ def writes_op(
     return parts.op({"writes": body}, target.checkpoint_id, is_put=False)
 
 
-def commit_body(thread_id: str, writer: str, generation: str | None, ops: Sequence[bytes]) -> bytes:
-    """The body of a commit from operations that are packed already: a head, then the parts."""
+def commit_body(
+    thread_id: str, writer: str, terms: Mapping[str, Any], ops: Sequence[bytes]
+) -> bytes:
+    """The body of a commit from operations that are packed already: a head, then the parts.
+
+    `terms` are the conditions on the thread that are not None.
+    """
     head: dict[str, Any] = {"thread_id": thread_id, "writer": writer}
-    if generation is not None:
-        head["generation"] = generation
+    head |= {name: value for name, value in terms.items() if value is not None}
     # One entry more than the head has, in a map of under 16 entries: its first byte is the count.
     text = packed(head)
     count = len(ops)

@@ -22,16 +22,26 @@ from threadkeep.langgraph.commits import AsyncCommits, SyncCommits
 from threadkeep.langgraph.differences import DoesNotFitError
 from threadkeep.langgraph.encode import Op, commit_body, packed
 from threadkeep.langgraph.exchange import Exchange, Packed
+from threadkeep.langgraph.leases import SECONDS, Leases
 from threadkeep.langgraph.memory import Memory
 
 
 class Link:
     """See the module. Constructing opens nothing."""
 
-    def __init__(self, settings: Settings, chain_bytes_max: int, difference_bytes_max: int) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        chain_bytes_max: int,
+        difference_bytes_max: int,
+        *,
+        is_exclusive: bool = False,
+        lease_seconds: int = SECONDS,
+    ) -> None:
         self.connection = Connection(settings)
         self.memory = Memory(chain_bytes_max)
         self.exchange = Exchange(difference_bytes_max)
+        self.leases = Leases(self, is_exclusive=is_exclusive, seconds=lease_seconds)
         self._start()
         _links.add(self)
 
@@ -46,6 +56,7 @@ class Link:
         self.connection.forget_parent()
         self.memory.forget_everything()
         self.exchange.forget_everything()
+        self.leases.forget_parent()
         self._start()
 
     def next_seq(self) -> int:
@@ -96,6 +107,18 @@ class Link:
         self.exchange.values.forget(thread_id)
 
     def _commit(self, thread_id: str, ops: Sequence[Op]) -> None:
+        if self.leases.wants(thread_id):
+            self.leases.take(thread_id)
+        with self.leases.written(thread_id):
+            self._commit_leased(thread_id, ops)
+
+    async def _acommit(self, thread_id: str, ops: Sequence[Op]) -> None:
+        if self.leases.wants(thread_id):
+            await self.leases.atake(thread_id)
+        with self.leases.written(thread_id):
+            await self._acommit_leased(thread_id, ops)
+
+    def _commit_leased(self, thread_id: str, ops: Sequence[Op]) -> None:
         self._touch(thread_id, ops)
         try:
             sent = self.exchange.packed(thread_id, ops)
@@ -109,7 +132,7 @@ class Link:
             self._touch(thread_id, ops)
         self._learn(thread_id, answer, sent)
 
-    async def _acommit(self, thread_id: str, ops: Sequence[Op]) -> None:
+    async def _acommit_leased(self, thread_id: str, ops: Sequence[Op]) -> None:
         self._touch(thread_id, ops)
         try:
             sent = self.exchange.packed(thread_id, ops)
@@ -124,8 +147,11 @@ class Link:
         self._learn(thread_id, answer, sent)
 
     def _request(self, thread_id: str, sent: Packed) -> Request:
-        generation = self.memory.generation(thread_id)
-        body = commit_body(thread_id, self.writer, generation, sent.ops)
+        terms = {
+            "generation": self.memory.generation(thread_id),
+            "fence": self.leases.fence(thread_id),
+        }
+        body = commit_body(thread_id, self.writer, terms, sent.ops)
         return Request("POST", "/v1/checkpoints/commit", body)
 
     def _touch(self, thread_id: str, ops: Sequence[Op]) -> None:

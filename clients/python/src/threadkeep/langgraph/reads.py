@@ -30,7 +30,7 @@ class Get:
 
     def __init__(self, memory: Memory, target: Target) -> None:
         self._memory = memory
-        self._target = target
+        self.target = target
         self._walk = _Walk(memory, target)
         self.body = {**self._walk.body}
         if channels := memory.channels(target.thread_id):
@@ -38,7 +38,7 @@ class Get:
 
     def view(self, answer: dict[str, Any]) -> View | None:
         """None when there is no such checkpoint, which only a whole answer can say."""
-        thread_id = self._target.thread_id
+        thread_id = self.target.thread_id
         with reading_answer():
             channels = frozenset(answer["history_channels"])
             raw = answer.get("checkpoint")
@@ -277,6 +277,11 @@ def prune_body(
         keep_interrupted=keep_interrupted,
         dry_run=dry_run,
     )
+
+
+def delete_body(thread_id: str, fence: int | None) -> dict[str, Any]:
+    """The body of the deletion of a thread, with the fence of the lease that is held on it."""
+    return {"thread_id": thread_id} if fence is None else {"thread_id": thread_id, "fence": fence}
 
 
 class _Forgets(Protocol):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
@@ -23,12 +24,13 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from threadkeep.errors import InvalidError
+from threadkeep.errors import InvalidError, ThreadkeepError
 from threadkeep.http.settings import TransportName, settings_of
 from threadkeep.langgraph import reads
 from threadkeep.langgraph.decode import View, tuple_of
 from threadkeep.langgraph.encode import checkpoint_op, config_of, target_of, thread_id_of, writes_op
 from threadkeep.langgraph.history import ChannelHistory
+from threadkeep.langgraph.leases import RELEASE, SECONDS, LeaseBlock
 from threadkeep.langgraph.link import Link, copy_request
 from threadkeep.retention import PRUNE, Age, PruneReport, nothing_pruned, prune_report
 
@@ -47,6 +49,11 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
     Times are in seconds. `history_bytes_max` bounds what is remembered of delta histories,
     `difference_bytes_max` what is remembered of values, so that only what changed of them travels;
     0 turns that off.
+
+    With `exclusive`, the first write to a thread takes its lease, and later ones keep it until 60
+    seconds after the last: two savers cannot write turns of one thread into each other. The other
+    one's write raises LeaseHeldError; a saver whose lease went to another after it had expired
+    (`lease_seconds` without a heartbeat) raises LeaseLostError. `lease` is the exact form.
     Failures raise the types of `threadkeep.errors`; None means that a checkpoint does not exist
     and nothing else.
     """
@@ -64,6 +71,8 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
         history_bytes_max: int = 32 * 1024 * 1024,
         difference_bytes_max: int = 32 * 1024 * 1024,
         transport: TransportName = "auto",
+        exclusive: bool = False,
+        lease_seconds: int = SECONDS,
     ) -> None:
         super().__init__(serde=serde or strict_serde(allowed_types))
         settings = settings_of(
@@ -74,17 +83,25 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
             attempts=attempts,
             transport=transport,
         )
-        self._link = Link(settings, history_bytes_max, difference_bytes_max)
+        self._link = Link(
+            settings,
+            history_bytes_max,
+            difference_bytes_max,
+            is_exclusive=exclusive,
+            lease_seconds=lease_seconds,
+        )
 
     # Reading
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         read = reads.Get(self._link.memory, target_of(config))
+        self._link.leases.read(read.target.thread_id)
         view = read.view(self._link.read(read.path, read.body))
         return None if view is None else self._tuple(view)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         read = reads.Get(self._link.memory, target_of(config))
+        self._link.leases.read(read.target.thread_id)
         view = read.view(await self._link.aread(read.path, read.body))
         return None if view is None else self._tuple(view)
 
@@ -186,13 +203,17 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
 
     def delete_thread(self, thread_id: str) -> None:
         thread_id = thread_id_of(thread_id)
-        with reads.forgetting(self._link, [thread_id]):
-            self._link.call("/v1/threads/delete", {"thread_id": thread_id}, is_write=True)
+        with reads.forgetting(self._link, [thread_id]), self._link.leases.written(thread_id):
+            body = reads.delete_body(thread_id, self._link.leases.fence(thread_id))
+            self._link.call("/v1/threads/delete", body, is_write=True)
+        self._link.leases.deleted(thread_id)
 
     async def adelete_thread(self, thread_id: str) -> None:
         thread_id = thread_id_of(thread_id)
-        with reads.forgetting(self._link, [thread_id]):
-            await self._link.acall("/v1/threads/delete", {"thread_id": thread_id}, is_write=True)
+        with reads.forgetting(self._link, [thread_id]), self._link.leases.written(thread_id):
+            body = reads.delete_body(thread_id, self._link.leases.fence(thread_id))
+            await self._link.acall("/v1/threads/delete", body, is_write=True)
+        self._link.leases.deleted(thread_id)
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         if body := reads.delete_for_runs_body(run_ids):
@@ -270,7 +291,18 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
             answer = await self._link.acall(PRUNE, body, is_write=True)
         return prune_report(answer)
 
-    # Versions, copies, closing
+    # Leases, versions, copies, closing
+
+    def lease(self, thread_id: str, *, wait_seconds: float = 0.0) -> LeaseBlock:
+        """Hold a thread for a block: `with saver.lease("t"):`, or `async with`.
+
+        The lease is acquired before the block, kept by heartbeats from a thread of its own, and
+        given back at the end; every write in between carries its fence. Blocks of one saver share
+        it. Raises LeaseHeldError while another has it, after trying for `wait_seconds`; a write
+        after another took it over (this process stood still for `lease_seconds`) raises
+        LeaseLostError.
+        """
+        return LeaseBlock(self._link, thread_id_of(thread_id), wait_seconds)
 
     def get_next_version(self, current: str | None, channel: None) -> str:
         """Text that sorts like its number; the random tail tells versions of two branches apart."""
@@ -283,11 +315,20 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
         return self._link.connection.transport_name
 
     def close(self) -> None:
-        """Close idle connections. Optional and repeatable; copies of this saver share them."""
+        """Give leases back and close idle connections; copies of this saver share both.
+
+        Optional and repeatable. A lease that cannot be given back expires.
+        """
+        for body in self._link.leases.release_all():
+            with suppress(ThreadkeepError):
+                self._link.call(RELEASE, body, is_write=True)
         self._link.connection.close()
 
     async def aclose(self) -> None:
-        """The same; closing does not wait for anything."""
+        """The same without blocking."""
+        for body in self._link.leases.release_all():
+            with suppress(ThreadkeepError):
+                await self._link.acall(RELEASE, body, is_write=True)
         self._link.connection.close()
 
     def __enter__(self) -> ThreadkeepSaver:

@@ -1,8 +1,8 @@
 """Calls of one turn of an event loop travel together.
 
-Nothing is held back: what was asked for in this turn leaves at its end, as one request. Each caller
-has its own outcome, and one bad call fails none of the others. Two changes of one item never travel
-together, so that each of them happens.
+Nothing is held back for company: what was asked for in this turn leaves at its end, as one request.
+Each caller has its own outcome, and one bad call fails none of the others. Changes of one item
+leave one after the other, in the order of the calls, so that each happens and the last one stays.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import copy
 import threading
 import weakref
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 
 from langgraph.store.base import Op, PutOp, Result
 
@@ -22,13 +23,23 @@ Send = Callable[[Sequence[Op]], Awaitable[list[Outcome]]]
 Waiter = tuple[Op, "asyncio.Future[Result]"]
 
 
+@dataclass
+class _Queue:
+    """What waits in one event loop."""
+
+    waiting: list[Waiter] = field(default_factory=list)
+    changing: set[object] = field(default_factory=set)
+    """Items that a request under way changes."""
+    is_scheduled: bool = False
+
+
 class Ticks:
     """One for each store. Each event loop has its own queue."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
         self._lock = threading.Lock()
-        self._queues: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[Waiter]] = (
+        self._queues: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Queue] = (
             weakref.WeakKeyDictionary()
         )
         self._tasks: set[asyncio.Task[None]] = set()
@@ -38,42 +49,46 @@ class Ticks:
         loop = asyncio.get_running_loop()
         queue = self._queue_of(loop)
         done: asyncio.Future[Result] = loop.create_future()
-        queue.append((op, done))
-        if len(queue) == 1:
-            loop.call_soon(self._leave, loop, queue)
+        queue.waiting.append((op, done))
+        if not queue.is_scheduled:
+            queue.is_scheduled = True
+            loop.call_soon(self._end_turn, loop, queue)
         return await done
 
-    def _queue_of(self, loop: asyncio.AbstractEventLoop) -> list[Waiter]:
+    def _queue_of(self, loop: asyncio.AbstractEventLoop) -> _Queue:
         queue = self._queues.get(loop)
         if queue is None:
             with self._lock:
-                queue = self._queues.setdefault(loop, [])
+                queue = self._queues.setdefault(loop, _Queue())
         return queue
 
-    def _leave(self, loop: asyncio.AbstractEventLoop, queue: list[Waiter]) -> None:
-        # Cancelled since: those calls never happened.
-        waiting = [waiter for waiter in queue if not waiter[1].done()]
-        queue.clear()
-        for part in _parts(waiting):
-            task = loop.create_task(self._run(part))
+    def _end_turn(self, loop: asyncio.AbstractEventLoop, queue: _Queue) -> None:
+        queue.is_scheduled = False
+        self._leave(loop, queue)
+
+    def _leave(self, loop: asyncio.AbstractEventLoop, queue: _Queue) -> None:
+        while part := _next_part(queue):
+            task = loop.create_task(self._travel(loop, queue, part))
             # The loop itself would not keep it alive.
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _run(self, waiting: list[Waiter]) -> None:
+    async def _travel(
+        self, loop: asyncio.AbstractEventLoop, queue: _Queue, part: list[Waiter]
+    ) -> None:
         try:
-            outcomes = await self._send([op for op, _ in waiting])
-        except BaseException as error:
-            for _, done in waiting:
-                if not done.done():
-                    # One object that is raised in several callers would mix their tracebacks.
-                    done.set_exception(copy.copy(error)) if isinstance(
-                        error, Exception
-                    ) else done.cancel()
-            if not isinstance(error, Exception):
-                raise
-            return
-        for (_, done), outcome in zip(waiting, outcomes, strict=True):
+            outcomes = await self._send([op for op, _ in part])
+        except Exception as error:
+            # One object that is raised in several callers would mix their tracebacks.
+            outcomes = [copy.copy(error) for _ in part]
+        except BaseException:
+            # The loop ends.
+            for _, done in part + queue.waiting:
+                done.cancel()
+            raise
+        queue.changing.difference_update(address_of(op) for op, _ in part if isinstance(op, PutOp))
+        self._leave(loop, queue)
+        for (_, done), outcome in zip(part, outcomes, strict=True):
             if done.done():
                 continue
             if isinstance(outcome, Exception):
@@ -82,22 +97,21 @@ class Ticks:
                 done.set_result(outcome)
 
 
-def _parts(waiting: list[Waiter]) -> list[list[Waiter]]:
-    """A change goes into the first request that has none of its item, behind those before it."""
-    parts: list[list[Waiter]] = []
-    changed: list[set[object]] = []
-    first: dict[object, int] = {}
-    for waiter in waiting:
-        op = waiter[0]
-        at = 0
-        if isinstance(op, PutOp):
-            address = address_of(op)
-            at = first.get(address, 0)
-            first[address] = at + 1
-        while at < len(parts) and len(parts[at]) >= OPS_MAX:
-            at += 1
-        while at >= len(parts):
-            parts.append([])
-            changed.append(set())
-        parts[at].append(waiter)
-    return parts
+def _next_part(queue: _Queue) -> list[Waiter]:
+    """What may leave now: within the limit, and no change of an item that is being changed."""
+    part: list[Waiter] = []
+    stays: list[Waiter] = []
+    for waiter in queue.waiting:
+        op, done = waiter
+        if done.done():
+            # Cancelled since: that call never happened.
+            continue
+        address = address_of(op) if isinstance(op, PutOp) else None
+        if len(part) == OPS_MAX or address in queue.changing:
+            stays.append(waiter)
+            continue
+        if address is not None:
+            queue.changing.add(address)
+        part.append(waiter)
+    queue.waiting = stays
+    return part

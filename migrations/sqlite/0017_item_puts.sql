@@ -1,0 +1,1 @@
+-- Nothing: on SQLite a put finds what the item had in its own transaction. The numbers of both engines go together.

@@ -1,0 +1,70 @@
+//! What serialized values say, for people: JSON for display out of the codecs of LangGraph in Python and JavaScript.
+//! Knows what bytes mean and nothing of where they are stored or how they are asked for.
+//!
+//! **Invariant:** nothing here builds an object of a client language, or looks a class up: names of classes are text that
+//! decides how their arguments are shown. Depth and memory have limits that hold for any bytes.
+
+mod arrays;
+mod extensions;
+mod javascript;
+mod json;
+mod messages;
+mod msgpack;
+mod replay;
+mod shown;
+pub mod state;
+mod task_ids;
+pub mod tasks;
+mod text;
+pub mod values;
+
+#[cfg(test)]
+mod tests;
+
+use crate::domain::checkpoint::{EMPTY, Value};
+
+pub use self::json::read_text;
+pub use self::shown::{Budget, Json, Unreadable};
+
+const OPAQUE: &str = "$opaque";
+
+/// A serialized value as JSON; [`opaque`] where it cannot be shown. Never fails, and takes no more memory than `budget` has
+/// left. A value that is not shown gives back what was taken for it.
+pub fn show(tag: &str, data: &[u8], budget: &mut Budget) -> Json {
+    let left = budget.left();
+    decode(tag, data, budget).unwrap_or_else(|reason| {
+        budget.restore(left);
+        opaque(tag, data.len(), reason)
+    })
+}
+
+/// Whether the channel has a value at all.
+pub fn is_present(value: &Value) -> bool {
+    value.tag.as_str() != EMPTY
+}
+
+fn decode(tag: &str, data: &[u8], budget: &mut Budget) -> Result<Json, Unreadable> {
+    match tag {
+        "null" => Ok(Json::Null),
+        "bytes" | "bytearray" => text::base64(data, budget),
+        "msgpack" => msgpack::read(data, budget),
+        "json" => json::read_value(data, budget),
+        tag if tag.contains('+') => Err(Unreadable::Encrypted),
+        // `pickle` among them: its bytes are a program.
+        _ => Err(Unreadable::UnknownCodec),
+    }
+}
+
+/// Stands where a value cannot be shown.
+fn opaque(tag: &str, size_bytes: usize, reason: Unreadable) -> Json {
+    let about = vec![
+        ("codec".to_owned(), Json::Text(tag.to_owned())),
+        ("size_bytes".to_owned(), Json::of(size_bytes as u64)),
+        ("reason".to_owned(), Json::Text(reason.to_string())),
+    ];
+    Json::Object(vec![(OPAQUE.to_owned(), Json::Object(about))])
+}
+
+fn is_opaque(value: &Json) -> bool {
+    matches!(value, Json::Object(fields) if matches!(fields.as_slice(), [(name, _)] if name == OPAQUE))
+}

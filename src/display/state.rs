@@ -1,0 +1,189 @@
+//! The state of a graph at a checkpoint, as its `get_state` tells it: values, what runs next, what waits for an answer.
+//! Derived from checkpoint and writes; the graph is not needed, and not there.
+
+use super::shown::{Budget, Json, Unreadable};
+use super::task_ids::Language;
+use super::tasks::{Interrupt, NULL_TASK, Step, Task, Write, is_output, join};
+use super::values::{Channel, Stored, and_then, channels, is_delta, replayed};
+use super::{json, opaque, show};
+use crate::domain::checkpoint::{PENDING_SENDS, Value, View};
+use crate::domain::storage::Found;
+
+/// Checkpoints of this format keep what is to be sent in a channel of their own.
+const FORMAT: i64 = 4;
+
+pub struct State {
+    /// When the checkpoint was made, as its client says.
+    pub created_at: Option<String>,
+    pub metadata: Json,
+    pub values: Json,
+    /// Names of the tasks that have still to run.
+    pub next: Vec<String>,
+    pub tasks: Vec<Task>,
+    pub writes: Vec<Write>,
+}
+
+impl State {
+    pub fn interrupts(&self) -> Vec<Interrupt> {
+        self.tasks.iter().flat_map(|it| it.interrupts.iter().cloned()).collect()
+    }
+}
+
+/// `is_live`: the newest state, with what tasks that have ended gave to delta channels. Else the record of a step.
+///
+/// # Errors
+/// Why the checkpoint itself cannot be shown; a value or write that cannot be is opaque.
+pub fn state(
+    found: &Found,
+    is_live: bool,
+    budget: &mut Budget,
+) -> Result<Option<State>, Unreadable> {
+    let Some(view) = &found.view else { return Ok(None) };
+    let skeleton = json::read_text(&view.skeleton, budget)?;
+    let metadata = json::read_text(&view.metadata, budget)
+        .unwrap_or_else(|reason| opaque("json", view.metadata.len(), reason));
+    let mut all = channels(found, &[], budget);
+    let writes = writes(view, budget);
+    let sends = sends(view, &skeleton, &all, budget);
+    let mut tasks = {
+        let values: Vec<(&str, &Json)> =
+            all.iter().map(|it| (it.name.as_str(), &it.shown)).collect();
+        let step = Step {
+            language: language(view, &skeleton),
+            checkpoint_id: &view.id,
+            checkpoint_ns: &view.ns,
+            number: integer(metadata.get("step")).unwrap_or(-1).saturating_add(1),
+            skeleton: &skeleton,
+            values: &values,
+            sends: &sends,
+        };
+        step.tasks()
+    };
+    join(&mut tasks, &writes, is_live);
+    let applied = applied(&tasks, &writes, is_live);
+    fold(&mut all, &metadata, &applied, budget);
+    let is_waiting = |it: &&Task| !is_live || it.result.is_none();
+    Ok(Some(State {
+        created_at: skeleton.get("ts").and_then(Json::as_text).map(str::to_owned),
+        next: tasks.iter().filter(is_waiting).map(|it| it.name.clone()).collect(),
+        values: values(all),
+        metadata,
+        tasks,
+        writes,
+    }))
+}
+
+/// Channels that are the graph's own affair.
+pub fn is_internal(channel: &str) -> bool {
+    ["__", "branch:", "join:", "start:"].iter().any(|it| channel.starts_with(it))
+}
+
+fn values(all: Vec<Channel>) -> Json {
+    let (mut root, mut end, mut fields) = (None, None, Vec::new());
+    for channel in all {
+        match channel.name.as_str() {
+            "__root__" => root = Some(channel.shown),
+            // Of a functional graph.
+            "__end__" => end = Some(channel.shown),
+            name if is_internal(name) || channel.is_undefined() => {}
+            _ => fields.push((channel.name, channel.shown)),
+        }
+    }
+    root.or(end).unwrap_or(Json::Object(fields))
+}
+
+fn writes(view: &View, budget: &mut Budget) -> Vec<Write> {
+    let shown = view.writes.iter().map(|it| Write {
+        task_id: it.task_id.clone(),
+        channel: it.channel.clone(),
+        tag: it.value.tag.as_str().to_owned(),
+        value: written(&it.value, budget),
+    });
+    shown.collect()
+}
+
+/// With room for two copies: results and interrupts of a task are copies of its writes, and interrupts are told twice.
+fn written(value: &Value, budget: &mut Budget) -> Json {
+    let (tag, left) = (value.tag.as_str(), budget.left());
+    let shown = show(tag, &value.data, budget);
+    let room = budget.take_again(&shown).and_then(|()| budget.take_again(&shown));
+    match room {
+        Ok(()) => shown,
+        Err(reason) => {
+            budget.restore(left);
+            opaque(tag, value.data.len(), reason)
+        }
+    }
+}
+
+/// Writes that are in the state already: input of the step, and what tasks gave that have ended.
+fn applied<'a>(tasks: &[Task], writes: &'a [Write], is_live: bool) -> Vec<&'a Write> {
+    let is_of_task = |write: &Write| {
+        let has_ended = |it: &Task| it.result.is_some() && it.id.as_ref() == Some(&write.task_id);
+        is_live && tasks.iter().any(has_ended)
+    };
+    let is_applied =
+        |it: &&Write| is_output(&it.channel) && (it.task_id == NULL_TASK || is_of_task(it));
+    writes.iter().filter(is_applied).collect()
+}
+
+/// Delta channels take the writes. How others do is known to the graph alone, so they stay as the checkpoint has them.
+fn fold(all: &mut [Channel], metadata: &Json, applied: &[&Write], budget: &mut Budget) {
+    for channel in all {
+        let own = applied.iter().filter(|it| it.channel == channel.name);
+        let more: Vec<&Json> = own.map(|it| &it.value).collect();
+        if more.is_empty() {
+            continue;
+        }
+        let folded = match &channel.stored {
+            Stored::Writes(history) => replayed(&channel.name, history, &more, budget),
+            Stored::Value(value) if is_delta(metadata, &channel.name, value) => {
+                let base = budget.take_again(&channel.shown).map(|()| channel.shown.clone());
+                let base = base.map(|it| (Some(it), Vec::new()));
+                base.and_then(|it| and_then(&channel.name, it, &more, budget)).unwrap_or_default()
+            }
+            Stored::Value(_) => None,
+        };
+        if let Some(folded) = folded {
+            channel.shown = folded;
+        }
+    }
+}
+
+/// What is to be sent in this step.
+fn sends(view: &View, skeleton: &Json, all: &[Channel], budget: &mut Budget) -> Vec<Json> {
+    if integer(skeleton.get("v")).is_none_or(|it| it >= FORMAT) {
+        let channel = all.iter().find(|it| it.name == PENDING_SENDS);
+        let sends = channel.and_then(|it| it.shown.as_list()).unwrap_or_default();
+        // Without their arguments, which can be the whole state again for each.
+        return sends.iter().map(without_arguments).collect();
+    }
+    let shown = |it: &Value| show(it.tag.as_str(), &it.data, budget);
+    view.pending_sends.iter().map(shown).collect()
+}
+
+fn without_arguments(send: &Json) -> Json {
+    let node = send.get("node").cloned().unwrap_or(Json::Null);
+    Json::Object(vec![("node".to_owned(), node)])
+}
+
+/// Python's versions are texts; where they are numbers, its codec tells.
+fn language(view: &View, skeleton: &Json) -> Language {
+    let v = integer(skeleton.get("v")).unwrap_or(FORMAT);
+    let has_texts = match skeleton.get("channel_versions") {
+        Some(Json::Object(versions)) => versions.iter().any(|(_, it)| it.as_text().is_some()),
+        _ => false,
+    };
+    let values = view.values.iter().map(|(_, it)| it).chain(view.writes.iter().map(|it| &it.value));
+    if has_texts || values.into_iter().any(|it| it.tag.as_str().starts_with("msgpack")) {
+        return Language::Python { v };
+    }
+    Language::JavaScript
+}
+
+fn integer(value: Option<&Json>) -> Option<i64> {
+    match value? {
+        Json::Int(it) => Some(*it),
+        _ => None,
+    }
+}

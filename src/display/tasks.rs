@@ -1,0 +1,244 @@
+//! The tasks of a step, out of what LangGraph would look at to run it: which channels are there, which versions each node
+//! has seen, what is to be sent. Without the graph, so that the order of parallel nodes is that of their names.
+
+use std::collections::BTreeMap;
+
+use super::shown::Json;
+use super::task_ids::{Language, Named, interrupt_id, task_id};
+
+const PULL: &str = "__pregel_pull";
+const PUSH: &str = "__pregel_push";
+const START: &str = "__start__";
+const ERROR: &str = "__error__";
+const INTERRUPT: &str = "__interrupt__";
+const RETURN: &str = "__return__";
+/// What happened to a task, not what it gave.
+const CONTROL: [&str; 4] = [ERROR, "__error_source_node__", INTERRUPT, "__resume__"];
+/// Input of the step, not a task of it.
+pub const NULL_TASK: &str = "00000000-0000-0000-0000-000000000000";
+
+/// A checkpoint and its step.
+pub struct Step<'a> {
+    pub language: Language,
+    pub checkpoint_id: &'a str,
+    pub checkpoint_ns: &'a str,
+    pub number: i64,
+    pub skeleton: &'a Json,
+    /// Every channel with a value, internal ones too.
+    pub values: &'a [(&'a str, &'a Json)],
+    pub sends: &'a [Json],
+}
+
+pub struct Task {
+    /// None where the checkpoint's id is none that LangGraph makes.
+    pub id: Option<String>,
+    pub name: String,
+    pub path: Json,
+    pub error: Option<Json>,
+    pub interrupts: Vec<Interrupt>,
+    /// None until it has run to its end.
+    pub result: Option<Json>,
+}
+
+#[derive(Clone)]
+pub struct Interrupt {
+    pub id: Option<String>,
+    pub value: Json,
+    pub response_schema: Option<Json>,
+}
+
+/// A write on the checkpoint.
+pub struct Write {
+    pub task_id: String,
+    pub channel: String,
+    pub tag: String,
+    pub value: Json,
+}
+
+impl Step<'_> {
+    /// What is sent comes first, then nodes by name.
+    pub fn tasks(&self) -> Vec<Task> {
+        let sent = self.sends.iter().enumerate().filter_map(|(at, it)| self.pushed(at, it));
+        sent.chain(self.triggered().into_iter().map(|(name, by)| self.pulled(&name, &by))).collect()
+    }
+
+    fn pushed(&self, at: usize, send: &Json) -> Option<Task> {
+        let name = send.get("node")?.as_text()?;
+        let mut path = vec![Json::text(PUSH), Json::of(at as u64)];
+        if self.language != Language::JavaScript {
+            path.push(Json::Bool(false));
+        }
+        Some(self.task(name, &[PUSH.to_owned(), at.to_string()], path))
+    }
+
+    fn pulled(&self, name: &str, by: &str) -> Task {
+        let mut triggers = match self.language {
+            Language::JavaScript => vec![by.to_owned()],
+            Language::Python { .. } => self.triggers(name),
+        };
+        triggers.insert(0, PULL.to_owned());
+        self.task(name, &triggers, vec![Json::text(PULL), Json::text(name)])
+    }
+
+    fn task(&self, name: &str, tail: &[String], path: Vec<Json>) -> Task {
+        let (checkpoint_id, checkpoint_ns) = (self.checkpoint_id, self.checkpoint_ns);
+        let named = Named { checkpoint_id, checkpoint_ns, step: self.number, name, tail };
+        Task {
+            id: task_id(self.language, &named),
+            name: name.to_owned(),
+            path: Json::List(path),
+            error: None,
+            interrupts: Vec::new(),
+            result: None,
+        }
+    }
+
+    /// Nodes with the first channel that triggers each.
+    fn triggered(&self) -> BTreeMap<String, String> {
+        let mut nodes = BTreeMap::new();
+        for (channel, value) in self.values {
+            let Some(node) = ready_node(channel, value) else { continue };
+            let seen = self.skeleton.get("versions_seen").and_then(|it| it.get(node));
+            let version = self.skeleton.get("channel_versions").and_then(|it| it.get(channel));
+            let is_news = |seen: &Json| is_newer(version, seen.get(channel));
+            if seen.is_none_or(is_news) {
+                nodes.entry(node.to_owned()).or_insert_with(|| (*channel).to_owned());
+            }
+        }
+        nodes
+    }
+
+    /// All channels that the node waits for, as far as they have versions.
+    fn triggers(&self, node: &str) -> Vec<String> {
+        if node == START {
+            return vec![START.to_owned()];
+        }
+        let versions = match self.skeleton.get("channel_versions") {
+            Some(Json::Object(fields)) => fields.as_slice(),
+            _ => &[],
+        };
+        let joins = versions.iter().map(|(name, _)| name).filter(|name| {
+            let parts = name.strip_prefix("join:").and_then(|it| it.rsplit_once(':'));
+            parts.is_some_and(|(_, end)| end == node)
+        });
+        let mut all: Vec<String> = joins.cloned().collect();
+        all.push(format!("branch:to:{node}"));
+        all.sort();
+        all
+    }
+}
+
+/// The node for which a channel with this value is a reason to run.
+fn ready_node<'a>(channel: &'a str, value: &Json) -> Option<&'a str> {
+    if channel == START {
+        return Some(START);
+    }
+    let (value, is_finished) = match value.as_list() {
+        // Of a deferred node: whether everything else has run.
+        Some([value, Json::Bool(is_finished)]) => (value, *is_finished),
+        _ => (value, true),
+    };
+    if let Some(node) = channel.strip_prefix("branch:to:") {
+        return Some(node).filter(|_| is_finished);
+    }
+    let (starts, node) = channel.strip_prefix("join:")?.rsplit_once(':')?;
+    let arrived = value.as_list().unwrap_or_default();
+    let is_complete =
+        starts.split('+').all(|it| arrived.iter().any(|one| one.as_text() == Some(it)));
+    Some(node).filter(|_| is_finished && is_complete)
+}
+
+/// Versions are texts that grow, or numbers; a missing one is the least of its kind.
+fn is_newer(version: Option<&Json>, seen: Option<&Json>) -> bool {
+    match (version, seen) {
+        (None, _) => false,
+        (Some(Json::Text(version)), None) => !version.is_empty(),
+        (Some(Json::Text(version)), Some(Json::Text(seen))) => version > seen,
+        (Some(Json::Int(version)), Some(Json::Int(seen))) => version > seen,
+        (Some(version), seen) => number(version) > seen.map_or(0.0, number),
+    }
+}
+
+fn number(version: &Json) -> f64 {
+    match version {
+        Json::Int(it) => *it as f64,
+        Json::Uint(it) => *it as f64,
+        Json::Float(it) => *it,
+        Json::Text(text) => text.split('.').next().and_then(|it| it.parse().ok()).unwrap_or(0.0),
+        _ => 0.0,
+    }
+}
+
+/// Whether a task has run to its end.
+pub fn is_output(channel: &str) -> bool {
+    !CONTROL.contains(&channel)
+}
+
+/// Puts what was written about the tasks to them. `is_live`: the state now, in which what was answered asks no more.
+pub fn join(tasks: &mut [Task], writes: &[Write], is_live: bool) {
+    join_functional(tasks, writes);
+    for task in tasks {
+        let own = writes.iter().filter(|it| Some(&it.task_id) == task.id.as_ref());
+        let own: Vec<&Write> = own.filter(|it| it.task_id != NULL_TASK).collect();
+        task.error = own.iter().find(|it| it.channel == ERROR).map(|it| it.value.clone());
+        let output: Vec<&Write> = own.iter().copied().filter(|it| is_output(&it.channel)).collect();
+        if output.is_empty() || !is_live {
+            let raised = own.iter().filter(|it| it.channel == INTERRUPT);
+            task.interrupts = raised.flat_map(|it| interrupts(&it.value)).collect();
+        }
+        if !output.is_empty() {
+            task.result = Some(result(&output));
+        }
+    }
+}
+
+/// The task of a functional graph has the name of a function that nothing here tells, and so an id of its own.
+fn join_functional(tasks: &mut [Task], writes: &[Write]) {
+    let [task] = tasks else { return };
+    let is_known = writes.iter().any(|it| Some(&it.task_id) == task.id.as_ref());
+    if task.name == START && !is_known {
+        let asks = |it: &&Write| [INTERRUPT, ERROR].contains(&it.channel.as_str());
+        let asking = writes.iter().find(asks).map(|it| it.task_id.clone());
+        task.id = asking.or(task.id.take());
+    }
+}
+
+fn result(output: &[&Write]) -> Json {
+    if let Some(returned) = output.iter().find(|it| it.channel == RETURN) {
+        return returned.value.clone();
+    }
+    if let Some(root) = output.iter().find(|it| it.channel == "__root__") {
+        return root.value.clone();
+    }
+    let mut fields: Vec<(String, Vec<Json>)> = Vec::new();
+    for write in output.iter().filter(|it| !super::state::is_internal(&it.channel)) {
+        match fields.iter_mut().find(|(name, _)| *name == write.channel) {
+            Some((_, values)) => values.push(write.value.clone()),
+            None => fields.push((write.channel.clone(), vec![write.value.clone()])),
+        }
+    }
+    let field = |(name, mut values): (String, Vec<Json>)| match values.len() {
+        1 => (name, values.swap_remove(0)),
+        _ => (name, Json::Object(vec![("$writes".to_owned(), Json::List(values))])),
+    };
+    Json::Object(fields.into_iter().map(field).collect())
+}
+
+/// Python writes a list, JavaScript one or a list.
+fn interrupts(value: &Json) -> Vec<Interrupt> {
+    value.as_list().unwrap_or(std::slice::from_ref(value)).iter().map(interrupt).collect()
+}
+
+fn interrupt(raised: &Json) -> Interrupt {
+    let ns = |it: &Json| {
+        let labels = it.as_list()?.iter().filter_map(Json::as_text).collect::<Vec<_>>();
+        Some(interrupt_id(&labels.join("|")))
+    };
+    let id = raised.get("id").and_then(Json::as_text).map(str::to_owned);
+    let schema = raised.get("response_schema").filter(|it| **it != Json::Null);
+    Interrupt {
+        id: id.or_else(|| raised.get("ns").and_then(ns)),
+        value: raised.get("value").unwrap_or(raised).clone(),
+        response_schema: schema.cloned(),
+    }
+}

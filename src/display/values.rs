@@ -1,0 +1,137 @@
+//! The channels of a checkpoint: what is stored for each, and what it shows.
+
+use super::msgpack::extension_code;
+use super::replay::replay;
+use super::shown::{Budget, Json, Unreadable};
+use super::{extensions, is_present, javascript, opaque, show};
+use crate::domain::checkpoint::{Value, View};
+use crate::domain::history::{Chain, History};
+use crate::domain::storage::Found;
+
+/// Metadata in which the two languages name their delta channels.
+const DELTA_NAMES: [&str; 2] = ["counters_since_delta_snapshot", "delta_writes_versioned"];
+
+/// A channel that has a value, or writes that give one.
+pub struct Channel {
+    pub name: String,
+    pub stored: Stored,
+    /// As it enters the step of the checkpoint.
+    pub shown: Json,
+}
+
+pub enum Stored {
+    Value(Value),
+    /// Of a delta channel: what it is replayed from.
+    Writes(History),
+}
+
+impl Stored {
+    pub fn size_bytes(&self) -> usize {
+        match self {
+            Self::Value(value) => value.data.len(),
+            Self::Writes(history) => {
+                let values = history.seed.iter().chain(history.writes.iter().map(|(_, it)| it));
+                values.map(|it| it.data.len()).sum()
+            }
+        }
+    }
+}
+
+impl Channel {
+    /// A value of JavaScript that an object is without.
+    pub fn is_undefined(&self) -> bool {
+        match &self.stored {
+            Stored::Value(value) => {
+                value.tag.as_str() == "json" && value.data == javascript::UNDEFINED
+            }
+            Stored::Writes(_) => false,
+        }
+    }
+}
+
+/// About how many bytes have to be decoded.
+pub fn size_bytes(found: &Found) -> usize {
+    let Some(view) = &found.view else { return 0 };
+    let values = view.values.iter().map(|(_, it)| it).chain(view.writes.iter().map(|it| &it.value));
+    let own: usize = values.map(|it| it.data.len()).sum();
+    let nodes = found.chain.nodes.iter();
+    let seeds = nodes.clone().flat_map(|it| &it.seeds).map(|(_, it)| it.data.len());
+    let writes = nodes.flat_map(|it| &it.writes).map(|(_, _, it)| it.data.len());
+    own + seeds.sum::<usize>() + writes.sum::<usize>()
+}
+
+/// Those of `only`, or all, by name.
+pub fn channels(found: &Found, only: &[String], budget: &mut Budget) -> Vec<Channel> {
+    let Some(view) = &found.view else { return Vec::new() };
+    let wanted = |name: &str| only.is_empty() || only.iter().any(|it| it == name);
+    let mut all = Vec::new();
+    for (name, value) in view.values.iter().filter(|(name, it)| wanted(name) && is_present(it)) {
+        let shown = show(value.tag.as_str(), &value.data, budget);
+        all.push(Channel { name: name.clone(), stored: Stored::Value(value.clone()), shown });
+    }
+    for name in found.history_channels.iter().filter(|it| wanted(it)) {
+        let has_value = all.iter().any(|it| it.name == *name);
+        let history = (!has_value).then(|| history(view, &found.chain, name));
+        let shown = history.as_ref().and_then(|it| replayed(name, it, &[], budget));
+        if let (Some(history), Some(shown)) = (history, shown) {
+            all.push(Channel { name: name.clone(), stored: Stored::Writes(history), shown });
+        }
+    }
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all
+}
+
+/// Whether the channel is kept as writes: its value is a snapshot, or the metadata names it.
+pub fn is_delta(metadata: &Json, name: &str, value: &Value) -> bool {
+    let is_snapshot = match value.tag.as_str() {
+        "msgpack" => extension_code(&value.data) == Some(extensions::DELTA_SNAPSHOT),
+        "json" => value.data.starts_with(javascript::DELTA_SNAPSHOT),
+        _ => false,
+    };
+    let names = |it| metadata.get(it).is_some_and(|names: &Json| names.get(name).is_some());
+    is_snapshot || DELTA_NAMES.iter().any(|it| names(it))
+}
+
+/// The value of a delta channel after the writes of its history and these.
+pub fn replayed(
+    name: &str,
+    history: &History,
+    more: &[&Json],
+    budget: &mut Budget,
+) -> Option<Json> {
+    let left = budget.left();
+    let shown = history.seed.as_ref().map(|it| show(it.tag.as_str(), &it.data, budget));
+    let writes = history.writes.iter().map(|(_, it)| show(it.tag.as_str(), &it.data, budget));
+    let writes = writes.collect();
+    and_then(name, (shown, writes), more, budget).unwrap_or_else(|reason| {
+        budget.restore(left);
+        Some(too_large(history, reason))
+    })
+}
+
+/// A value after some writes more.
+///
+/// # Errors
+/// `TooLarge`.
+pub fn and_then(
+    name: &str,
+    (base, mut writes): (Option<Json>, Vec<Json>),
+    more: &[&Json],
+    budget: &mut Budget,
+) -> Result<Option<Json>, Unreadable> {
+    for write in more {
+        budget.take_again(write)?;
+        writes.push((*write).clone());
+    }
+    replay(name, base, writes, budget)
+}
+
+fn history(view: &View, chain: &Chain, name: &str) -> History {
+    chain.history(&view.ns, &view.bases, view.parent.as_deref(), name)
+}
+
+fn too_large(history: &History, reason: Unreadable) -> Json {
+    let size = Stored::Writes(history.clone()).size_bytes();
+    let first = history.writes.first().map(|(_, it)| it).or(history.seed.as_ref());
+    opaque(first.map_or("", |it| it.tag.as_str()), size, reason)
+}

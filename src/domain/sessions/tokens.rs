@@ -1,0 +1,68 @@
+//! The estimate of tokens by which Agentrail cuts its messages: its rules, number by number, because a client and this server
+//! must cut at the same message.
+
+use serde_json::Value as Json;
+
+/// Of an image in a message of a user or a tool.
+const IMAGE_TOKENS: u64 = 1_500;
+const MESSAGE_TOKENS: u64 = 4;
+
+/// What a message counts for. What is no message of Agentrail counts with its whole text.
+pub fn estimate(message: &[u8]) -> u64 {
+    let Ok(text) = std::str::from_utf8(message) else { return 0 };
+    let Ok(Json::Object(fields)) = serde_json::from_slice::<Json>(message) else {
+        return of_text(text) + MESSAGE_TOKENS;
+    };
+    let has_images =
+        matches!(fields.get("role").and_then(Json::as_str), Some("user" | "toolResult"));
+    let content = match fields.get("content") {
+        Some(Json::String(text)) => of_text(text),
+        Some(Json::Array(blocks)) => blocks.iter().map(|it| of_block(it, has_images)).sum(),
+        _ if fields.contains_key("role") => 0,
+        _ => of_text(text),
+    };
+    content + MESSAGE_TOKENS
+}
+
+/// Arguments of tool calls are not counted.
+fn of_block(block: &Json, has_images: bool) -> u64 {
+    let text = |name: &str| block.get(name).and_then(Json::as_str).map_or(0, of_text);
+    match block.get("type").and_then(Json::as_str) {
+        Some("text") => text("text"),
+        Some("thinking") => text("thinking"),
+        Some("image") if has_images => IMAGE_TOKENS,
+        _ => 0,
+    }
+}
+
+/// A quarter per ASCII character, one per other, rounded up.
+fn of_text(text: &str) -> u64 {
+    let quarters: u64 = text.chars().map(|it| if it.is_ascii() { 1 } else { 4 }).sum();
+    quarters.div_ceil(4)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(message: &Json) -> u64 {
+        estimate(message.to_string().as_bytes())
+    }
+
+    #[test]
+    fn messages_count_by_the_published_rules() {
+        assert_eq!(of(&json!({"role": "user", "content": "12345"})), 2 + 4);
+        assert_eq!(of(&json!({"role": "user", "content": "日本a"})), 3 + 4);
+        let image = json!({"type": "image", "data": "x".repeat(9_000), "mimeType": "image/png"});
+        let text = json!({"type": "text", "text": "abcd"});
+        assert_eq!(of(&json!({"role": "user", "content": [text, image]})), 1 + 1_500 + 4);
+        let call = json!({"type": "toolCall", "id": "1", "name": "n", "arguments": {"a": "long"}});
+        let thinking = json!({"type": "thinking", "thinking": "abcde"});
+        assert_eq!(of(&json!({"role": "assistant", "content": [thinking, call]})), 2 + 4);
+        assert_eq!(of(&json!({"role": "assistant", "content": []})), 4);
+        // A lone surrogate is no text, and no reason to fail.
+        assert!(estimate(br#"{"role":"user","content":"\ud800"}"#) > 0);
+    }
+}

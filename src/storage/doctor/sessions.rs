@@ -1,0 +1,108 @@
+//! Sessions: that each entry opens to what was appended, and that no stream and no document lacks one.
+
+use super::content::{Chunks, Value, Verdict};
+use super::{Ward, size};
+use crate::domain::Result;
+use crate::domain::doctor::{Noun, Report, State};
+use crate::storage::access::{Cell, Source, page};
+use crate::storage::homes::ValueRow;
+
+const ENTRIES: Source<'static> = Source {
+    columns: "session_no, log_no, era, seq, entry_no,
+        (select s.scope_id from sessions s where s.tenant = $1 and s.session_no = session_entries.session_no),
+        'json', size_bytes, digest, body, parts",
+    size: "case when size_bytes > length(body) then size_bytes else length(body) end
+        + coalesce(length(parts), 0)",
+    rows: "from session_entries where tenant = $1 and (session_no, log_no, era, seq) > ($2, $3, $4, $5)
+        order by session_no, log_no, era, seq",
+};
+
+/// Streams and documents that show another number of entries than they should, behind a session.
+const INCOMPLETE: &str = "
+select count(*) from session_logs l
+where l.tenant = $1 and l.kind < 2
+    and coalesce(l.ceiling, l.head) - l.floor + case when l.kind = 0 then l.version else 0 end <> (
+        select count(*) from session_entries e
+        where e.tenant = l.tenant and e.session_no = l.session_no and e.log_no = l.log_no
+            and (e.era = 0 and e.seq > l.floor and e.seq <= coalesce(l.ceiling, l.head)
+                or e.era = l.era and l.era > 0))";
+
+/// Keys of sessions, with rows, that neither a session nor the garbage has.
+const STRAY: &str = "
+select x.session_no, count(*), cast(sum(x.bytes) as bigint) from (
+    select e.session_no, length(e.body) + coalesce(length(e.parts), 0) as bytes
+    from session_entries e where e.tenant = $1
+    union all
+    select l.session_no, 64 from session_logs l where l.tenant = $1) x
+where not exists (select 1 from sessions s where s.tenant = $1 and s.session_no = x.session_no)
+    and not exists (select 1 from garbage g where g.tenant = $1 and g.thread_key = x.session_no)
+group by x.session_no limit 500";
+
+impl Ward<'_> {
+    pub(super) async fn examine_sessions(&self, report: &mut Report) -> Result<()> {
+        self.examine_entries(report).await?;
+        let mut access = self.engine.look().await?;
+        let lacking = access.rows(INCOMPLETE, &[self.name()]).await?[0].integer(0)?;
+        access.end().await?;
+        for _ in 0..lacking {
+            let detail = "an entry of a stream, or a piece of a document";
+            report.find(State::Missing, Noun::Entries, 0, self.place(None), detail);
+        }
+        self.examine_stray_entries(report).await
+    }
+
+    async fn examine_entries(&self, report: &mut Report) -> Result<()> {
+        let mut after: Vec<Cell> = vec![i64::MIN.into(); 4];
+        loop {
+            let mut access = self.engine.look().await?;
+            let binds = [vec![self.name()], after].concat();
+            let rows = page(access.as_mut(), self.dialect, &ENTRIES, &binds).await?;
+            let mut found = Vec::new();
+            for row in &rows {
+                // Without a session it is garbage, or a stray row.
+                let Ok(scope_id) = row.integer(5) else { continue };
+                let home = ValueRow::Entry(row.integer(4)?);
+                let value = Value::read((scope_id, home), row, 6)?;
+                let place = [self.name(), scope_id.into()];
+                let one = std::slice::from_ref(&value);
+                let chunks = Chunks::load(access.as_mut(), &self.secret, &place, one).await?;
+                found.push((value, chunks));
+            }
+            access.end().await?;
+            let Some(last) = rows.last() else { return Ok(()) };
+            after = last.0[..4].to_vec();
+            for (value, chunks) in found {
+                let bytes = value.stored_bytes();
+                report.add(State::Checked, Noun::Entries, 1, bytes);
+                let (state, detail) = match value.examine(&self.secret, &chunks) {
+                    Verdict::Sound => continue,
+                    Verdict::Damaged(detail) => (State::Damaged, detail),
+                    Verdict::Moved | Verdict::Unreadable => {
+                        (State::Unreadable, "a chunk of the entry is missing or damaged")
+                    }
+                };
+                report.find(state, Noun::Entries, bytes, self.place(None), detail);
+            }
+        }
+    }
+
+    async fn examine_stray_entries(&self, report: &mut Report) -> Result<()> {
+        loop {
+            let mut access = self.engine.look().await?;
+            let stray = access.rows(STRAY, &[self.name()]).await?;
+            access.end().await?;
+            for row in &stray {
+                let (count, bytes) = (row.integer(1)?.unsigned_abs(), row.integer(2)?);
+                let state = if self.fix { State::Repaired } else { State::Orphan };
+                if self.fix {
+                    // No scope has this id: only the rows go.
+                    self.engine.remove_unreachable(&self.tenant, row.integer(0)?, 0).await?;
+                }
+                report.add(state, Noun::Entries, count, bytes.unsigned_abs());
+            }
+            if !self.fix || size(stray.len()) < 500 {
+                return Ok(());
+            }
+        }
+    }
+}

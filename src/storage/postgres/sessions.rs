@@ -1,0 +1,33 @@
+//! What sessions need of PostgreSQL; their SQL is the same for both engines (`storage/sessions`).
+
+use async_trait::async_trait;
+
+use super::PostgresStorage;
+use crate::content::keys::TenantSecret;
+use crate::domain::Result;
+use crate::storage::access::{Access, Accessible};
+use crate::storage::chunk_memory::ChunkMemory;
+use crate::storage::sessions::{SessionEngine, SessionMemory};
+
+#[async_trait]
+impl SessionEngine for PostgresStorage {
+    fn sessions(&self) -> &SessionMemory {
+        &self.sessions
+    }
+
+    fn session_chunks(&self) -> &ChunkMemory {
+        &self.chunks
+    }
+
+    async fn session_secret(&self, tenant: &str) -> Result<TenantSecret> {
+        self.secret(tenant).await
+    }
+
+    async fn begin_session_write(&self) -> Result<Box<dyn Access + '_>> {
+        self.hold().await
+    }
+
+    fn note_loss(&self) {
+        self.pool.clear();
+    }
+}

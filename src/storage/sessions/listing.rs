@@ -1,0 +1,197 @@
+//! Reads sessions, and what they have, without any content.
+
+use serde_json::json;
+
+use super::SessionEngine;
+use super::rows::{Rows, SOUGHT, bytes, sought};
+use super::sealing::open_title;
+use crate::content::keys::TenantSecret;
+use crate::domain::caller::Caller;
+use crate::domain::grants::Action;
+use crate::domain::sessions::name::{KeyRange, Listed, SessionName};
+use crate::domain::sessions::storage::{Described, ListSessions};
+use crate::domain::sessions::{Document, Session, Stream};
+use crate::domain::{Error, Result};
+use crate::storage::access::{Cell, Record};
+
+const COLUMNS: &str = "s.key, s.scope_id, s.user_id, s.agent, s.title, s.created_at";
+
+/// Two conditions become one range that is certain to end.
+const LAST: [u8; 1] = [0xff];
+
+pub async fn get<T: SessionEngine>(
+    engine: &T,
+    caller: &Caller,
+    session: &SessionName,
+    action: Action,
+) -> Result<Option<Described>> {
+    let secret = engine.session_secret(&caller.tenant).await?;
+    let text = format!("select {COLUMNS}, s.updated_at, s.archives from sessions s where {SOUGHT}");
+    let mut access = engine.look().await?;
+    let found = access.rows(&text, &sought(caller, session, action)).await?;
+    access.end().await?;
+    let Some(row) = found.first() else { return Ok(None) };
+    let session = read(&secret, session.kind(), row)?;
+    Ok(Some(Described { session, archives: row.integer(7)? }))
+}
+
+pub async fn streams<T: SessionEngine>(
+    engine: &T,
+    caller: &Caller,
+    session: &SessionName,
+) -> Result<Vec<Stream>> {
+    let text = format!(
+        "select l.name, l.head, l.updated_at from sessions s
+         join session_logs l on l.tenant = s.tenant and l.session_no = s.session_no and l.kind = 0
+         where {SOUGHT} order by l.name"
+    );
+    let mut access = engine.look().await?;
+    let found = access.rows(&text, &sought(caller, session, Action::Read)).await?;
+    access.end().await?;
+    let stream = |row: &Record| {
+        Ok(Stream { stream: text_of(row, 0)?, head: row.integer(1)?, updated_at: row.integer(2)? })
+    };
+    found.iter().map(stream).collect()
+}
+
+pub async fn documents<T: SessionEngine>(
+    engine: &T,
+    caller: &Caller,
+    session: &SessionName,
+    name_prefix: &str,
+) -> Result<Vec<Document>> {
+    let text = format!(
+        "select l.name, l.version, l.updated_at, l.size_bytes from sessions s
+         join session_logs l on l.tenant = s.tenant and l.session_no = s.session_no and l.kind = 1
+         where {SOUGHT} and substr(l.name, 1, cast($6 as integer)) = $7 order by l.name"
+    );
+    let mut binds = sought(caller, session, Action::Read);
+    let length = i64::try_from(name_prefix.len()).unwrap_or(i64::MAX);
+    binds.extend([Cell::from(length), name_prefix.as_bytes().into()]);
+    let mut access = engine.look().await?;
+    let found = access.rows(&text, &binds).await?;
+    access.end().await?;
+    let document = |row: &Record| {
+        Ok(Document {
+            name: text_of(row, 0)?,
+            version: row.integer(1)?,
+            updated_at: row.integer(2)?,
+            size_bytes: row.integer(3)?,
+        })
+    };
+    found.iter().map(document).collect()
+}
+
+pub async fn counters<T: SessionEngine>(
+    engine: &T,
+    caller: &Caller,
+    session: &SessionName,
+    names: &[&str],
+) -> Result<Vec<i64>> {
+    let text = format!(
+        "select l.name, l.head from sessions s
+         join session_logs l on l.tenant = s.tenant and l.session_no = s.session_no and l.kind = 2
+         where {SOUGHT}"
+    );
+    let mut access = engine.look().await?;
+    let found = access.rows(&text, &sought(caller, session, Action::Read)).await?;
+    access.end().await?;
+    let mut values = vec![0; names.len()];
+    for row in &found {
+        let name = text_of(row, 0)?;
+        for (value, wanted) in values.iter_mut().zip(names) {
+            if name == *wanted {
+                *value = row.integer(1)?;
+            }
+        }
+    }
+    Ok(values)
+}
+
+/// Newest first, then by key.
+pub async fn list<T: SessionEngine>(
+    engine: &T,
+    caller: &Caller,
+    query: &ListSessions,
+) -> Result<Vec<Session>> {
+    let secret = engine.session_secret(&caller.tenant).await?;
+    let range = KeyRange::below(&query.kind, &query.key_prefix);
+    let (mut within, mut binds) = within(caller, &range);
+    let mut bind = |cell: Cell| {
+        binds.push(cell);
+        format!("${}", binds.len())
+    };
+    if let Some(user) = &query.user {
+        within.push_str(&format!(" and s.user_id = {}", bind(user.as_str().into())));
+    }
+    let (mut time, mut join) = ("s.updated_at", String::new());
+    if let Some(stream) = &query.stream {
+        time = "l.updated_at";
+        join = format!(
+            "join session_logs l on l.tenant = s.tenant and l.session_no = s.session_no and l.kind = 0 and l.name = {}",
+            bind(stream.as_bytes().into())
+        );
+    }
+    if let Some(after) = &query.after {
+        let (at, key) = (bind(after.updated_at.into()), bind(Cell::Bytes(after.key.clone())));
+        within.push_str(&format!(" and ({time} < {at} or {time} = {at} and s.key > {key})"));
+    }
+    let limit = bind(i64::try_from(query.limit).unwrap_or(i64::MAX).into());
+    let text = format!(
+        "select {COLUMNS}, {time} from sessions s {join} where {within}
+         order by {time} desc, s.key limit {limit}"
+    );
+    let mut access = engine.look().await?;
+    let found = access.rows(&engine.dialect().fill(&text), &binds).await?;
+    access.end().await?;
+    found.iter().map(|row| read(&secret, &query.kind, row)).collect()
+}
+
+/// The condition, with its binds, for sessions in a range that the caller may read.
+pub fn within(caller: &Caller, range: &KeyRange) -> (String, Vec<Cell>) {
+    let Listed { everything, owner, ranges } = Listed::from(caller.reach_sessions(Action::Read));
+    let mut granted = Rows::default();
+    let end = |it: &KeyRange| it.to.clone().unwrap_or_else(|| LAST.to_vec());
+    for one in &ranges {
+        let (from, to) = (granted.bytes(&one.from), granted.bytes(&end(one)));
+        granted.push(json!([one.kind, from.0, from.1, to.0, to.1]));
+    }
+    let mut binds = granted.binds();
+    binds.extend([
+        Cell::from(caller.tenant.as_str()),
+        range.kind.as_str().into(),
+        Cell::Bytes(range.from.clone()),
+        Cell::Bytes(end(range)),
+        i64::from(everything).into(),
+        owner.as_deref().unwrap_or_default().into(),
+    ]);
+    let (from, to) = (bytes(1), bytes(3));
+    // Nobody is the empty subject.
+    let text = format!(
+        "s.tenant = $3 and s.kind = $4 and s.key >= $5 and s.key < $6 and ($7 = 1 or s.owner = $8 and $8 <> ''
+            or exists (select 1 {{from_each}} where j.value ->> 0 = s.kind and s.key >= {from} and s.key < {to}))"
+    );
+    (text, binds)
+}
+
+/// From [`COLUMNS`] and the time that counts.
+fn read(secret: &TenantSecret, kind: &str, row: &Record) -> Result<Session> {
+    let name = SessionName::stored(kind.to_owned(), row.bytes(0)?);
+    let name = name.ok_or_else(|| Error::Integrity("the key of a session is damaged".into()))?;
+    let scope_id = row.integer(1)?;
+    let title = row.optional_bytes(4)?;
+    let title = title.map(|it| open_title(secret, (scope_id, &name), it)).transpose()?;
+    Ok(Session {
+        user: row.optional_text(2)?.map(str::to_owned),
+        agent: row.optional_text(3)?.map(str::to_owned),
+        title,
+        created_at: row.integer(5)?,
+        updated_at: row.integer(6)?,
+        name,
+    })
+}
+
+fn text_of(row: &Record, at: usize) -> Result<String> {
+    String::from_utf8(row.bytes(at)?.to_vec())
+        .map_err(|_| Error::Integrity("a name in a session is damaged".into()))
+}

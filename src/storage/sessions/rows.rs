@@ -1,0 +1,90 @@
+//! Sets of rows for statements: one JSON text and one blob, so that the text of a statement never depends on their number. In
+//! statements `{from_each}` is the source of them, `j.value` a row.
+
+use serde_json::{Value as Json, json};
+
+use crate::domain::caller::Caller;
+use crate::domain::grants::Action;
+use crate::domain::sessions::name::SessionName;
+use crate::storage::access::{Cell, Dialect};
+
+#[derive(Debug, Default)]
+pub struct Rows {
+    rows: Vec<Json>,
+    blob: Vec<u8>,
+}
+
+impl Rows {
+    pub fn push(&mut self, row: Json) {
+        self.rows.push(row);
+    }
+
+    /// Appends bytes to the blob. Answers where `substr` finds them.
+    pub fn bytes(&mut self, bytes: &[u8]) -> (usize, usize) {
+        let start = self.blob.len() + 1;
+        self.blob.extend_from_slice(bytes);
+        (start, bytes.len())
+    }
+
+    /// As [`Self::bytes`]; nulls for None.
+    pub fn optional(&mut self, bytes: Option<&[u8]>) -> (Option<usize>, Option<usize>) {
+        match bytes.map(|it| self.bytes(it)) {
+            Some((start, length)) => (Some(start), Some(length)),
+            None => (None, None),
+        }
+    }
+
+    /// Tenant, kind, and where the key is: the first columns of most rows.
+    pub fn session(&mut self, tenant: &str, session: &SessionName) -> Vec<Json> {
+        let (start, length) = self.bytes(&session.key_bytes());
+        vec![json!(tenant), json!(session.kind()), json!(start), json!(length)]
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// What to bind as `$1` and `$2`.
+    pub fn binds(mut self) -> Vec<Cell> {
+        if self.blob.is_empty() {
+            // SQLite takes a part of an empty blob for null.
+            self.blob.push(0);
+        }
+        vec![Cell::Text(Json::from(self.rows).to_string()), Cell::Bytes(self.blob)]
+    }
+}
+
+/// A number that stands in a row.
+pub fn number(at: usize) -> String {
+    format!("cast(j.value ->> {at} as bigint)")
+}
+
+/// Bytes whose place stands in a row.
+pub fn bytes(at: usize) -> String {
+    let length = at + 1;
+    format!("substr($2, cast(j.value ->> {at} as integer), cast(j.value ->> {length} as integer))")
+}
+
+/// `s`, the session that stands in a row from `at` on.
+pub fn session_of_row(dialect: &Dialect, at: usize, columns: &str) -> String {
+    let (kind, key) = (at + 1, bytes(at + 2));
+    let condition =
+        format!("s.tenant = j.value ->> {at} and s.kind = j.value ->> {kind} and s.key = {key}");
+    dialect.probe(columns, "sessions", "s", &condition)
+}
+
+/// Binds for statements about one session, as `$1` to `$4`: tenant, kind, key, the subject that it must belong to.
+pub fn sought(caller: &Caller, session: &SessionName, action: Action) -> Vec<Cell> {
+    let owner = caller.session_owner(session, action);
+    vec![
+        caller.tenant.as_str().into(),
+        session.kind().into(),
+        Cell::Bytes(session.key_bytes()),
+        owner.map_or(Cell::Text(String::new()), Cell::from),
+        i64::from(owner.is_some()).into(),
+    ]
+}
+
+/// The condition for [`sought`]; $5 says whether an owner is asked for.
+pub const SOUGHT: &str =
+    "s.tenant = $1 and s.kind = $2 and s.key = $3 and ($5 = 0 or s.owner = $4)";

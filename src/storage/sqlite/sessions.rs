@@ -1,0 +1,33 @@
+//! What sessions need of SQLite; their SQL is the same for both engines (`storage/sessions`).
+
+use async_trait::async_trait;
+
+use super::SqliteStorage;
+use crate::content::keys::TenantSecret;
+use crate::domain::Result;
+use crate::storage::access::Access;
+use crate::storage::chunk_memory::ChunkMemory;
+use crate::storage::sessions::{SessionEngine, SessionMemory};
+
+#[async_trait]
+impl SessionEngine for SqliteStorage {
+    fn sessions(&self) -> &SessionMemory {
+        &self.sessions
+    }
+
+    fn session_chunks(&self) -> &ChunkMemory {
+        &self.chunks
+    }
+
+    async fn session_secret(&self, tenant: &str) -> Result<TenantSecret> {
+        self.secret(tenant).await
+    }
+
+    async fn begin_session_write(&self) -> Result<Box<dyn Access + '_>> {
+        // Without the turn of work in slices: a caller waits for this.
+        Ok(Box::new(self.connections.begin_write().await?))
+    }
+
+    /// There are no connections to lose.
+    fn note_loss(&self) {}
+}

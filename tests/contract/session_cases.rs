@@ -1,0 +1,20 @@
+//! The cases of sessions.
+
+contract! {
+    sessions:
+        entries_come_back_exactly_and_in_order
+        an_append_of_nothing_leaves_nothing
+        an_id_comes_once_in_a_stream
+        a_condition_on_the_head_holds_or_nothing_happens
+        loads_cut_as_they_are_asked_to
+        a_repeated_change_is_answered_once
+        documents_have_versions_and_grow
+        documents_of_many_sessions_are_found_together
+        sessions_are_listed_newest_first;
+    session_lives:
+        a_deleted_session_is_gone_with_everything
+        readers_never_see_a_number_without_the_one_before
+        a_compaction_archives_and_numbers_go_on
+        compactions_that_race_have_one_winner_and_lose_nothing
+        a_foreign_session_is_an_absent_one;
+}

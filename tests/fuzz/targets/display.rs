@@ -1,0 +1,10 @@
+//! The rules of `display.rs`, driven by libFuzzer.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[path = "../display.rs"]
+mod display;
+
+fuzz_target!(|data: &[u8]| display::check(data));

@@ -1,0 +1,160 @@
+/** A driver that holds every state it shows against `GET /v1/state`, which has no graph and no serializer of LangGraph. */
+
+import { BaseMessage } from "@langchain/core/messages";
+import type { BaseCheckpointSaver, StateSnapshot } from "@langchain/langgraph";
+import { isDeltaSnapshot } from "@langchain/langgraph-checkpoint";
+import { expect } from "vitest";
+import { type Config, Driver } from "../equivalence/driver.js";
+import type { Graph } from "../equivalence/graphs.js";
+
+type Fields = Record<string, unknown>;
+
+interface Shown extends Fields {
+  values: Fields;
+  next: string[];
+  tasks: Fields[];
+  interrupts: unknown[];
+}
+
+export class ShownDriver extends Driver {
+  compared = 0;
+
+  constructor(
+    saver: BaseCheckpointSaver,
+    readonly url: string,
+    readonly key: string,
+  ) {
+    super(saver);
+  }
+
+  override async state(graph: Graph, config: unknown): Promise<StateSnapshot> {
+    const found = await super.state(graph, config);
+    const asked = (config as Config).configurable;
+    await this.#compare(found, asked, asked["checkpoint_id"]);
+    return found;
+  }
+
+  override async history(graph: Graph, config: unknown, options = {}): Promise<StateSnapshot[]> {
+    const found = await super.history(graph, config, options);
+    for (const one of found) {
+      const asked = one.config.configurable ?? {};
+      await this.#compare(one, asked, asked["checkpoint_id"]);
+    }
+    return found;
+  }
+
+  async #compare(
+    expected: StateSnapshot,
+    asked: Fields,
+    checkpointId: unknown,
+    isInner = false,
+  ): Promise<void> {
+    const query = new URLSearchParams({ thread_id: String(asked["thread_id"]) });
+    query.set("checkpoint_ns", String(asked["checkpoint_ns"] ?? ""));
+    if (checkpointId) query.set("checkpoint_id", String(checkpointId));
+    const answer = await fetch(`${this.url}/v1/state?${query}`, {
+      headers: { authorization: `Bearer ${this.key}` },
+    });
+    const { state: shown } = (await answer.json()) as { state?: Shown };
+    if (!shown) {
+      expect(expected.createdAt).toBeUndefined();
+      return;
+    }
+    this.compared += 1;
+    unmerge(shown.values);
+    expect({
+      values: shown.values,
+      next: [...shown.next].sort(),
+      tasks: byId(shown.tasks),
+      metadata: shown["metadata"],
+      created: shown["created_at"],
+      id: shown["checkpoint_id"],
+      parent: shown["parent_checkpoint_id"],
+    }).toEqual({
+      values: await this.#values(expected, shown.values, isInner),
+      next: checkpointId ? [...expected.next].sort() : await this.#next(expected),
+      tasks: byId(expected.tasks.map((task) => taskOf(task, shown.tasks))),
+      metadata: withoutThread(expected.metadata),
+      created: expected.createdAt,
+      id: expected.config.configurable?.["checkpoint_id"],
+      parent: expected.parentConfig?.configurable?.["checkpoint_id"],
+    });
+    for (const task of expected.tasks) {
+      const inner = task.state as StateSnapshot | undefined;
+      const asked = inner && "values" in inner ? inner.config?.configurable : undefined;
+      if (inner && asked) await this.#compare(inner, asked, undefined, true);
+    }
+  }
+
+  /** LangGraph.js takes a task for done that was given an answer and asked again; Python, and the server, do not. */
+  async #next(expected: StateSnapshot): Promise<string[]> {
+    const stored = await this.saver.getTuple(expected.config);
+    const writes = stored?.pendingWrites ?? [];
+    const isOutput = (channel: string) =>
+      !["__error__", "__interrupt__", "__resume__"].includes(channel);
+    const hasOutput = (id: string) => writes.some((it) => it[0] === id && isOutput(String(it[1])));
+    const waiting = expected.tasks.filter((it) => !hasOutput(it.id));
+    return waiting.map((it) => it.name).sort();
+  }
+
+  /** Without what no reducer of the server can know: see the description of the route. */
+  async #values(expected: StateSnapshot, shown: Fields, isInner: boolean): Promise<Fields> {
+    const values = project(expected.values) as Fields;
+    const stored = await this.saver.getTuple(expected.config);
+    const held = stored?.checkpoint.channel_values ?? {};
+    for (const [, name] of stored?.pendingWrites ?? []) {
+      const isPlain = name in held && !isDeltaSnapshot(held[name]);
+      if (name in values && isPlain) values[name] = project(held[name]);
+    }
+    for (const [name, value] of Object.entries(values)) {
+      // Channels that nothing was written to yet: the graph knows their names, the checkpoint does not.
+      const isEmpty = typeof value === "object" && value && Object.keys(value).length === 0;
+      if (isEmpty && !(name in shown)) delete values[name];
+      // In a state within a state LangGraph.js has no saver to replay delta channels with.
+      if (isEmpty && isInner) values[name] = shown[name];
+    }
+    return values;
+  }
+}
+
+/** The logs of the scenarios have a reducer of their own; it adds lists. */
+function unmerge(values: Fields): void {
+  const log = values["log"] as { $seed?: unknown[]; $delta_writes?: unknown[][] } | undefined;
+  if (log?.$delta_writes) values["log"] = [...(log.$seed ?? []), ...log.$delta_writes.flat()];
+}
+
+function byId(tasks: Fields[]): Fields[] {
+  return [...tasks].sort((a, b) => (String(a["id"]) < String(b["id"]) ? -1 : 1));
+}
+
+/** Where LangGraph.js tells no result (none of state channels, or a task that asked before), or an answered interrupt, the server's counts. */
+function taskOf(task: StateSnapshot["tasks"][number], shown: Fields[]): Fields {
+  const served = shown.find((one) => one["id"] === task.id);
+  const told: Fields = { id: task.id, name: task.name, path: task.path };
+  const isDone = served?.["result"] !== undefined;
+  const interrupts = task.interrupts.map(({ id, value }) => ({ id, value: project(value) }));
+  told["interrupts"] = isDone ? served["interrupts"] : interrupts;
+  if (task.error !== undefined) told["error"] = project(task.error);
+  const result = (task as { result?: unknown }).result;
+  if (isDone) told["result"] = result === undefined ? served["result"] : project(result);
+  return told;
+}
+
+/** LangGraph.js adds the thread to what was stored. */
+function withoutThread(metadata: StateSnapshot["metadata"]): unknown {
+  const { thread_id: _, ...stored } = (metadata ?? {}) as Fields;
+  return project(stored);
+}
+
+/** Plain JSON, as the description of values for display has it, without the code under test. */
+export function project(value: unknown): unknown {
+  if (BaseMessage.isInstance(value)) {
+    const { kwargs } = JSON.parse(JSON.stringify(value)) as { kwargs: Fields };
+    return { ...kwargs, type: value.getType() };
+  }
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
+  if (Array.isArray(value)) return value.map((one) => project(one) ?? null);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).filter(([, one]) => one !== undefined);
+  return Object.fromEntries(entries.map(([name, one]) => [name, project(one)]));
+}

@@ -1,0 +1,1 @@
+"""States shown without graph and serializer, against those that real graphs tell."""
