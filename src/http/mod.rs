@@ -73,6 +73,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_axum::routes;
 
+use self::agentrail::{inspector, memory, messages, orchestration};
 use self::call::Needs;
 use self::problem::{Code, Problem};
 use crate::app::App;
@@ -164,26 +165,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Namespaces(Append), routes!(artifacts::put)))
         // The address is what it presents.
         .routes(routes!(signed_files::open))
-        .merge(agentrail_routes())
-        .routes(needs(Tenant, routes!(usage::get)))
-        .routes(needs(Tenant, routes!(audit::list)))
-        .routes(needs(Tenant, routes!(subjects::delete)))
-        .routes(needs(Any, routes!(service::limits)))
-        .routes(needs(Any, routes!(service::whoami)))
-        .routes(needs(Any, routes!(tokens::mint)))
-        .routes(needs(Any, routes!(tokens::narrow)))
-        .routes(needs(Any, routes!(tokens::revoke)))
-        .routes(routes!(health::alive))
-        .routes(routes!(health::ready))
-        .routes(routes!(health::metrics))
-        .routes(routes!(health::openapi))
-        .routes(routes!(health::docs))
-}
-
-/// For Agentrail's adapters, and for its Inspector.
-fn agentrail_routes() -> OpenApiRouter<Arc<App>> {
-    use agentrail::{inspector, memory, messages, orchestration};
-    OpenApiRouter::default()
+        // For Agentrail's adapters, and for its Inspector.
         .routes(needs(Sessions(Append), routes!(messages::put_session)))
         .routes(needs(Sessions(Read), routes!(messages::list)))
         .routes(needs(Sessions(Read), routes!(messages::load)))
@@ -223,6 +205,19 @@ fn agentrail_routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Sessions(Read), routes!(inspector::trace_by_token)))
         .routes(needs(Sessions(Read), routes!(inspector::messages_by_token)))
         .routes(needs(Sessions(Read), routes!(inspector::orchestration_by_token)))
+        .routes(needs(Tenant, routes!(usage::get)))
+        .routes(needs(Tenant, routes!(audit::list)))
+        .routes(needs(Tenant, routes!(subjects::delete)))
+        .routes(needs(Any, routes!(service::limits)))
+        .routes(needs(Any, routes!(service::whoami)))
+        .routes(needs(Any, routes!(tokens::mint)))
+        .routes(needs(Any, routes!(tokens::narrow)))
+        .routes(needs(Any, routes!(tokens::revoke)))
+        .routes(routes!(health::alive))
+        .routes(routes!(health::ready))
+        .routes(routes!(health::metrics))
+        .routes(routes!(health::openapi))
+        .routes(routes!(health::docs))
 }
 
 /// The whole server as a service.

@@ -67,6 +67,7 @@ mod retention;
 mod retention_model;
 mod session_desk;
 mod session_lives;
+mod session_speed;
 mod sessions;
 mod sql_roles;
 mod sql_walls;

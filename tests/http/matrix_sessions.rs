@@ -123,7 +123,7 @@ pub const ROWS: &[Row] = &[
         |thread, _| {
             at(
                 thread,
-                json!({"throughSeq": 1, "expectedHead": 1, "compressedCount": 1, "placeholder": {}}),
+                json!({"throughSeq": 2, "expectedHead": 3, "compressedCount": 2, "placeholder": {}}),
             )
         },
         answers(["404 session_not_found", SESSION_TAKEN, DENIED, DENIED, DENIED]),

@@ -6,6 +6,7 @@ use super::name::{SessionName, check_name};
 use crate::domain::checkpoint::at_most;
 use crate::domain::clock::Micros;
 use crate::domain::error::{Error, Result};
+use crate::domain::grants::Action;
 use crate::domain::item_batch::Idempotency;
 use crate::domain::limits::LIMITS;
 use crate::domain::prepared::{Chunk, PlannedScope, Sealed};
@@ -148,6 +149,16 @@ pub enum StepDone {
 }
 
 impl Change {
+    /// What it needs to be granted: what adds and replaces nothing is an append.
+    pub fn needs(&self) -> Action {
+        let adds = |it: &Step<NewEntry>| match it {
+            Step::Append(_) | Step::ExtendDocument { .. } | Step::Count { .. } => true,
+            Step::PutDocument(put) => put.if_version == Some(0),
+            Step::DeleteDocument { .. } | Step::DeleteStream { .. } | Step::Compact(_) => false,
+        };
+        if self.steps.iter().all(adds) { Action::Append } else { Action::Write }
+    }
+
     /// # Errors
     /// 422 and 413 for names and contents that break a limit.
     pub fn check(&self) -> Result<()> {

@@ -90,7 +90,7 @@ impl Sessions {
     /// `HeadMoved`, `VersionConflict`, `SessionTaken`; `IdempotencyMismatch`; limits; `QuotaExceeded`.
     pub async fn change(&self, asking: &Asking<'_>, change: Change) -> Result<Done> {
         let caller = asking.caller;
-        caller.require_session(&change.session, needed(&change))?;
+        caller.require_session(&change.session, change.needs())?;
         change.check()?;
         let adds = change.about.is_some() || change.steps.iter().any(Step::adds);
         if adds {
@@ -220,16 +220,6 @@ impl Sessions {
             Err(error) => Err(error),
         }
     }
-}
-
-/// What a change needs to be granted: what adds and replaces nothing is an append.
-fn needed(change: &Change) -> Action {
-    let adds = |it: &Step<NewEntry>| match it {
-        Step::Append(_) | Step::ExtendDocument { .. } | Step::Count { .. } => true,
-        Step::PutDocument(put) => put.if_version == Some(0),
-        Step::DeleteDocument { .. } | Step::DeleteStream { .. } | Step::Compact(_) => false,
-    };
-    if change.steps.iter().all(adds) { Action::Append } else { Action::Write }
 }
 
 /// As readers of Agentrail's placeholders find them: four digits and more.

@@ -80,7 +80,7 @@ impl Watcher {
 }
 
 macro_rules! inspect {
-    ($name:ident, $by_token:ident, $shown:ident, $path:literal, $id:literal, $id_by_token:literal, $summary:literal, [$($param:tt)*]) => {
+    ($name:ident, $by_token:ident, $shown:ident, $path:literal, $id:literal, $id_by_token:literal, $summary:literal, $summary_by_token:literal, [$($param:tt)*]) => {
         #[doc = $summary]
         #[utoipa::path(
             get, path = concat!("/__inspector", $path), operation_id = $id, tag = "agentrail", params($($param)*),
@@ -90,7 +90,7 @@ macro_rules! inspect {
             $shown(&app, watcher, &uri).await.map_err(Problem::with_error)
         }
 
-        #[doc = concat!($summary, ", by an address with a token that only reads")]
+        #[doc = $summary_by_token]
         #[utoipa::path(
             get, path = concat!("/i/{token}/__inspector", $path), operation_id = $id_by_token, tag = "agentrail",
             params(("token" = String, Path, description = "A token that only reads"), $($param)*),
@@ -110,6 +110,7 @@ inspect!(
     "inspect_health",
     "inspect_health_by_token",
     "Whether the Inspector is served",
+    "Whether the Inspector is served; by an address with a token",
     []
 );
 inspect!(
@@ -120,6 +121,7 @@ inspect!(
     "inspect_sessions",
     "inspect_sessions_by_token",
     "Sessions, newest first",
+    "Sessions, newest first; by an address with a token",
     []
 );
 inspect!(
@@ -130,6 +132,7 @@ inspect!(
     "inspect_trace",
     "inspect_trace_by_token",
     "Trace and orchestration's events, by time",
+    "Trace and orchestration's events, by time; by an address with a token",
     [("session" = String, Path), TenantParam]
 );
 inspect!(
@@ -140,6 +143,7 @@ inspect!(
     "inspect_messages",
     "inspect_messages_by_token",
     "Messages",
+    "Messages; by an address with a token",
     [("session" = String, Path), TenantParam]
 );
 inspect!(
@@ -150,6 +154,7 @@ inspect!(
     "inspect_orchestration",
     "inspect_orchestration_by_token",
     "The orchestration as it is recovered",
+    "The orchestration as it is recovered; by an address with a token",
     [("session" = String, Path), TenantParam]
 );
 
