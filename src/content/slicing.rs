@@ -43,7 +43,7 @@ mod tests {
         let mut state = 7_u64;
         let mut next = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 56) as u8
+            state.to_be_bytes()[0]
         };
         (0..length).map(|_| next()).collect()
     }

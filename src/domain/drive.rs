@@ -106,8 +106,8 @@ impl Place {
                 }
                 within(Area::Thread((*thread).to_owned()), rest)
             }
-            [WORKSPACE, rest @ ..] => within(Area::Workspace, rest),
-            rest => within(Area::Workspace, rest),
+            // What has no place of its own is in the workspace.
+            [WORKSPACE, rest @ ..] | rest => within(Area::Workspace, rest),
         })
     }
 

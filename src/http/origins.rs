@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
@@ -74,7 +75,7 @@ pub fn kept(headers: &HeaderMap) -> Vec<(HeaderName, HeaderValue)> {
 
 fn host(request: &Request) -> String {
     let named = request.headers().get(header::HOST).and_then(|it| it.to_str().ok());
-    let named = named.or_else(|| request.uri().authority().map(|it| it.as_str()));
+    let named = named.or_else(|| request.uri().authority().map(Authority::as_str));
     named.unwrap_or_default().to_ascii_lowercase()
 }
 

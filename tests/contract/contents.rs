@@ -116,7 +116,7 @@ fn noise(seed: u64, length: usize) -> Vec<u8> {
     let mut next = || {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 56) as u8
+        state.to_be_bytes()[0]
     };
     (0..length).map(|_| next()).collect()
 }

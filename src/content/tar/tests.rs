@@ -177,10 +177,10 @@ fn limits_hold_before_anything_is_kept() {
     }
     let mut noise = vec![0; 65 << 20];
     let mut state = 1_u64;
-    noise.iter_mut().for_each(|it| {
+    for byte in &mut noise {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        *it = (state >> 56) as u8;
-    });
+        *byte = state.to_be_bytes()[0];
+    }
     assert!(refused(&one(b"noise", &noise, |_| ())).contains("67108864 bytes"));
 }
 

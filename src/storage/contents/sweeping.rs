@@ -47,7 +47,7 @@ pub async fn sweep(engine: &dyn Accessible, now: Micros) -> Result<()> {
             let id = ContentId::stored(row.bytes(1)?)?;
             drop_unshown(engine, row.text(0)?, id, now).await?;
         }
-        if idle.len() < FOUND_MAX.unsigned_abs() as usize {
+        if (idle.len() as u64) < FOUND_MAX.unsigned_abs() {
             return Ok(());
         }
     }
