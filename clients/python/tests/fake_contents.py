@@ -44,7 +44,7 @@ class Contents:
             return
         found = self.fake.store.files.places.get(tuple(namespace), {}).get(path)
         if found is None:
-            self.problem(Problem(404, "file_not_found"), None)
+            self.problem(Problem(404, "not_found"), None)
             return
         from fake_files import raw
 

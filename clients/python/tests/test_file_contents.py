@@ -13,7 +13,7 @@ pytest.importorskip("deepagents")
 
 from fake_server import FakeServer, Fault
 from threadkeep import Client
-from threadkeep.errors import InvalidError, NoSuchFileError, ProtocolError, TransportError
+from threadkeep.errors import InvalidError, NotFoundError, ProtocolError, TransportError
 
 NS = ("u 1", "w/x")
 DATA = bytes(range(256)) * 40
@@ -84,7 +84,7 @@ def test_what_never_comes_is_an_error(client: Client, server: FakeServer) -> Non
     with pytest.raises(TransportError):
         client.files.get_content(NS, "/a", io.BytesIO())
     server.faults = []
-    with pytest.raises(NoSuchFileError):
+    with pytest.raises(NotFoundError):
         client.files.get_content(NS, "/none", io.BytesIO())
     with pytest.raises(InvalidError):
         client.files.put_content("text", "/a", io.BytesIO())

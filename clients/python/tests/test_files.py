@@ -200,6 +200,11 @@ async def test_a_large_file_travels_as_it_is(
     monkeypatch.setattr(server.store.files, "download", refuse)
     found = await call("download", NS, ["/ü.png", "/none", "/b"])
     assert [one.data for one in found] == [data, None, b"b"]
+    # Removed between the two requests.
+    server.fault_path = "/content"
+    server.faults = [Fault(status=404, code="not_found")]
+    (gone,) = await call("download", NS, ["/ü.png"])
+    assert (gone.data, gone.error) == (None, "file_not_found")
 
 
 async def test_what_an_answer_had_no_room_for_is_asked_again(

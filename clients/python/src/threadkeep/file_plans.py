@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from threadkeep import calls
-from threadkeep.errors import InvalidError, NoSuchFileError, ProtocolError
+from threadkeep.errors import InvalidError, NoSuchFileError, NotFoundError, ProtocolError
 from threadkeep.files import (
     Downloaded,
     EditedFile,
@@ -251,7 +251,8 @@ def _get_large(namespace: Namespace, path: str) -> Plan[Downloaded]:
     try:
         request = Request("GET", content_target(namespace, path))
         answer = yield Step(request, False, raw=True)
-    except NoSuchFileError:
+    except NotFoundError:
+        # It was there a moment ago.
         return Downloaded(path, error="file_not_found")
     return Downloaded(path, answer["body"])
 
