@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** a handler gets its caller only through `call`, which asks for the permission declared here.
 
+pub mod agentrail;
 mod audit;
 mod body;
 mod call;
@@ -138,6 +139,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Namespaces(Write), routes!(file_moves::delete)))
         .routes(needs(Namespaces(Write), routes!(file_moves::rename)))
         .routes(needs(Namespaces(Append), routes!(file_moves::copy)))
+        .merge(agentrail_routes())
         .routes(needs(Tenant, routes!(usage::get)))
         .routes(needs(Tenant, routes!(audit::list)))
         .routes(needs(Tenant, routes!(subjects::delete)))
@@ -151,6 +153,51 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(health::metrics))
         .routes(routes!(health::openapi))
         .routes(routes!(health::docs))
+}
+
+/// For Agentrail's adapters, and for its Inspector.
+fn agentrail_routes() -> OpenApiRouter<Arc<App>> {
+    use agentrail::{inspector, memory, messages, orchestration};
+    OpenApiRouter::default()
+        .routes(needs(Sessions(Append), routes!(messages::put_session)))
+        .routes(needs(Sessions(Read), routes!(messages::list)))
+        .routes(needs(Sessions(Read), routes!(messages::load)))
+        .routes(needs(Sessions(Append), routes!(messages::append_messages)))
+        .routes(needs(Sessions(Append), routes!(messages::record_turn)))
+        .routes(needs(Sessions(Write), routes!(messages::compact)))
+        .routes(needs(Sessions(Read), routes!(messages::archives)))
+        .routes(needs(Sessions(Read), routes!(messages::archive)))
+        .routes(needs(Sessions(Read), routes!(memory::get_memo)))
+        .routes(needs(Sessions(Write), routes!(memory::put_memo)))
+        .routes(needs(Sessions(Append), routes!(memory::append_memo)))
+        .routes(needs(Sessions(Read), routes!(memory::get_todos)))
+        .routes(needs(Sessions(Write), routes!(memory::put_todos)))
+        .routes(needs(Sessions(Read), routes!(memory::list_artifacts)))
+        .routes(needs(Sessions(Read), routes!(memory::get_artifact)))
+        .routes(needs(Sessions(Write), routes!(memory::put_artifact)))
+        .routes(needs(Sessions(Append), routes!(memory::log_skill)))
+        .routes(needs(Sessions(Read), routes!(orchestration::load_trace)))
+        .routes(needs(Sessions(Append), routes!(orchestration::append_trace)))
+        .routes(needs(Sessions(Read), routes!(orchestration::load_events)))
+        .routes(needs(Sessions(Append), routes!(orchestration::append_events)))
+        .routes(needs(Sessions(Read), routes!(orchestration::get_snapshot)))
+        .routes(needs(Sessions(Write), routes!(orchestration::put_snapshot)))
+        .routes(needs(Sessions(Read), routes!(orchestration::load_mailbox)))
+        .routes(needs(Sessions(Append), routes!(orchestration::append_mailbox)))
+        .routes(needs(Sessions(Read), routes!(orchestration::get_mailbox_state)))
+        .routes(needs(Sessions(Write), routes!(orchestration::put_mailbox_state)))
+        .routes(needs(Sessions(Read), routes!(orchestration::get_history)))
+        .routes(needs(Sessions(Write), routes!(orchestration::put_history)))
+        .routes(needs(Sessions(Read), routes!(inspector::health)))
+        .routes(needs(Sessions(Read), routes!(inspector::sessions)))
+        .routes(needs(Sessions(Read), routes!(inspector::trace)))
+        .routes(needs(Sessions(Read), routes!(inspector::messages)))
+        .routes(needs(Sessions(Read), routes!(inspector::orchestration)))
+        .routes(needs(Sessions(Read), routes!(inspector::health_by_token)))
+        .routes(needs(Sessions(Read), routes!(inspector::sessions_by_token)))
+        .routes(needs(Sessions(Read), routes!(inspector::trace_by_token)))
+        .routes(needs(Sessions(Read), routes!(inspector::messages_by_token)))
+        .routes(needs(Sessions(Read), routes!(inspector::orchestration_by_token)))
 }
 
 /// The whole server as a service.

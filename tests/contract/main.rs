@@ -32,6 +32,7 @@ mod encryption_command;
 mod encryption_keys;
 mod erasure;
 mod exactness;
+mod file_changes;
 mod file_heads;
 mod files;
 mod indexing;

@@ -36,6 +36,7 @@ mod ownership;
 mod released;
 mod retention;
 mod server;
+mod sessions;
 mod shortened;
 mod state;
 mod store;

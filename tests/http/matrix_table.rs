@@ -35,6 +35,8 @@ pub enum Request {
     /// The query, with its question mark, or nothing.
     Query(String),
     Body(Value),
+    /// The session in the path, and a body; the method is the operation's.
+    Path(String, Option<Value>),
 }
 
 const OK: &str = "200";
@@ -44,6 +46,15 @@ const NO_FILE: &str = "404 file_not_found";
 /// The one answer that differs from that about an absent thread.
 pub const TAKEN: &str = "409 thread_taken";
 pub const SESSION_TAKEN: &str = "409 session_taken";
+
+/// Their token stands in the path: `sessions.rs` asks them.
+pub const BY_PATH: [&str; 5] = [
+    "inspect_health_by_token",
+    "inspect_messages_by_token",
+    "inspect_orchestration_by_token",
+    "inspect_sessions_by_token",
+    "inspect_trace_by_token",
+];
 
 /// For everybody who reaches the server, whatever they present.
 pub const PUBLIC: [&str; 5] =
@@ -71,7 +82,7 @@ const WRITE_ITEM: Answers = answers([OK, DENIED, DENIED, DENIED, DENIED]);
 const READ_FILE: Answers = answers([NO_FILE, NO_FILE, NO_FILE, OK, DENIED]);
 const CHANGE_FILE: Answers = answers([NO_FILE, DENIED, DENIED, DENIED, DENIED]);
 
-pub const ROWS: [Row; 71] = [
+pub const ROWS: [Row; 105] = [
     row(
         "commit_checkpoints",
         |thread, _| body(commit(thread, &[put("2", &base64(b"x"))])),
@@ -252,6 +263,98 @@ pub const ROWS: [Row; 71] = [
     row("delete_files", |thread, _| file(thread, json!({})), CHANGE_FILE),
     row("move_files", |thread, _| files(thread, json!({"from": "k", "to": "/new"})), CHANGE_FILE),
     row("copy_files", |thread, _| files(thread, json!({"from": "k", "to": "/new"})), CHANGE_FILE),
+    // Agentrail's session is named after the thread, within its tenant `t`.
+    row(
+        "agentrail_list_sessions",
+        |thread, _| look(thread),
+        answers([OK, OK, DENIED, DENIED, DENIED]),
+    ),
+    row("inspect_sessions", |thread, _| look(thread), answers([OK, OK, DENIED, DENIED, DENIED])),
+    row("agentrail_load_messages", |thread, _| look(thread), READ_SESSION),
+    row("agentrail_load_archive", |thread, _| look(thread), READ_SESSION),
+    row("agentrail_get_memo", |thread, _| look(thread), READ_DOCUMENT),
+    row("agentrail_get_todos", |thread, _| look(thread), READ_DOCUMENT),
+    row("agentrail_get_artifact", |thread, _| look(thread), READ_DOCUMENT),
+    row("agentrail_get_snapshot", |thread, _| look(thread), READ_DOCUMENT),
+    row("agentrail_get_mailbox_state", |thread, _| look(thread), READ_DOCUMENT),
+    row("agentrail_get_history", |thread, _| look(thread), READ_DOCUMENT),
+    row("agentrail_list_archives", |thread, _| look(thread), READ),
+    row("agentrail_list_artifacts", |thread, _| look(thread), READ),
+    row("agentrail_load_trace", |thread, _| look(thread), READ),
+    row("agentrail_load_events", |thread, _| look(thread), READ),
+    row("agentrail_load_mailbox", |thread, _| look(thread), READ),
+    row("inspect_health", |thread, _| look(thread), READ),
+    row("inspect_trace", |thread, _| look(thread), READ),
+    row("inspect_messages", |thread, _| look(thread), READ),
+    row("inspect_orchestration", |thread, _| look(thread), READ),
+    row(
+        "agentrail_put_session",
+        |thread, _| at(thread, json!({"userId": "ann", "agentId": "a"})),
+        APPEND_SESSION,
+    ),
+    row(
+        "agentrail_append_messages",
+        |thread, _| at(thread, json!({"messages": [{"role": "user"}]})),
+        APPEND_SESSION,
+    ),
+    row("agentrail_record_turn", |thread, _| at(thread, json!({"totalTokens": 3})), APPEND_SESSION),
+    row("agentrail_log_skill", |thread, _| at(thread, json!({"skillName": "s"})), APPEND_SESSION),
+    row(
+        "agentrail_append_trace",
+        |thread, _| at(thread, json!({"envelopes": [{"id": "x"}]})),
+        APPEND_SESSION,
+    ),
+    row(
+        "agentrail_append_events",
+        |thread, _| at(thread, json!({"events": [{"eventId": "x"}]})),
+        APPEND_SESSION,
+    ),
+    row(
+        "agentrail_append_mailbox",
+        |thread, _| at(thread, json!({"events": [{"eventId": "x"}]})),
+        APPEND_SESSION,
+    ),
+    row("agentrail_append_memo", |thread, _| at(thread, json!({"content": "x"})), APPEND_SESSION),
+    row(
+        "agentrail_compact",
+        |thread, _| {
+            at(
+                thread,
+                json!({"throughSeq": 1, "expectedHead": 1, "compressedCount": 1, "placeholder": {}}),
+            )
+        },
+        answers(["404 session_not_found", SESSION_TAKEN, DENIED, DENIED, DENIED]),
+    ),
+    row(
+        "agentrail_put_memo",
+        |thread, _| at(thread, json!({"content": "x"})),
+        answers([OK, SESSION_TAKEN, DENIED, DENIED, DENIED]),
+    ),
+    row(
+        "agentrail_put_todos",
+        |thread, _| at(thread, json!({"content": "x"})),
+        answers([OK, SESSION_TAKEN, DENIED, DENIED, DENIED]),
+    ),
+    row(
+        "agentrail_put_artifact",
+        |thread, _| at(thread, json!({"content": "x"})),
+        answers([OK, SESSION_TAKEN, DENIED, DENIED, DENIED]),
+    ),
+    row(
+        "agentrail_put_snapshot",
+        |thread, _| at(thread, json!({"snapshot": {}})),
+        answers([OK, SESSION_TAKEN, DENIED, DENIED, DENIED]),
+    ),
+    row(
+        "agentrail_put_mailbox_state",
+        |thread, _| at(thread, json!({"state": {}})),
+        answers([OK, SESSION_TAKEN, DENIED, DENIED, DENIED]),
+    ),
+    row(
+        "agentrail_put_history",
+        |thread, _| at(thread, json!({"history": []})),
+        answers([OK, SESSION_TAKEN, DENIED, DENIED, DENIED]),
+    ),
     row("get_usage", |_, _| query(""), ADMINISTER),
     row("list_audit_events", |_, _| query(""), ADMINISTER),
     row("delete_subject", |_, _| query("?subject=ann"), ADMINISTER),
@@ -293,6 +396,15 @@ fn item(thread: &str, mut more: Value) -> Request {
     more["namespace"] = json!(["ann", thread]);
     more["key"] = json!("k");
     body(more)
+}
+
+/// Requests whose path says which session.
+fn at(thread: &str, body: Value) -> Request {
+    Request::Path(thread.to_owned(), Some(body))
+}
+
+fn look(thread: &str) -> Request {
+    Request::Path(thread.to_owned(), None)
 }
 
 /// A request about the session that is named after a thread.

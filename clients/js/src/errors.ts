@@ -220,9 +220,6 @@ export class CodecError extends ThreadkeepError {
   static override readonly code = "unknown_codec";
 }
 
-type SessionCode = "session_not_found" | "document_not_found" | "head_moved" | "session_taken";
-type Kind = new (detail: string, details?: ErrorDetails) => ThreadkeepError;
-
 /** The compiler sees to it that every code of the server's document has its class. */
 const BY_CODE: Record<Schemas["Problem"]["code"], Kind> = {
   malformed_body: InvalidError,

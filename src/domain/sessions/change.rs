@@ -77,8 +77,10 @@ pub struct Compact<E> {
     pub expected_count: Option<i64>,
     /// The archive is the stream with this name.
     pub archive_stream: String,
-    /// How many archives the session must have had: the archive's id follows from it, and is in what is stored.
-    pub archives_before: i64,
+    /// How many archives the session must have had, where the archive's id follows from it: it is in what is stored.
+    pub archives_before: Option<i64>,
+    /// The number in an id that the caller has chosen.
+    pub archive_number: Option<i64>,
     pub replacement: Vec<E>,
     /// A document and what is added to it.
     pub document: Option<(String, E)>,

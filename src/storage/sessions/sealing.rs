@@ -109,6 +109,7 @@ impl Sealing<'_> {
                     expected_count: compact.expected_count,
                     archive_stream: compact.archive_stream,
                     archives_before: compact.archives_before,
+                    archive_number: compact.archive_number,
                     replacement: self.entries(compact.replacement)?,
                     document: document.transpose()?,
                 }))
