@@ -3,6 +3,7 @@
 //! **Invariant:** a handler gets its caller only through `call`, which asks for the permission declared here.
 
 pub mod agentrail;
+mod artifacts;
 mod audit;
 mod body;
 mod call;
@@ -14,12 +15,16 @@ mod decode;
 mod difference;
 mod docs;
 pub mod document;
+mod drive;
+mod drive_upload;
 mod edge;
 mod exact;
 mod expand;
 mod file_changes;
+mod file_content;
 mod file_moves;
 mod file_searches;
+mod file_uploads;
 mod files;
 mod files_wire;
 pub mod grants;
@@ -30,14 +35,19 @@ mod leases;
 pub mod listener;
 mod media;
 mod namespace_settings;
+mod origins;
 pub mod problem;
 mod pruning;
+mod query_fields;
+mod raw_bytes;
+mod raw_call;
 mod refusals;
 mod retention;
 mod runs;
 mod service;
 pub mod sessions;
 mod shorten;
+mod signed_files;
 mod state;
 mod storage_use;
 mod store;
@@ -139,6 +149,21 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Namespaces(Write), routes!(file_moves::delete)))
         .routes(needs(Namespaces(Write), routes!(file_moves::rename)))
         .routes(needs(Namespaces(Append), routes!(file_moves::copy)))
+        .routes(needs(Namespaces(Read), routes!(file_content::get)))
+        .routes(needs(Namespaces(Append), routes!(file_content::put)))
+        .routes(needs(Namespaces(Append), routes!(file_uploads::begin)))
+        .routes(needs(Namespaces(Append), routes!(file_uploads::put_part)))
+        .routes(needs(Namespaces(Append), routes!(file_uploads::get)))
+        .routes(needs(Namespaces(Append), routes!(file_uploads::complete)))
+        .routes(needs(Namespaces(Append), routes!(file_uploads::abort)))
+        .routes(needs(Namespaces(Read), routes!(drive::list)))
+        .routes(needs(Namespaces(Append), routes!(drive::upload)))
+        .routes(needs(Namespaces(Read), routes!(drive::download)))
+        .routes(needs(Namespaces(Write), routes!(drive::delete)))
+        .routes(needs(Namespaces(Read), routes!(drive::url)))
+        .routes(needs(Namespaces(Append), routes!(artifacts::put)))
+        // The address is what it presents.
+        .routes(routes!(signed_files::open))
         .merge(agentrail_routes())
         .routes(needs(Tenant, routes!(usage::get)))
         .routes(needs(Tenant, routes!(audit::list)))
@@ -216,6 +241,7 @@ pub fn router(app: &Arc<App>) -> Router {
             Problem::new(Code::MethodNotAllowed, "the route has other methods, see Allow")
         })
         .layer(compression)
+        .layer(middleware::from_fn_with_state(Arc::clone(app), origins::guard))
         .layer(middleware::from_fn_with_state(Arc::clone(app), edge::surround))
         .with_state(Arc::clone(app))
 }

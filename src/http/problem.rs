@@ -82,6 +82,7 @@ codes! {
     TooLarge = 413 "too_large" "Larger than a limit";
     ValueTooLarge = 413 "value_too_large" "The content is too large for a value";
     QuotaExceeded = 413 "quota_exceeded" "A quota of the tenant is used up";
+    RangeNotSatisfiable = 416 "range_not_satisfiable" "No byte of the range is there";
     UnsupportedMediaType = 415 "unsupported_media_type" "The media type is not supported";
     Invalid = 422 "invalid" "The request is not valid";
     InvalidPath = 422 "invalid_path" "Not a path of a file";

@@ -20,6 +20,7 @@ mod atomicity;
 mod audit;
 mod conditions;
 mod content;
+mod contents;
 mod copying;
 mod damage;
 mod delta;
@@ -102,6 +103,7 @@ macro_rules! contract {
     };
 }
 
+mod content_cases;
 mod item_cases;
 mod pack_cases;
 mod session_cases;

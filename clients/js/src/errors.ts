@@ -64,6 +64,11 @@ export class SearchNeedsPlaintextError extends InvalidError {
   static override readonly code = "search_needs_plaintext";
 }
 
+/** No byte of the range of a file that was asked for is there. */
+export class RangeNotSatisfiableError extends InvalidError {
+  static override readonly code = "range_not_satisfiable";
+}
+
 /** A value or a request is over the declared `limit`. */
 export class TooLargeError extends InvalidError {
   static override readonly code = "too_large";
@@ -220,11 +225,14 @@ export class CodecError extends ThreadkeepError {
   static override readonly code = "unknown_codec";
 }
 
+type Kind = new (detail: string, details?: ErrorDetails) => ThreadkeepError;
+
 /** The compiler sees to it that every code of the server's document has its class. */
 const BY_CODE: Record<Schemas["Problem"]["code"], Kind> = {
   malformed_body: InvalidError,
   invalid: InvalidError,
   idempotency_mismatch: InvalidError,
+  range_not_satisfiable: RangeNotSatisfiableError,
   search_needs_plaintext: SearchNeedsPlaintextError,
   too_large: TooLargeError,
   quota_exceeded: QuotaExceededError,

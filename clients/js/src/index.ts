@@ -100,6 +100,7 @@ export {
   ProtocolError,
   QuotaExceededError,
   ResendWholeError,
+  RangeNotSatisfiableError,
   SearchNeedsPlaintextError,
   SessionTakenError,
   ThreadExistsError,

@@ -1,5 +1,6 @@
 /** `ThreadkeepAgentrailStore`: sessions of Agentrail on a threadkeep server. */
 
+import { Calls } from "../client/calls.js";
 import { Sessions } from "../client/sessions.js";
 import { Connection } from "../http/connection.js";
 import { type ConnectionOptions, settingsOf } from "../http/settings.js";
@@ -48,7 +49,7 @@ export class ThreadkeepAgentrailStore<Ref extends string = SessionRef>
   constructor(options: ConnectionOptions = {}) {
     const connection = new Connection(settingsOf(options));
     this.#calls = new AgentrailCalls(connection);
-    this.#sessions = new Sessions(connection);
+    this.#sessions = new Sessions(new Calls(connection));
     this.#messages = new Messages(this.#calls);
     this.#compactions = new Compactions(this.#calls, this.#messages);
     this.#memory = new Memory(this.#calls);

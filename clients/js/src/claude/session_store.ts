@@ -1,5 +1,6 @@
 /** `ThreadkeepSessionStore`: transcripts of the Claude Agent SDK on a threadkeep server. */
 
+import { Calls } from "../client/calls.js";
 import { Serial } from "../client/serial.js";
 import { Sessions } from "../client/sessions.js";
 import { InvalidError } from "../errors.js";
@@ -53,7 +54,9 @@ export class ThreadkeepSessionStore implements SessionStore {
   constructor(options: ThreadkeepSessionStoreOptions = {}) {
     const { projectKey, foldSummary, ...connection } = options;
     const defaults = { requestTimeoutMs: REQUEST_TIMEOUT_MS, attempts: ATTEMPTS };
-    this.#sessions = new Sessions(new Connection(settingsOf({ ...defaults, ...connection })));
+    this.#sessions = new Sessions(
+      new Calls(new Connection(settingsOf({ ...defaults, ...connection }))),
+    );
     this.#projectKey = projectKey;
     if (foldSummary) {
       const summaries = new Summaries(this.#sessions, foldSummary);

@@ -20,8 +20,14 @@ export class Calls {
     return (await this.#connection.call(request)) as AnswerOf<P>;
   }
 
-  async write<P extends Path>(path: P, body: Body<P>): Promise<AnswerOf<P>> {
-    const request = { path, body: packed(body), isWrite: true };
+  /** `idempotencyKey`: of a write that a second time would be another one. `sizeBytes`: about how large it is. */
+  async write<P extends Path>(
+    path: P,
+    body: Body<P>,
+    more: { idempotencyKey?: string; sizeBytes?: number } = {},
+  ): Promise<AnswerOf<P>> {
+    const { idempotencyKey, sizeBytes } = more;
+    const request = { path, body: packed(body, sizeBytes), isWrite: true, idempotencyKey };
     return (await this.#connection.call(request)) as AnswerOf<P>;
   }
 

@@ -90,9 +90,8 @@ export class Client {
   readonly #calls: Calls;
 
   constructor(options: ConnectionOptions = {}) {
-    const connection = new Connection(settingsOf(options));
-    this.#calls = new Calls(connection);
-    this.sessions = new Sessions(connection);
+    this.#calls = new Calls(new Connection(settingsOf(options)));
+    this.sessions = new Sessions(this.#calls);
     this.tokens = new Tokens(this.#calls);
     this.subjects = new Subjects(this.#calls);
     this.files = new Files(this.#calls);

@@ -13,7 +13,7 @@ import {
   text,
   time,
 } from "../wire/records.js";
-import type { SessionShapes } from "../wire/sessions.js";
+import type { Schemas } from "../wire/schemas.js";
 
 /** Which session: a kind of your own (`[a-z0-9_-]`, at most 64) and 1 to 8 texts of any characters. */
 export interface SessionAddress {
@@ -37,7 +37,7 @@ export interface SessionEntry {
 }
 
 export type CreatedSession = ReturnType<typeof createdSession>;
-export const createdSession = recordOf<SessionShapes["CreatedSession"]>()("a session", {
+export const createdSession = recordOf<Schemas["CreatedSession"]>()("a session", {
   created: flag,
   user: optionalText,
   agent: optionalText,
@@ -48,7 +48,7 @@ export const createdSession = recordOf<SessionShapes["CreatedSession"]>()("a ses
 
 /** `head` is the sequence number of the stream's last entry; `firstSeq` and `lastSeq` are absent where nothing was new. */
 export type Appended = ReturnType<typeof appended>;
-export const appended = recordOf<SessionShapes["Appended"]>()("what was appended", {
+export const appended = recordOf<Schemas["Appended"]>()("what was appended", {
   head: number,
   appended: number,
   first_seq: optionalNumber,
@@ -58,24 +58,24 @@ export const appended = recordOf<SessionShapes["Appended"]>()("what was appended
 
 /** `more`: read on with `afterSeq` of the last entry. */
 export type SessionPage = ReturnType<typeof sessionPage>;
-export const sessionPage = recordOf<SessionShapes["Entries"]>()("a page of entries", {
+export const sessionPage = recordOf<Schemas["Entries"]>()("a page of entries", {
   entries: list(entry),
   head: number,
   more: flag,
 });
 
 export type SessionStream = ReturnType<typeof stream>;
-const stream = recordOf<SessionShapes["Stream"]>()("a stream", {
+const stream = recordOf<Schemas["Stream"]>()("a stream", {
   stream: text,
   head: number,
   updated_at_ms: number,
 });
-export const streams = recordOf<{ streams: SessionShapes["Stream"][] }>()("streams", {
+export const streams = recordOf<Schemas["Streams"]>()("streams", {
   streams: list(stream),
 });
 
 export type Session = ReturnType<typeof session>;
-const session = recordOf<SessionShapes["Session"]>()("a session", {
+const session = recordOf<Schemas["Session"]>()("a session", {
   key: (raw, name) => textsIn(raw, name),
   user: optionalText,
   agent: optionalText,
@@ -85,21 +85,21 @@ const session = recordOf<SessionShapes["Session"]>()("a session", {
 });
 
 export type SessionList = ReturnType<typeof sessionList>;
-export const sessionList = recordOf<SessionShapes["SessionsPage"]>()("a page of sessions", {
+export const sessionList = recordOf<Schemas["SessionsPage"]>()("a page of sessions", {
   sessions: list(session),
   next_cursor: optionalText,
 });
 
 /** `size` is in bytes of UTF-8. */
 export type StoredDocument = ReturnType<typeof storedDocument>;
-export const storedDocument = recordOf<SessionShapes["StoredDocument"]>()("a document", {
+export const storedDocument = recordOf<Schemas["StoredDocument"]>()("a document", {
   version: number,
   updated_at_ms: number,
   size: number,
 });
 
 export type SessionDocument = ReturnType<typeof sessionDocument>;
-export const sessionDocument = recordOf<SessionShapes["Document"]>()("a document", {
+export const sessionDocument = recordOf<Schemas["Document"]>()("a document", {
   content,
   version: number,
   updated_at_ms: number,
@@ -107,40 +107,37 @@ export const sessionDocument = recordOf<SessionShapes["Document"]>()("a document
 });
 
 export type NamedDocument = ReturnType<typeof namedDocument>;
-const namedDocument = recordOf<SessionShapes["ListedDocument"]>()("a document", {
+const namedDocument = recordOf<Schemas["ListedDocument"]>()("a document", {
   name: text,
   version: number,
   updated_at_ms: number,
   size: number,
 });
-export const namedDocuments = recordOf<{ documents: SessionShapes["ListedDocument"][] }>()(
-  "documents",
-  {
-    documents: list(namedDocument),
-  },
-);
+export const namedDocuments = recordOf<Schemas["Documents"]>()("documents", {
+  documents: list(namedDocument),
+});
 
 export type FoundDocument = ReturnType<typeof foundDocument>;
-const foundDocument = recordOf<SessionShapes["FoundDocument"]>()("a document", {
+const foundDocument = recordOf<Schemas["FoundDocument"]>()("a document", {
   key: (raw, name) => textsIn(raw, name),
   content,
   version: number,
   updated_at_ms: number,
 });
-export const foundDocuments = recordOf<SessionShapes["FoundDocuments"]>()("documents", {
+export const foundDocuments = recordOf<Schemas["FoundDocuments"]>()("documents", {
   documents: list(foundDocument),
 });
 
-export const counted = recordOf<{ value: number }>()("a counter", { value: number });
+export const counted = recordOf<Schemas["Counted"]>()("a counter", { value: number });
 
 export type Compacted = ReturnType<typeof compacted>;
-export const compacted = recordOf<SessionShapes["Compacted"]>()("a compaction", {
+export const compacted = recordOf<Schemas["Compacted"]>()("a compaction", {
   archive_id: text,
   head: number,
 });
 
 function entry(found: unknown): SessionEntry {
-  const raw = found as SessionShapes["Entry"];
+  const raw = found as Schemas["Entry"];
   const id = optionalTextIn(raw, "id");
   return {
     seq: numberIn(raw, "seq"),

@@ -1,8 +1,9 @@
 /** `client.sessions`: logs and small documents of agents that are not LangGraph. */
 
 import { InvalidError, NotFoundError } from "../errors.js";
-import type { Connection } from "../http/connection.js";
-import { exact, isWellFormed, packed, wellFormed } from "../wire/packing.js";
+import { exact, isWellFormed, wellFormed } from "../wire/packing.js";
+import type { Schemas } from "../wire/schemas.js";
+import type { Calls } from "./calls.js";
 import {
   type Appended,
   appended,
@@ -88,19 +89,19 @@ export interface CompactOptions extends Repeatable {
   document?: { name: string; append: string } | undefined;
 }
 
-type Raw = Record<string, unknown>;
-
 /** See above. A session comes into being with its first write; what is absent is undefined, and removing it no error. */
 export class Sessions {
-  readonly #connection: Connection;
+  readonly #calls: Calls;
 
-  constructor(connection: Connection) {
-    this.#connection = connection;
+  constructor(calls: Calls) {
+    this.#calls = calls;
   }
 
   /** No error when there is one: it keeps its user and agent. */
   async create(session: SessionAddress, origin: SessionOrigin = {}): Promise<CreatedSession> {
-    return createdSession(await this.#write("create", { ...addressOf(session), ...origin }));
+    return createdSession(
+      await this.#calls.write("/v1/sessions/create", { ...addressOf(session), ...origin }),
+    );
   }
 
   /** No entries write nothing and create nothing. */
@@ -120,11 +121,11 @@ export class Sessions {
       document: document && {
         name: wellFormed(document.name, "name"),
         content: contentOf(document.content),
-        if_version: document.ifVersion,
+        ...(document.ifVersion === undefined ? {} : { if_version: document.ifVersion }),
       },
-      create: options.create,
+      create: options.create as Schemas["NewSession"] | undefined,
     };
-    return appended(await this.#append("append", body, options, sizeBytes));
+    return appended(await this.#calls.write("/v1/sessions/append", body, once(options, sizeBytes)));
   }
 
   /** One page of a stream, undefined when it was never written. */
@@ -138,7 +139,9 @@ export class Sessions {
       bytes_max: options.bytesMax,
       token_budget: options.tokenBudget,
     };
-    const found = await orAbsent("session_not_found", () => this.#read("load", body));
+    const found = await orAbsent("session_not_found", () =>
+      this.#calls.read("/v1/sessions/load", body),
+    );
     return found && sessionPage(found);
   }
 
@@ -158,7 +161,7 @@ export class Sessions {
   }
 
   async streams(session: SessionAddress): Promise<SessionStream[]> {
-    return streams(await this.#read("streams", addressOf(session))).streams;
+    return streams(await this.#calls.read("/v1/sessions/streams", addressOf(session))).streams;
   }
 
   /** One page of the sessions of a kind, newest first. */
@@ -170,13 +173,13 @@ export class Sessions {
       stream: stream === undefined ? undefined : wellFormed(stream, "stream"),
       ...more,
     };
-    return sessionList(await this.#read("list", body));
+    return sessionList(await this.#calls.read("/v1/sessions/list", body));
   }
 
   /** One stream ("" is one, too), or without one everything of the session. */
   async delete(session: SessionAddress, stream?: string): Promise<void> {
     const only = stream === undefined ? undefined : wellFormed(stream, "stream");
-    await this.#write("delete", { ...addressOf(session), stream: only });
+    await this.#calls.write("/v1/sessions/delete", { ...addressOf(session), stream: only });
   }
 
   /** `ifVersion` 0: only if there is none. */
@@ -187,12 +190,16 @@ export class Sessions {
     { ifVersion }: { ifVersion?: number | undefined } = {},
   ): Promise<StoredDocument> {
     const body = { ...documentOf(session, name, content), if_version: ifVersion };
-    return storedDocument(await this.#append("documents/put", body, {}, content.length));
+    return storedDocument(
+      await this.#calls.write("/v1/sessions/documents/put", body, once({}, content.length)),
+    );
   }
 
   async getDocument(session: SessionAddress, name: string): Promise<SessionDocument | undefined> {
     const body = { ...addressOf(session), name: wellFormed(name, "name") };
-    const found = await orAbsent("document_not_found", () => this.#read("documents/get", body));
+    const found = await orAbsent("document_not_found", () =>
+      this.#calls.read("/v1/sessions/documents/get", body),
+    );
     return found && sessionDocument(found);
   }
 
@@ -204,13 +211,15 @@ export class Sessions {
     options: Repeatable = {},
   ): Promise<StoredDocument> {
     const body = documentOf(session, name, content);
-    return storedDocument(await this.#append("documents/append", body, options, content.length));
+    return storedDocument(
+      await this.#calls.write("/v1/sessions/documents/append", body, once(options, content.length)),
+    );
   }
 
   async listDocuments(session: SessionAddress, namePrefix?: string): Promise<NamedDocument[]> {
     const prefix = namePrefix === undefined ? undefined : wellFormed(namePrefix, "namePrefix");
     const body = { ...addressOf(session), name_prefix: prefix };
-    return namedDocuments(await this.#read("documents/list", body)).documents;
+    return namedDocuments(await this.#calls.read("/v1/sessions/documents/list", body)).documents;
   }
 
   /** The document of this name of every session of a kind. */
@@ -221,12 +230,12 @@ export class Sessions {
   ): Promise<FoundDocument[]> {
     const key_prefix = keyPrefix?.map((part) => wellFormed(part, "keyPrefix"));
     const body = { kind, key_prefix, name: wellFormed(name, "name") };
-    return foundDocuments(await this.#read("documents/find", body)).documents;
+    return foundDocuments(await this.#calls.read("/v1/sessions/documents/find", body)).documents;
   }
 
   async deleteDocument(session: SessionAddress, name: string): Promise<void> {
     const body = { ...addressOf(session), name: wellFormed(name, "name") };
-    await this.#write("documents/delete", body);
+    await this.#calls.write("/v1/sessions/documents/delete", body);
   }
 
   /** Count on, by 1 unless it says otherwise: the value afterwards. */
@@ -237,7 +246,7 @@ export class Sessions {
     options: Repeatable = {},
   ): Promise<number> {
     const body = { ...addressOf(session), counter: wellFormed(counter, "counter"), by };
-    return counted(await this.#append("counters/add", body, options)).value;
+    return counted(await this.#calls.write("/v1/sessions/counters/add", body, once(options))).value;
   }
 
   /** Archive the beginning of a stream and put something in its place, in one transaction. HeadMovedError when it moved. */
@@ -255,30 +264,13 @@ export class Sessions {
         append: contentOf(options.document.append),
       },
     };
-    return compacted(await this.#append("compact", body, options));
-  }
-
-  async #read(call: string, body: Raw): Promise<Raw> {
-    return await this.#connection.call({ path: pathOf(call), body: packed(body), isWrite: false });
-  }
-
-  async #write(call: string, body: Raw): Promise<Raw> {
-    return await this.#connection.call({ path: pathOf(call), body: packed(body), isWrite: true });
-  }
-
-  /** A write that a second time would be another one. */
-  async #append(call: string, body: Raw, repeatable: Repeatable, sizeBytes = 0): Promise<Raw> {
-    return await this.#connection.call({
-      path: pathOf(call),
-      body: packed(body, sizeBytes),
-      isWrite: true,
-      idempotencyKey: repeatable.idempotencyKey ?? crypto.randomUUID(),
-    });
+    return compacted(await this.#calls.write("/v1/sessions/compact", body, once(options)));
   }
 }
 
-function pathOf(call: string): string {
-  return `/v1/sessions/${call}`;
+/** A write that a second time would be another one. */
+function once({ idempotencyKey = crypto.randomUUID() }: Repeatable, sizeBytes = 0) {
+  return { idempotencyKey, sizeBytes };
 }
 
 function addressOf({ kind, key }: SessionAddress): { kind: string; key: string[] } {
@@ -309,7 +301,7 @@ function contentOf(content: string): string | Uint8Array {
 }
 
 /** Undefined for exactly this absence: another 404 is not an answer about the thing. */
-async function orAbsent(code: string, work: () => Promise<Raw>): Promise<Raw | undefined> {
+async function orAbsent<T>(code: string, work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();
   } catch (error) {
