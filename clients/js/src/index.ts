@@ -17,6 +17,7 @@ export type {
   FilePage,
   FileWindow,
   MovedFiles,
+  StoredFile,
   UploadedFile,
   WrittenFile,
 } from "./client/file_records.js";
@@ -32,6 +33,7 @@ export type {
   GrepFilesOptions,
   LsOptions,
   MoveFilesOptions,
+  PutContentOptions,
   ReadFileOptions,
 } from "./client/files.js";
 export type { PrunedThread, PruneOptions, PruneReport, Removed } from "./client/prune.js";
@@ -99,8 +101,8 @@ export {
   PositionGoneError,
   ProtocolError,
   QuotaExceededError,
-  ResendWholeError,
   RangeNotSatisfiableError,
+  ResendWholeError,
   SearchNeedsPlaintextError,
   SessionTakenError,
   ThreadExistsError,

@@ -222,7 +222,7 @@ describe("answers", () => {
       const results = (files as { path: string }[]).map(({ path }) => ({ path, version: 1 }));
       return { results };
     });
-    const large = new Uint8Array(20 << 20);
+    const large = new Uint8Array(10 << 20);
     const files = Array.from({ length: 1_205 }, (_, at): [string, Uint8Array] => {
       return [`/${at}`, at < 2 ? large : bytes];
     });

@@ -94,6 +94,24 @@ export const uploadedFile = recordOf<Schemas["UploadedFile"]>()("an uploaded fil
   version: optionalNumber,
 });
 
+/** `unchanged`: the file had these bytes already. */
+export type StoredFile = ReturnType<typeof storedFile>;
+export const storedFile = recordOf<WireStoredFile>()("a stored file", {
+  path: text,
+  version: number,
+  size_bytes: number,
+  created: flag,
+  unchanged: flag,
+});
+
+interface WireStoredFile {
+  path: string;
+  version: number;
+  size_bytes: number;
+  created: boolean;
+  unchanged: boolean;
+}
+
 const downloadedFields = recordOf<Schemas["DownloadedFile"]>()("a downloaded file", {
   path: wideText,
   error: optionalText,

@@ -25,6 +25,8 @@ import {
   fileWindow,
   type MovedFiles,
   movedFiles,
+  type StoredFile,
+  storedFile,
   type UploadedFile,
   uploadedFile,
   type WrittenFile,
@@ -88,6 +90,12 @@ export interface MoveFilesOptions extends FileOptions {
   toNamespace?: readonly string[] | undefined;
   overwrite?: boolean | undefined;
   /** Of the source. */
+  ifVersion?: number | undefined;
+}
+
+export interface PutContentOptions {
+  /** Default: by the name. */
+  mediaType?: string | undefined;
   ifVersion?: number | undefined;
 }
 
@@ -249,6 +257,27 @@ export class Files {
     return found;
   }
 
+  /** A file of any size, as it is. */
+  async getContent(namespace: readonly string[], path: string): Promise<Uint8Array> {
+    return await this.#calls.getBytes("/v1/files/content", contentOf(namespace, path));
+  }
+
+  /** Creates or replaces a file of any size. Over 16 MiB it is known to the files calls only, and not to the store. */
+  async putContent(
+    namespace: readonly string[],
+    path: string,
+    bytes: Uint8Array,
+    options: PutContentOptions = {},
+  ): Promise<StoredFile> {
+    const { mediaType, ifVersion } = options;
+    const query = contentOf(namespace, path);
+    if (ifVersion !== undefined) query.push(["if_version", String(ifVersion)]);
+    if (!(bytes instanceof Uint8Array)) {
+      throw new InvalidError("bytes must be a Uint8Array", { field: "bytes" });
+    }
+    return storedFile(await this.#calls.putBytes("/v1/files/content", query, { bytes, mediaType }));
+  }
+
   /** What is known of a file without its content; undefined where there is none. */
   async stat(
     namespace: readonly string[],
@@ -305,6 +334,14 @@ function placeOf(namespace: readonly string[], { dialect = "javascript" }: FileO
     throw new InvalidError("namespace must be an array of labels", { field: "namespace" });
   }
   return { namespace: namespace.map((label) => textOf(label, "namespace")), dialect };
+}
+
+function contentOf(namespace: readonly string[], path: string): [string, string][] {
+  const { namespace: labels } = placeOf(namespace, {});
+  return [
+    ...labels.map((label): [string, string] => ["ns", label]),
+    ["path", textOf(path, "path")],
+  ];
 }
 
 function changeOf(namespace: readonly string[], path: string, options: ChangeFileOptions) {

@@ -6,7 +6,10 @@ import { entryError, transferError } from "./results.js";
 import type { Space } from "./space.js";
 
 const FILES_MAX = 1_000;
-const BYTES_MAX = 32 * 1024 * 1024;
+/** Of the files of one request, and of one file in it: a larger one travels as it is, and alone. */
+const BYTES_MAX = 16 * 1024 * 1024;
+/** The error of such a one. */
+const TOO_LARGE = "value_too_large";
 
 export async function uploaded(
   space: Space,
@@ -24,6 +27,13 @@ export async function uploaded(
   return await inParts(
     files.map(([path, bytes]) => ({ path, bytes, sizeBytes: bytes?.length ?? 0 })),
     async (part) => {
+      const [only] = part;
+      if (only && only.sizeBytes > BYTES_MAX) {
+        await space.run((files, namespace) =>
+          files.putContent(namespace, space.inner(only.path), only.bytes),
+        );
+        return [{ path: only.path, error: null }];
+      }
       const sent = part.map(({ path, bytes }) => ({ path: space.inner(path), bytes }));
       const results = await space.run((files, namespace) => files.upload(namespace, sent));
       return results.map(({ error }, at) => {
@@ -45,16 +55,33 @@ export async function downloaded(
     async (part) => {
       const wanted = part.map(({ path }) => space.inner(path));
       const results = await space.run((files, namespace) => files.download(namespace, wanted));
-      return results.map(({ bytes, error }, at) => {
+      const found: FileDownloadResponse[] = [];
+      for (const [at, { bytes, error }] of results.entries()) {
         const path = part[at]?.path ?? "";
-        if (bytes) continued.read(path, bytes);
-        return bytes === undefined
-          ? { path, content: null, error: entryError(error ?? "file_not_found") }
-          : { path, content: bytes, error: null };
-      });
+        if (bytes) {
+          continued.read(path, bytes);
+          found.push({ path, content: bytes, error: null });
+        } else if (error === TOO_LARGE) {
+          found.push(await large(space, path));
+        } else {
+          found.push({ path, content: null, error: entryError(error ?? "file_not_found") });
+        }
+      }
+      return found;
     },
     (path, error) => ({ path, content: null, error }),
   );
+}
+
+async function large(space: Space, path: string): Promise<FileDownloadResponse> {
+  try {
+    const content = await space.run((files, namespace) =>
+      files.getContent(namespace, space.inner(path)),
+    );
+    return { path, content, error: null };
+  } catch (error) {
+    return { path, content: null, error: transferError(error) };
+  }
 }
 
 interface One {

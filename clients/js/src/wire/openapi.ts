@@ -240,27 +240,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/checkpoints/values": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get the values of a checkpoint
-         * @description Every channel with a value, those that are the graph's own affair too, as they enter the step of the checkpoint; decoded for
-         *     display as `GET /v1/state` does. An absent `checkpoint` means that there is none, and nothing else.
-         */
-        get: operations["get_checkpoint_values"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/files/append": {
         parameters: {
             query?: never;
@@ -938,30 +917,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/state": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get a state
-         * @description The newest of a thread, or the record of a checkpoint that is named, in plain JSON: what the graph's `get_state` tells, with
-         *     messages as objects with `type` and `content`, delta channels replayed, the tasks that are next, what they ask and what they have
-         *     written. Values are decoded for display and never built: what cannot be shown is `{"$opaque": {"codec", "size_bytes", "reason"}}`.
-         *     The reducers of a graph are not known here, so the newest state shows what finished parallel tasks wrote in `writes` and, but for
-         *     delta channels, not yet in `values`. An absent `state` means that there is no such checkpoint, and nothing else.
-         */
-        get: operations["get_state"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/store/batch": {
         parameters: {
             query?: never;
@@ -1586,7 +1541,7 @@ export interface components {
         };
         Age: number | string;
         /** @description Any string, with NUL or lone surrogates too. In application/msgpack a `str`; one with lone surrogates is a `bin` with the JSON text of the string. */
-        AnyText: string;
+        AnyText: string | Uint8Array;
         AppendDocument: {
             content: components["schemas"]["DocumentContent"];
             key: string[];
@@ -1721,13 +1676,6 @@ export interface components {
             skeleton: components["schemas"]["Exact"];
             /** @description One per channel of `new_versions`. */
             values: components["schemas"]["NewValue"][];
-        };
-        CheckpointValues: {
-            /** @description In channel order (bytes). */
-            channels: components["schemas"]["ShownChannel"][];
-            checkpoint_id: string;
-            checkpoint_ns: string;
-            thread_id: string;
         };
         Commit: {
             /**
@@ -1894,7 +1842,7 @@ export interface components {
             version: number;
         };
         /** @description Any string, also with NUL or with lone surrogates. In application/msgpack a `str`; one with lone surrogates is a `bin` with the JSON text of the string. */
-        DocumentContent: string;
+        DocumentContent: string | Uint8Array;
         Documents: {
             documents: components["schemas"]["ListedDocument"][];
         };
@@ -2208,17 +2156,11 @@ export interface components {
             effective: components["schemas"]["EffectiveNamespaceSetting"];
             setting?: components["schemas"]["NamespaceSetting"] | null;
         };
-        GotState: {
-            state?: components["schemas"]["State"] | null;
-        };
         GotStorage: {
             storage?: components["schemas"]["ThreadStorage"] | null;
         };
         GotThread: {
             thread?: components["schemas"]["Thread"] | null;
-        };
-        GotValues: {
-            checkpoint?: components["schemas"]["CheckpointValues"] | null;
         };
         /** @description Things by name. Exactly one of `id`, `prefix` and `owned`. */
         Grant: {
@@ -2321,7 +2263,7 @@ export interface components {
         /** @description Paths of texts, or `false` for none. */
         ItemIndex: string[] | boolean;
         /** @description Any string, also empty, with NUL or with lone surrogates. In application/msgpack a `str`; one with lone surrogates is a `bin` with the JSON text of the string. */
-        ItemKey: string;
+        ItemKey: string | Uint8Array;
         ItemPage: {
             items: components["schemas"]["Item"][];
             /** @description Send it with the same arguments for the next page; absent at the end. */
@@ -2413,11 +2355,6 @@ export interface components {
             difference_ops_max: number;
             /**
              * Format: int64
-             * @description Memory that the values of one answer take to be shown as JSON; what does not fit is told by size.
-             */
-            display_bytes_max: number;
-            /**
-             * Format: int64
              * @description Items that one search or count with a filter opens where values are encrypted at rest.
              */
             encrypted_candidates_max: number;
@@ -2506,7 +2443,7 @@ export interface components {
             item_versions_max: number;
             /**
              * Format: int64
-             * @description Nesting of skeleton, metadata and filter documents, and of values that are shown as JSON.
+             * @description Nesting of skeleton, metadata and filter documents.
              */
             json_depth_max: number;
             /**
@@ -3003,7 +2940,7 @@ export interface components {
              * @description For programs; stable.
              * @enum {string}
              */
-            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "session_not_found" | "document_not_found" | "file_not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "version_conflict" | "base_mismatch" | "file_exists" | "thread_taken" | "session_taken" | "head_moved" | "resend_whole" | "position_gone" | "key_destroyed" | "too_large" | "value_too_large" | "quota_exceeded" | "unsupported_media_type" | "invalid" | "invalid_path" | "offset_past_end" | "not_text" | "old_string_empty" | "string_not_found" | "string_not_unique" | "invalid_glob" | "not_a_file" | "search_needs_plaintext" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
+            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "file_not_found" | "session_not_found" | "document_not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "version_conflict" | "base_mismatch" | "file_exists" | "thread_taken" | "session_taken" | "head_moved" | "resend_whole" | "position_gone" | "key_destroyed" | "too_large" | "value_too_large" | "quota_exceeded" | "unsupported_media_type" | "invalid" | "invalid_path" | "offset_past_end" | "not_text" | "old_string_empty" | "string_not_found" | "string_not_unique" | "invalid_glob" | "not_a_file" | "search_needs_plaintext" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
             /**
              * Format: int64
              * @description Of `head_moved`: the number of the stream's last entry; 0 when it was never written.
@@ -3151,17 +3088,6 @@ export interface components {
             requests_per_second_per_token?: number | null;
             /** Format: int64 */
             threads_max?: number | null;
-        };
-        /** @description What is stored for a channel: a value, or the seed and the writes of a delta channel, oldest first. */
-        RawChannel: {
-            channel: string;
-            seed?: components["schemas"]["RawValue"] | null;
-            value?: components["schemas"]["RawValue"] | null;
-            writes: components["schemas"]["RawValue"][];
-        };
-        RawValue: {
-            data: components["schemas"]["Data"];
-            tag: string;
         };
         ReadFile: {
             dialect?: components["schemas"]["FileDialect"] | null;
@@ -3363,66 +3289,6 @@ export interface components {
         SessionsPage: {
             next_cursor?: string | null;
             sessions: components["schemas"]["Session"][];
-        };
-        ShownChannel: {
-            channel: string;
-            /** @description Whether the value is replayed from a seed and writes. */
-            is_delta: boolean;
-            raw?: components["schemas"]["RawChannel"] | null;
-            /**
-             * Format: int64
-             * @description Of what is decoded.
-             */
-            size_bytes: number;
-            /** @description Codec of the value; absent for a channel that is kept as writes. */
-            tag?: string | null;
-            value: unknown;
-            /** @description A string or a number, as the client sent it. */
-            version?: unknown;
-        };
-        State: {
-            checkpoint_id: string;
-            checkpoint_ns: string;
-            /** @description As the client said when it made the checkpoint. */
-            created_at?: string | null;
-            /** @description Those of all tasks. */
-            interrupts: components["schemas"]["StateInterrupt"][];
-            metadata: unknown;
-            /** @description Names of the tasks that have still to run. */
-            next: string[];
-            parent_checkpoint_id?: string | null;
-            /** @description With `raw` only. */
-            raw?: components["schemas"]["RawChannel"][] | null;
-            tasks: components["schemas"]["StateTask"][];
-            thread_id: string;
-            /** @description An object by channel, without those that are the graph's own affair; of a graph with one unnamed value, the value. */
-            values: unknown;
-            /** @description Pending writes, in (task path, task id, index) order. */
-            writes: components["schemas"]["StateWrite"][];
-        };
-        StateInterrupt: {
-            id?: string | null;
-            response_schema?: unknown;
-            value: unknown;
-        };
-        StateTask: {
-            error?: unknown;
-            /** @description Absent where the checkpoint's id is none that LangGraph makes. */
-            id?: string | null;
-            interrupts: components["schemas"]["StateInterrupt"][];
-            /** @description Name of the node; `__start__` for the function of a functional graph. */
-            name: string;
-            /** @description `["__pregel_pull", name]` or `["__pregel_push", index, …]`. */
-            path: unknown[];
-            /** @description What the task wrote, once it has ended. */
-            result?: unknown;
-        };
-        StateWrite: {
-            channel: string;
-            raw?: components["schemas"]["RawValue"] | null;
-            tag: string;
-            task_id: string;
-            value: unknown;
         };
         StatFile: {
             dialect?: components["schemas"]["FileDialect"] | null;
@@ -4468,7 +4334,7 @@ export interface components {
                 };
             };
         };
-        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Values are encrypted: this cannot be searched; `idempotency_mismatch`: The Idempotency-Key was used before */
+        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Too much is encrypted to be searched; `idempotency_mismatch`: The Idempotency-Key was used before */
         "422.invalid.idempotency_mismatch.search_needs_plaintext": {
             headers: {
                 /** @description Of the request; finds it in the server's log */
@@ -4492,7 +4358,7 @@ export interface components {
                 };
             };
         };
-        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Values are encrypted: this cannot be searched */
+        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Too much is encrypted to be searched */
         "422.invalid.search_needs_plaintext": {
             headers: {
                 /** @description Of the request; finds it in the server's log */
@@ -5375,91 +5241,6 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
-        };
-    };
-    get_checkpoint_values: {
-        parameters: {
-            query: {
-                /** @description Only this one; another is another `channel`. Absent: all. */
-                channel?: string[];
-                /** @description Absent: the newest, by byte order. */
-                checkpoint_id?: string;
-                /** @description Absent: the root graph. */
-                checkpoint_ns?: string;
-                /** @description Also what is stored, as it is: base64 with the tag of its codec. Default false. */
-                raw?: boolean;
-                thread_id: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The values, if there is such a checkpoint */
-            200: {
-                headers: {
-                    /** @description Of the request; finds it in the server's log */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "checkpoint": {
-                     *         "channels": [
-                     *           {
-                     *             "channel": "branch:to:model",
-                     *             "is_delta": false,
-                     *             "raw": {
-                     *               "channel": "branch:to:model",
-                     *               "value": {
-                     *                 "data": "",
-                     *                 "tag": "null"
-                     *               },
-                     *               "writes": []
-                     *             },
-                     *             "size_bytes": 0,
-                     *             "tag": "null",
-                     *             "value": null,
-                     *             "version": "2"
-                     *           },
-                     *           {
-                     *             "channel": "title",
-                     *             "is_delta": false,
-                     *             "raw": {
-                     *               "channel": "title",
-                     *               "value": {
-                     *                 "data": "pWhlbGxv",
-                     *                 "tag": "msgpack"
-                     *               },
-                     *               "writes": []
-                     *             },
-                     *             "size_bytes": 6,
-                     *             "tag": "msgpack",
-                     *             "value": "hello",
-                     *             "version": "1"
-                     *           }
-                     *         ],
-                     *         "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875",
-                     *         "checkpoint_ns": "",
-                     *         "thread_id": "t-1"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["GotValues"];
-                    "application/msgpack": components["schemas"]["GotValues"];
-                };
-            };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
-            406: components["responses"]["406.not_acceptable"];
-            410: components["responses"]["410.key_destroyed"];
-            413: components["responses"]["413.too_large"];
-            422: components["responses"]["422.invalid"];
-            429: components["responses"]["429.too_many_requests"];
-            500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
         };
     };
     append_file: {
@@ -7413,118 +7194,6 @@ export interface operations {
             503: components["responses"]["503.unavailable.overloaded"];
         };
     };
-    get_state: {
-        parameters: {
-            query: {
-                /** @description Absent: the newest, by byte order. */
-                checkpoint_id?: string;
-                /** @description Absent: the root graph. */
-                checkpoint_ns?: string;
-                /** @description Also what is stored, as it is: base64 with the tag of its codec. Default false. */
-                raw?: boolean;
-                thread_id: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The state, if there is one */
-            200: {
-                headers: {
-                    /** @description Of the request; finds it in the server's log */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "state": {
-                     *         "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875",
-                     *         "checkpoint_ns": "",
-                     *         "created_at": "2026-01-31T12:00:09.000000+00:00",
-                     *         "interrupts": [
-                     *           {
-                     *             "id": "32b1c9",
-                     *             "value": {
-                     *               "question": "Which door?"
-                     *             }
-                     *           }
-                     *         ],
-                     *         "metadata": {
-                     *           "parents": {},
-                     *           "source": "loop",
-                     *           "step": 1
-                     *         },
-                     *         "next": [
-                     *           "ask"
-                     *         ],
-                     *         "parent_checkpoint_id": "1ef4f797-8335-6428-8000-8a1503f9b874",
-                     *         "tasks": [
-                     *           {
-                     *             "id": "a4ee5b0f-c3f7-d0f2-3b69-c0580291e4b2",
-                     *             "interrupts": [
-                     *               {
-                     *                 "id": "32b1c9",
-                     *                 "value": {
-                     *                   "question": "Which door?"
-                     *                 }
-                     *               }
-                     *             ],
-                     *             "name": "ask",
-                     *             "path": [
-                     *               "__pregel_pull",
-                     *               "ask"
-                     *             ]
-                     *           }
-                     *         ],
-                     *         "thread_id": "t-1",
-                     *         "values": {
-                     *           "messages": [
-                     *             {
-                     *               "additional_kwargs": {},
-                     *               "content": "Remember the door code",
-                     *               "id": "h1",
-                     *               "name": null,
-                     *               "response_metadata": {},
-                     *               "type": "human"
-                     *             }
-                     *           ]
-                     *         },
-                     *         "writes": [
-                     *           {
-                     *             "channel": "__interrupt__",
-                     *             "tag": "msgpack",
-                     *             "task_id": "a4ee5b0f-c3f7-d0f2-3b69-c0580291e4b2",
-                     *             "value": [
-                     *               {
-                     *                 "id": "32b1c9",
-                     *                 "value": {
-                     *                   "question": "Which door?"
-                     *                 }
-                     *               }
-                     *             ]
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["GotState"];
-                    "application/msgpack": components["schemas"]["GotState"];
-                };
-            };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
-            406: components["responses"]["406.not_acceptable"];
-            410: components["responses"]["410.key_destroyed"];
-            413: components["responses"]["413.too_large"];
-            422: components["responses"]["422.invalid"];
-            429: components["responses"]["429.too_many_requests"];
-            500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
-        };
-    };
     run_store_batch: {
         parameters: {
             query?: never;
@@ -8107,7 +7776,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
-            422: components["responses"]["422.invalid.idempotency_mismatch.search_needs_plaintext"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
