@@ -55,6 +55,7 @@ export type { TokenOptions, Tokens } from "./client/tokens.js";
 export {
   CodecError,
   ConflictError,
+  DocumentNotFoundError,
   type ErrorDetails,
   FenceStaleError,
   HeadMovedError,
@@ -70,6 +71,7 @@ export {
   QuotaExceededError,
   ResendWholeError,
   SearchNeedsPlaintextError,
+  SessionNotFoundError,
   SessionTakenError,
   ThreadExistsError,
   ThreadkeepError,
