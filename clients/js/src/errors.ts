@@ -104,6 +104,16 @@ export class NoSuchFileError extends NotFoundError {
   static override readonly code = "file_not_found";
 }
 
+/** The session, or the stream of it that is asked for, was never written. */
+export class SessionNotFoundError extends NotFoundError {
+  static override readonly code = "session_not_found";
+}
+
+/** The session has no document of this name. */
+export class DocumentNotFoundError extends NotFoundError {
+  static override readonly code = "document_not_found";
+}
+
 /** The state on the server is not the one the request was made for. */
 export class ConflictError extends ThreadkeepError {
   static override readonly code: string = "conflict";
@@ -260,8 +270,8 @@ const BY_CODE: Record<Schemas["Problem"]["code"], Kind> = {
   thread_exists: ThreadExistsError,
   thread_taken: ThreadTakenError,
   version_conflict: VersionConflictError,
-  session_not_found: NotFoundError,
-  document_not_found: NotFoundError,
+  session_not_found: SessionNotFoundError,
+  document_not_found: DocumentNotFoundError,
   head_moved: HeadMovedError,
   session_taken: SessionTakenError,
   key_destroyed: KeyDestroyedError,

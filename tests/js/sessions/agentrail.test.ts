@@ -205,8 +205,6 @@ describe.each(ENGINES)("on %s", (engine) => {
       await store.compactIfNeeded("t", "s", odd, options);
       const [placeholder] = await store.loadAllMessages("t", "s");
       expect(textOf(placeholder)).toContain("about {archive_id} and {archiveId} \0");
-      const notes = await store.readMemoryDocument("t", "s", "session", "NOTES.md");
-      expect(notes).toContain("about {archive_id} and {archiveId} \0");
     });
 
     it("begins the tail with no result whose call is gone", async () => {

@@ -1,14 +1,17 @@
 /** Calls of `/agentrail/v1`: JSON both ways, as messages and events are, and every id one percent-encoded segment of the path. */
 
-import { InvalidError, NotFoundError, ProtocolError } from "../errors.js";
+import {
+  DocumentNotFoundError,
+  InvalidError,
+  ProtocolError,
+  SessionNotFoundError,
+} from "../errors.js";
 import type { Connection, Request } from "../http/connection.js";
 import { wellFormed } from "../wire/packing.js";
 import type { SessionPlace } from "./session_ref.js";
 
 const JSON_HEADERS = { accept: "application/json", "content-type": "application/json" };
 const PREFIX = "/agentrail/v1";
-/** What an absence is called. Another 404 is not an answer about the thing. */
-const ABSENT = new Set(["session_not_found", "document_not_found"]);
 
 export type Answer = Record<string, unknown>;
 
@@ -36,7 +39,10 @@ export class AgentrailCalls {
     try {
       return await this.get(path);
     } catch (error) {
-      if (error instanceof NotFoundError && ABSENT.has(error.code)) return undefined;
+      // Another 404 is not an answer about the thing.
+      const isAbsent =
+        error instanceof SessionNotFoundError || error instanceof DocumentNotFoundError;
+      if (isAbsent) return undefined;
       throw error;
     }
   }

@@ -1,13 +1,16 @@
 /** Compactions: a summary in place of the oldest messages, which go to an archive. Appends go on meanwhile. */
 
 import { HeadMovedError } from "../errors.js";
-import { type AgentrailCalls, entriesOf, segmentOf, sessionPath, textIn } from "./calls.js";
+import { type AgentrailCalls, entriesOf, jsonOf, segmentOf, sessionPath, textIn } from "./calls.js";
 import type { CompactionOptions, Message } from "./contract.js";
 import type { Extent, Messages } from "./messages.js";
 import { archiveIdOf, type Compaction, noteOf, placeholderOf } from "./placeholder.js";
 import type { SessionPlace } from "./session_ref.js";
 import { COMPACT_FRACTION, splitOf, TRIGGER_TOKENS } from "./tokens.js";
 
+/** The server puts the archive's id in its place; a summary may hold it as well, and is kept as it is. */
+const MARK = "{archive_id}";
+const MARK_ESCAPED = "\\u007barchive_id}";
 /** How often a log may move on between two looks at it. */
 const ATTEMPTS = 64;
 
@@ -86,7 +89,9 @@ export class Compactions {
       };
       try {
         const key = attempt === 1 ? idempotencyKey : crypto.randomUUID();
-        await this.#calls.send(sessionPath(place, "compact"), body, { idempotencyKey: key });
+        const text = jsonOf(body, "placeholder").replaceAll(MARK, MARK_ESCAPED);
+        const path = sessionPath(place, "compact");
+        await this.#calls.sendText(path, text, { idempotencyKey: key });
         return true;
       } catch (error) {
         if (!(error instanceof HeadMovedError) || attempt >= ATTEMPTS) throw error;

@@ -61,8 +61,7 @@ export class Messages {
   async append(place: SessionPlace, messages: readonly Message[]): Promise<void> {
     if (messages.length === 0) return;
     const idempotencyKey = crypto.randomUUID();
-    const body = { messages, idempotencyKey };
-    await this.#calls.send(sessionPath(place, "messages"), body, { idempotencyKey });
+    await this.#calls.send(sessionPath(place, "messages"), { messages }, { idempotencyKey });
   }
 }
 

@@ -106,7 +106,7 @@ export class ThreadkeepAgentrailStore<Ref extends string = SessionRef>
   ): Promise<void> => {
     const idempotencyKey = crypto.randomUUID();
     const path = sessionPath({ tenantId, sessionId }, "turns");
-    await this.#calls.send(path, { ...usage, idempotencyKey }, { idempotencyKey });
+    await this.#calls.send(path, usage, { idempotencyKey });
   };
 
   /** Of the last turn; null before the first. */

@@ -1,6 +1,6 @@
 /** `client.sessions`: logs and small documents of agents that are not LangGraph. */
 
-import { InvalidError, NotFoundError } from "../errors.js";
+import { DocumentNotFoundError, InvalidError, SessionNotFoundError } from "../errors.js";
 import { exact, isWellFormed, wellFormed } from "../wire/packing.js";
 import type { Schemas } from "../wire/schemas.js";
 import type { Calls } from "./calls.js";
@@ -139,7 +139,7 @@ export class Sessions {
       bytes_max: options.bytesMax,
       token_budget: options.tokenBudget,
     };
-    const found = await orAbsent("session_not_found", () =>
+    const found = await orAbsent(SessionNotFoundError, () =>
       this.#calls.read("/v1/sessions/load", body),
     );
     return found && sessionPage(found);
@@ -197,7 +197,7 @@ export class Sessions {
 
   async getDocument(session: SessionAddress, name: string): Promise<SessionDocument | undefined> {
     const body = { ...addressOf(session), name: wellFormed(name, "name") };
-    const found = await orAbsent("document_not_found", () =>
+    const found = await orAbsent(DocumentNotFoundError, () =>
       this.#calls.read("/v1/sessions/documents/get", body),
     );
     return found && sessionDocument(found);
@@ -301,11 +301,14 @@ function contentOf(content: string): string | Uint8Array {
 }
 
 /** Undefined for exactly this absence: another 404 is not an answer about the thing. */
-async function orAbsent<T>(code: string, work: () => Promise<T>): Promise<T | undefined> {
+async function orAbsent<T>(
+  absence: typeof SessionNotFoundError | typeof DocumentNotFoundError,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof NotFoundError && error.code === code) return undefined;
+    if (error instanceof absence) return undefined;
     throw error;
   }
 }
