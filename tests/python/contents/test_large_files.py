@@ -4,7 +4,7 @@ import hashlib
 import http.client
 import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -18,9 +18,9 @@ GROWTH_BYTES_MAX = 100 * MIB
 PLACE = "?ns=ann&ns=workspace&path=/large.bin"
 
 
-def digest(of: "itertools.chain[bytes] | object") -> str:
+def digest(of: Iterator[bytes]) -> str:
     total = hashlib.sha256()
-    for piece in of:  # type: ignore[attr-defined]
+    for piece in of:
         total.update(piece)
     return total.hexdigest()
 
@@ -62,8 +62,8 @@ def test_an_upload_that_breaks_off_goes_on(
         server.url,
         "POST",
         "/v1/files/uploads",
-        place,
-        {"content-type": "application/json"},
+        body=place,
+        headers={"content-type": "application/json"},
         key=key,
     )
     upload = f"/v1/files/uploads/{json.loads(begun.body)['upload_id']}"
@@ -91,8 +91,8 @@ def test_an_upload_that_breaks_off_goes_on(
         server.url,
         "POST",
         f"{upload}/complete",
-        b"{}",
-        {"content-type": "application/json"},
+        body=b"{}",
+        headers={"content-type": "application/json"},
         key=key,
     )
     assert completed.status == 200, completed
