@@ -31,9 +31,7 @@ def test_a_large_file_goes_up_and_down_in_bounded_memory(own_server: Server) -> 
     # What a first small request takes is not the file's.
     send(own_server, "PUT", "/v1/files/content?ns=ann&path=/warm", key, pieces(1))
     with Watched(own_server) as memory:
-        stored = json.loads(
-            send(own_server, "PUT", f"/v1/files/content{PLACE}", key, pieces(size))
-        )
+        stored = json.loads(send(own_server, "PUT", f"/v1/files/content{PLACE}", key, pieces(size)))
         assert stored["size_bytes"] == size * MIB
         taken = digest(take(own_server, f"/v1/files/content{PLACE}", key))
     assert taken == digest(pieces(size))
@@ -96,9 +94,7 @@ def test_an_upload_that_breaks_off_goes_on(
         key=key,
     )
     assert completed.status == 200, completed
-    whole = b"".join(
-        take(server, "/v1/files/content?ns=ann&ns=workspace&path=/film.bin", key)
-    )
+    whole = b"".join(take(server, "/v1/files/content?ns=ann&ns=workspace&path=/film.bin", key))
     assert whole == b"".join(piece for part in parts for piece in part)
 
 
