@@ -1,5 +1,6 @@
 //! Meaning: types, rules and the storage traits, one file per noun. Imports no other room.
 
+pub mod agentrail;
 pub mod audit;
 pub mod batch;
 pub mod caller;

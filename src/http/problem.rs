@@ -27,6 +27,8 @@ pub struct Problem {
     pub current_version: Option<i64>,
     pub current_head: Option<i64>,
     pub retry_after: Option<Duration>,
+    /// The answer has its detail as `error` too, for readers that know no more.
+    pub shows_error: bool,
     /// For the log only.
     pub cause: Option<Box<str>>,
 }
@@ -127,6 +129,9 @@ pub struct ProblemBody<'a> {
     /// Of `head_moved`: the number of the stream's last entry; 0 when it was never written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_head: Option<i64>,
+    /// The detail again; only where Agentrail's Inspector asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<&'a str>,
 }
 
 impl Problem {
@@ -140,6 +145,7 @@ impl Problem {
             limit: None,
             current_version: None,
             current_head: None,
+            shows_error: false,
             retry_after,
             cause: None,
         }
@@ -149,6 +155,11 @@ impl Problem {
     pub fn internal(cause: impl Into<String>) -> Self {
         let detail = "the server made an error; its log has more under the request id";
         Self { cause: Some(cause.into().into()), ..Self::new(Code::Internal, detail) }
+    }
+
+    #[must_use]
+    pub fn with_error(self) -> Self {
+        Self { shows_error: true, ..self }
     }
 
     #[must_use]
@@ -179,6 +190,7 @@ impl Problem {
             field: self.field.as_deref(),
             current_version: self.current_version,
             current_head: self.current_head,
+            error: self.shows_error.then_some(&*self.detail),
         };
         let json = serde_json::to_vec(&body).expect("texts and numbers always serialize");
         let kind = HeaderValue::from_static("application/problem+json");
