@@ -12,10 +12,13 @@ const HEAD = `/** Types of requests and answers as MessagePack, made from the Op
 
 export async function wireTypes() {
   const bytes = ts.factory.createTypeReferenceNode("Uint8Array");
+  const text = ts.factory.createKeywordTypeNode(ts.SyntaxKind.StringKeyword);
+  const either = ts.factory.createUnionTypeNode([text, bytes]);
+  const forms = { bin: bytes, "str or bin": either };
   const ast = await openapiTypescript(JSON.parse(await readFile(DOCUMENT, "utf8")), {
     alphabetize: true,
     defaultNonNullable: false,
-    transform: (schema) => (schema["x-msgpack"] === "bin" ? bytes : undefined),
+    transform: (schema) => forms[schema["x-msgpack"]],
   });
   return HEAD + astToString(ast);
 }

@@ -12,6 +12,7 @@ export interface ErrorDetails {
   field?: string | undefined;
   limit?: number | undefined;
   currentVersion?: number | undefined;
+  currentHead?: number | undefined;
   requestId?: string | undefined;
   cause?: unknown;
 }
@@ -63,6 +64,11 @@ export class SearchNeedsPlaintextError extends InvalidError {
   static override readonly code = "search_needs_plaintext";
 }
 
+/** No byte of the range of a file that was asked for is there. */
+export class RangeNotSatisfiableError extends InvalidError {
+  static override readonly code = "range_not_satisfiable";
+}
+
 /** A value or a request is over the declared `limit`. */
 export class TooLargeError extends InvalidError {
   static override readonly code = "too_large";
@@ -98,6 +104,16 @@ export class NoSuchFileError extends NotFoundError {
   static override readonly code = "file_not_found";
 }
 
+/** The session, or the stream of it that is asked for, was never written. */
+export class SessionNotFoundError extends NotFoundError {
+  static override readonly code = "session_not_found";
+}
+
+/** The session has no document of this name. */
+export class DocumentNotFoundError extends NotFoundError {
+  static override readonly code = "document_not_found";
+}
+
 /** The state on the server is not the one the request was made for. */
 export class ConflictError extends ThreadkeepError {
   static override readonly code: string = "conflict";
@@ -131,6 +147,22 @@ export class VersionConflictError extends ConflictError {
   constructor(detail: string, details: ErrorDetails = {}) {
     super(detail, details);
     this.currentVersion = details.currentVersion;
+  }
+}
+
+/** The session belongs to another subject, and the token is for one's own sessions. */
+export class SessionTakenError extends ConflictError {
+  static override readonly code = "session_taken";
+}
+
+/** The log of a session has moved since it was read: `currentHead` is its last sequence number now. */
+export class HeadMovedError extends ConflictError {
+  static override readonly code = "head_moved";
+  readonly currentHead: number | undefined;
+
+  constructor(detail: string, details: ErrorDetails = {}) {
+    super(detail, details);
+    this.currentHead = details.currentHead;
   }
 }
 
@@ -205,25 +237,12 @@ export class CodecError extends ThreadkeepError {
 
 type Kind = new (detail: string, details?: ErrorDetails) => ThreadkeepError;
 
-type FileCode =
-  | "file_not_found"
-  | "invalid_path"
-  | "offset_past_end"
-  | "not_text"
-  | "not_a_file"
-  | "old_string_empty"
-  | "string_not_found"
-  | "string_not_unique"
-  | "invalid_glob"
-  | "base_mismatch"
-  | "file_exists"
-  | "value_too_large";
-
 /** The compiler sees to it that every code of the server's document has its class. */
-const BY_CODE: Record<Schemas["Problem"]["code"] | FileCode, Kind> = {
+const BY_CODE: Record<Schemas["Problem"]["code"], Kind> = {
   malformed_body: InvalidError,
   invalid: InvalidError,
   idempotency_mismatch: InvalidError,
+  range_not_satisfiable: RangeNotSatisfiableError,
   search_needs_plaintext: SearchNeedsPlaintextError,
   too_large: TooLargeError,
   quota_exceeded: QuotaExceededError,
@@ -251,6 +270,10 @@ const BY_CODE: Record<Schemas["Problem"]["code"] | FileCode, Kind> = {
   thread_exists: ThreadExistsError,
   thread_taken: ThreadTakenError,
   version_conflict: VersionConflictError,
+  session_not_found: SessionNotFoundError,
+  document_not_found: DocumentNotFoundError,
+  head_moved: HeadMovedError,
+  session_taken: SessionTakenError,
   key_destroyed: KeyDestroyedError,
   position_gone: PositionGoneError,
   resend_whole: ResendWholeError,
@@ -289,13 +312,14 @@ export function errorOfProblem(status: number, problem: Record<string, unknown>)
   const known: Partial<Record<string, Kind>> = BY_CODE;
   const byCode = code !== undefined && Object.hasOwn(known, code) ? known[code] : undefined;
   const kind = byCode ?? BY_STATUS.get(status) ?? ProtocolError;
-  const { limit, current_version: currentVersion } = problem;
+  const { limit, current_version: currentVersion, current_head: currentHead } = problem;
   return new kind(text(problem["detail"]) ?? text(problem["title"]) ?? `HTTP ${status}`, {
     code,
     status,
     field: text(problem["field"]),
     limit: typeof limit === "number" ? limit : undefined,
     currentVersion: typeof currentVersion === "number" ? currentVersion : undefined,
+    currentHead: typeof currentHead === "number" ? currentHead : undefined,
     requestId: text(problem["request_id"]),
   });
 }

@@ -29,7 +29,7 @@ beforeAll(async () => {
   mkdirSync(installed, { recursive: true });
   await run("tar", ["-xzf", join(folder, filename), "--strip-components=1", "-C", installed]);
   // What npm would fetch beside it, and nothing else.
-  for (const name of ["@msgpack", "@langchain", "@types"])
+  for (const name of ["@msgpack", "@langchain", "@types", "deepagents"])
     symlinkSync(`${ROOT}node_modules/${name}`, join(modules, name));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
 });
@@ -37,6 +37,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const PROGRAM = `
 import { Client, ThreadkeepError } from "threadkeep";
+import { driveBackend, ThreadkeepBackend, ThreadkeepBackendV1, threadkeepRoutes } from "threadkeep/deepagents";
 import { ThreadkeepSaver, ThreadkeepStore } from "threadkeep/langgraph";
 import { Annotation, START, StateGraph } from "@langchain/langgraph";
 
@@ -56,15 +57,38 @@ const { values } = await graph.getState(config);
 const refused = await new ThreadkeepSaver({ apiKey: "tk_no" }).getTuple(config).catch((error) => error);
 const { checkpointCount } = await new Client().getThread("packed");
 if (checkpointCount !== 3) throw new Error("the client sees another thread");
+const written = await threadkeepRoutes("ann").write("/memories/a.md", "tea");
+const kept = await new ThreadkeepBackend({ namespace: ["ann", "filesystem"] }).read("/a.md");
+const shown = await new ThreadkeepBackendV1({ namespace: ["ann", "filesystem"] }).read("/a.md");
+if (written.error || kept.content !== "tea" || !shown.endsWith("tea")) throw new Error("no files");
+if (driveBackend("ann").routePrefixes.length !== 3) throw new Error("no drive");
 console.log(values.text, refused instanceof ThreadkeepError, refused.code);
 `;
 
 const TYPED = `
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { BaseStore, GetOperation, Item, PutOperation } from "@langchain/langgraph-checkpoint";
-import { Client, ConflictError, type Thread, type ThreadkeepError } from "threadkeep";
+import { type BackendProtocolV1, type BackendProtocolV2, CompositeBackend, createDeepAgent } from "deepagents";
+import { driveBackend, ThreadkeepBackend, ThreadkeepBackendV1, threadkeepRoutes } from "threadkeep/deepagents";
+import { Client, ConflictError, type FileEntry, type Thread, type ThreadkeepError } from "threadkeep";
 import { type PruneReport, ThreadkeepSaver, type StoreItem, ThreadkeepStore } from "threadkeep/langgraph";
 
+import { createOrchestrationPersistence, createTraceStoreFactory, ThreadkeepAgentrailStore } from "threadkeep/agentrail";
+import { type SessionStore, ThreadkeepSessionStore } from "threadkeep/claude";
+import { httpCheckpointer, httpSessionStore, sessionStoreCheckpointer } from "threadkeep/computeragent";
+
+const sessions: SessionStore = new ThreadkeepSessionStore({ projectKey: "p", url: "http://127.0.0.1:1" });
+export const overLog: BaseCheckpointSaver = sessionStoreCheckpointer(sessions, { sessionId: "s" });
+export const builders: ((options: unknown) => object)[] = [httpSessionStore, httpCheckpointer];
+export const head: Promise<number> = new Client().sessions.append({ kind: "k", key: ["a"] }, [{ data: 1 }]).then((it) => it.head);
+export const traced: Promise<void> = createTraceStoreFactory<{ any: string }>()("t:s").appendEnvelope({ any: "" });
+export const waits: Promise<string[]> = createOrchestrationPersistence("t:s").recoverState().then((it) => it.pendingWaits.map(({ id }) => id));
+declare const brand: unique symbol;
+export const ref: Promise<{ sessionRef: string & { [brand]: true } }> = new ThreadkeepAgentrailStore<string & { [brand]: true }>().getOrCreate("t", "u", "a");
+// @ts-expect-error: needs a session
+sessionStoreCheckpointer(sessions, {});
+// @ts-expect-error: an entry has data
+new Client().sessions.append({ kind: "k", key: ["a"] }, [{ id: "a" }]);
 const saver: BaseCheckpointSaver = new ThreadkeepSaver({ url: "http://127.0.0.1:1", attempts: 1 });
 export const report: Promise<PruneReport> = new ThreadkeepSaver().prune(["t"], { keepLast: 2, olderThan: new Date() });
 export const field = (error: ThreadkeepError): string | undefined => (error instanceof ConflictError ? error.code : error.field);
@@ -98,11 +122,23 @@ mine.search(["n"], { sortBy: "size" });
 mine.put(["n"], "k", {}, false, { ttl: "5" });
 // @ts-expect-error: not an option
 new ThreadkeepSaver({ uri: "http://127.0.0.1:1" });
+const namespace = ["ann", "filesystem"];
+export const whole: Required<BackendProtocolV2> = new ThreadkeepBackend({ namespace });
+export const old: BackendProtocolV1 = new ThreadkeepBackendV1({ namespace: async ({ assistantId }) => [assistantId ?? "x"] });
+export const composed: CompositeBackend = threadkeepRoutes(({ config }) => String(config?.configurable?.["user_id"]));
+createDeepAgent({ backend: driveBackend("ann", { device: "desktop", rootDir: "/home/ann" }) });
+new CompositeBackend(whole, { "/memories/": new ThreadkeepBackend({ namespace, root: "/m" }) });
+export const entry: Promise<FileEntry | undefined> = client.files.stat(namespace, "/a.md");
+// @ts-expect-error: a backend needs a namespace
+new ThreadkeepBackend({});
+// @ts-expect-error: not a dialect
+client.files.glob(namespace, "*", { dialect: "ruby" });
 export default saver;
 `;
 
 it("holds what it needs and nothing else", () => {
-  expect(readdirSync(installed).sort()).toEqual(["README.md", "dist", "package.json", "src"]);
+  const parts = ["README.md", "dist", "docs", "package.json", "src"];
+  expect(readdirSync(installed).sort()).toEqual(parts);
 });
 
 it("runs in a project of its own", async () => {
@@ -174,6 +210,11 @@ it("runs where there is no process, with names by WebCrypto", async () => {
     const value = { bytes: new Uint8Array([1, 2, 255]), big: 2n ** 60n };
     await Promise.all([store.put(["n"], "k", value), store.put(["n"], "l", value)]);
     const items = await store.search(["n"], { filter: value });
+    const { ThreadkeepSessionStore } = await import("threadkeep/claude");
+    const sessions = new ThreadkeepSessionStore({ url, apiKey });
+    const key = { projectKey: "p", sessionId: "s" };
+    await sessions.append(key, [{ type: "x", uuid: "1" }]);
+    if ((await sessions.load(key))[0].type !== "x") throw new Error("lost");
     if (items.length !== 2 || items[0].value.bytes[2] !== 255 || items[0].value.big !== 2n ** 60n) throw new Error("lost");
   `;
   writeFileSync(join(folder, "elsewhere.mjs"), program);

@@ -9,9 +9,11 @@ const MSGPACK = "application/msgpack";
 
 /** One request, a POST unless it says otherwise. `path` begins with a slash and may end with a query. */
 export interface Request {
-  method?: "GET" | "POST" | "DELETE";
+  method?: "GET" | "POST" | "PUT" | "DELETE";
   path: string;
   body?: Uint8Array<ArrayBuffer>;
+  /** Instead of those of a MessagePack call. */
+  headers?: Record<string, string>;
   isWrite: boolean;
   idempotencyKey?: string | undefined;
 }
@@ -53,9 +55,11 @@ export class Connection {
     try {
       const response = await fetch(url + request.path, {
         method: request.method ?? "POST",
-        headers: request.idempotencyKey
-          ? { ...this.#headers, "idempotency-key": request.idempotencyKey }
-          : this.#headers,
+        headers: {
+          ...this.#headers,
+          ...request.headers,
+          ...(request.idempotencyKey ? { "idempotency-key": request.idempotencyKey } : {}),
+        },
         body: request.body ?? null,
         redirect: "manual",
         signal: canceller.signal,

@@ -81,7 +81,8 @@ function isLoopback(host: string): boolean {
   return /^(127\.[\d.]+|\[::1\]|localhost|.*\.localhost)$/.test(host);
 }
 
-function environment(name: string): string | undefined {
+/** A variable of the environment, where there is one. */
+export function environment(name: string): string | undefined {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
   try {
     return process?.env?.[name];

@@ -240,21 +240,267 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/checkpoints/values": {
+    "/v1/files/append": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get the values of a checkpoint
-         * @description Every channel with a value, those that are the graph's own affair too, as they enter the step of the checkpoint; decoded for
-         *     display as `GET /v1/state` does. An absent `checkpoint` means that there is none, and nothing else.
-         */
-        get: operations["get_checkpoint_values"];
+        get?: never;
         put?: never;
-        post?: never;
+        /**
+         * Append to a file
+         * @description Makes it where there is none, unless a base is named. With `base_sha256` only to exactly that content, so that a client which has
+         *     the whole text sends no more than what is new.
+         */
+        post: operations["append_file"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/copy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Copy a file or a directory
+         * @description At once, at most 1,000 files; values stay as they are.
+         */
+        post: operations["copy_files"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete a file or a directory
+         * @description The item at the path and everything below it, in one step. With `if_version` the file alone, where it still has this version.
+         */
+        post: operations["delete_files"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Download files
+         * @description The bytes of up to 1,000 files, one result per path, in their order.
+         */
+        post: operations["download_files"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/edit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Edit a file
+         * @description Replaces a text that occurs once, or every occurrence of it. Edits of one file never lose each other's changes. The details of
+         *     its errors are deepagents' texts.
+         */
+        post: operations["edit_file"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/glob": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Find files by a pattern
+         * @description Files whose paths match, last changed first. Python: as wcmatch with BRACE and GLOBSTAR, a pattern without slashes is held
+         *     against names at any depth, dotfiles are left out. JavaScript: as micromatch with dotfiles.
+         */
+        post: operations["glob_files"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/grep": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Search files for a text
+         * @description Lines that hold a text, literally, by path and line. Files of bytes are passed over. `max_count` cuts, and so do the server's limits;
+         *     `truncated` says that there is more.
+         */
+        post: operations["grep_files"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/ls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List a directory of files
+         * @description Files and directories directly below a path, or all files below it, by path. Items that are no files are left out; contents
+         *     are not read. A path without files has no entries. Pages by cursor miss nothing and repeat nothing while others write.
+         */
+        post: operations["list_files"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Move a file or a directory
+         * @description At once, at most 1,000 files; values stay as they are.
+         */
+        post: operations["move_files"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read a file
+         * @description A window of the lines of a text, or a file of bytes whole, with the fields that deepagents' `ReadResult` has.
+         */
+        post: operations["read_file"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/stat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What is known of a file
+         * @description Without its content. A path with files below it is a directory.
+         */
+        post: operations["stat_file"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/upload": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload files
+         * @description Up to 1,000 files with their whole contents, each for itself, one result per file, in their order. Text where the bytes are UTF-8, for
+         *     JavaScript by the path.
+         */
+        post: operations["upload_files"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/write": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Write a file
+         * @description Creates it, or replaces its content and keeps when it was created and what else its value holds. A new file's path begins with a
+         *     slash and has no empty part, `.`, `..` or NUL. JavaScript takes what is written to a path of bytes (`.png`) for base64.
+         */
+        post: operations["write_file"];
         delete?: never;
         options?: never;
         head?: never;
@@ -385,24 +631,286 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/state": {
+    "/v1/sessions/append": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get a state
-         * @description The newest of a thread, or the record of a checkpoint that is named, in plain JSON: what the graph's `get_state` tells, with
-         *     messages as objects with `type` and `content`, delta channels replayed, the tasks that are next, what they ask and what they have
-         *     written. Values are decoded for display and never built: what cannot be shown is `{"$opaque": {"codec", "size_bytes", "reason"}}`.
-         *     The reducers of a graph are not known here, so the newest state shows what finished parallel tasks wrote in `writes` and, but for
-         *     delta channels, not yet in `values`. An absent `state` means that there is no such checkpoint, and nothing else.
-         */
-        get: operations["get_state"];
+        get?: never;
         put?: never;
-        post?: never;
+        /**
+         * Append entries
+         * @description In one transaction, behind what the stream has; numbers are given in the order of commits, so a reader that has seen `n + 1` has
+         *     seen `n`. Entries with an `id` that the stream has had are left out. A `document` is put with them or nothing happens. No
+         *     entries and no document: nothing happens, and no session is made. A repetition with the same `Idempotency-Key` is
+         *     answered like the first.
+         */
+        post: operations["append_entries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/compact": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compact a stream
+         * @description In one transaction: the entries up to `through_seq` become the stream `archive_stream_prefix` with the archive's id behind it,
+         *     `replacement` takes their place, and `document` is extended. `{archive_id}` in both is filled in: four digits or more, counted up
+         *     in the session. The entries behind `through_seq` keep their numbers, the replacement gets the last numbers of what it replaces, and the
+         *     head stays. `head_moved` says that something was appended or compacted since the caller looked, and nothing happened.
+         */
+        post: operations["compact_stream"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/counters/add": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add to a counter
+         * @description A counter that was never added to is 0. Numbers are given in the order of commits: with `by` 1 nobody gets the same value twice.
+         */
+        post: operations["add_to_counter"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/create": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a session
+         * @description Unless it is there: the first user, agent and title stay. Appends and documents make their session too.
+         */
+        post: operations["create_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete a session
+         * @description With everything in it, or only one stream. No error when there is none.
+         */
+        post: operations["delete_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/documents/append": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Append to a document
+         * @description Behind what it has, in one statement; creates it where there is none.
+         */
+        post: operations["append_document"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/documents/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete a document
+         * @description No error when there is none.
+         */
+        post: operations["delete_document"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/documents/find": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Find documents
+         * @description Those of one name of all sessions below a prefix, by key: at most 10,000, and 64 MiB of contents.
+         */
+        post: operations["find_documents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/documents/get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Get a document */
+        post: operations["get_document"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/documents/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List documents
+         * @description By name, of one session, without their contents.
+         */
+        post: operations["list_documents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/documents/put": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Put a document
+         * @description Creates it, or replaces all of it. Without `if_version` the last put wins. To replace needs `write`, to create one (`if_version` 0)
+         *     `append`.
+         */
+        post: operations["put_document"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List sessions
+         * @description Of one kind, newest first, those that the caller may read. The order moves with every append: it is a view for people.
+         */
+        post: operations["list_sessions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/load": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Load entries
+         * @description In the order of their numbers, from the first one, behind `after_seq`, or the last ones (`tail`, `token_budget`). `more` says
+         *     that entries in the direction of reading were left out: go on with `after_seq`. One answer has at most 10,000 entries and
+         *     about 16 MiB; a larger entry comes alone.
+         */
+        post: operations["load_entries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/streams": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List streams
+         * @description By name, of one session. None: there is no such session, or nothing in it.
+         */
+        post: operations["list_streams"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1021,7 +1529,71 @@ export interface components {
              */
             ttl_seconds: number;
         };
+        AddToCounter: {
+            /**
+             * Format: int64
+             * @description Default 1.
+             */
+            by?: number | null;
+            counter: string;
+            key: string[];
+            kind: string;
+        };
         Age: number | string;
+        /** @description Any string, with NUL or lone surrogates too. In application/msgpack a `str`; one with lone surrogates is a `bin` with the JSON text of the string. */
+        AnyText: string | Uint8Array;
+        AppendDocument: {
+            content: components["schemas"]["DocumentContent"];
+            key: string[];
+            kind: string;
+            name: string;
+        };
+        Appended: {
+            /**
+             * Format: int64
+             * @description Without those that were there.
+             */
+            appended: number;
+            /** Format: int64 */
+            document_version?: number | null;
+            /**
+             * Format: int64
+             * @description Of what was appended; absent where nothing was.
+             */
+            first_seq?: number | null;
+            /**
+             * Format: int64
+             * @description Number of the stream's last entry, 0 for none.
+             */
+            head: number;
+            /** Format: int64 */
+            last_seq?: number | null;
+        };
+        AppendEntries: {
+            create?: components["schemas"]["NewSession"] | null;
+            document?: components["schemas"]["NewDocument"] | null;
+            /** @description At most 10,000. */
+            entries: components["schemas"]["NewEntry"][];
+            /**
+             * Format: int64
+             * @description The number that the last entry must have; 0: the stream must be new.
+             */
+            if_head?: number | null;
+            key: string[];
+            kind: string;
+            /** @description Default: the stream without a name. */
+            stream?: string | null;
+        };
+        AppendFile: {
+            /** @description SHA-256 of the whole present content as UTF-8, in hexadecimal. */
+            base_sha256?: string | null;
+            content: components["schemas"]["AnyText"];
+            dialect?: components["schemas"]["FileDialect"] | null;
+            /** Format: int64 */
+            if_version?: number | null;
+            namespace: string[];
+            path: components["schemas"]["AnyText"];
+        };
         AuditEvent: {
             act: string;
             /** @description Id of the key or token; `cli` for the command line. Absent where it is not known. */
@@ -1105,13 +1677,6 @@ export interface components {
             /** @description One per channel of `new_versions`. */
             values: components["schemas"]["NewValue"][];
         };
-        CheckpointValues: {
-            /** @description In channel order (bytes). */
-            channels: components["schemas"]["ShownChannel"][];
-            checkpoint_id: string;
-            checkpoint_ns: string;
-            thread_id: string;
-        };
         Commit: {
             /**
              * Format: int64
@@ -1130,6 +1695,34 @@ export interface components {
             /** @description Of the thread; send it with the next commit. */
             generation: string;
         };
+        Compacted: {
+            archive_id: string;
+            /** Format: int64 */
+            head: number;
+        };
+        CompactStream: {
+            archive_stream_prefix: string;
+            /**
+             * Format: int64
+             * @description How many entries go to the archive. With it a stream can be compacted twice without an append in between.
+             */
+            count?: number | null;
+            document?: components["schemas"]["ExtendDocument"] | null;
+            /**
+             * Format: int64
+             * @description The head of the stream as the caller read it.
+             */
+            expected_head: number;
+            key: string[];
+            kind: string;
+            replacement: components["schemas"]["NewEntry"][];
+            stream: string;
+            /**
+             * Format: int64
+             * @description The last entry that goes to the archive.
+             */
+            through_seq: number;
+        };
         Copied: {
             /** Format: int64 */
             checkpoints: number;
@@ -1140,15 +1733,56 @@ export interface components {
             source_thread_id: string;
             target_thread_id: string;
         };
+        Counted: {
+            /** Format: int64 */
+            value: number;
+        };
         CountItems: {
             exact?: boolean | null;
             filter?: components["schemas"]["Exact"] | null;
             prefix?: string[] | null;
         };
+        CreatedSession: {
+            agent?: string | null;
+            /** @description By this request. */
+            created: boolean;
+            /** Format: date-time */
+            created_at: string;
+            title?: string | null;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: int64 */
+            updated_at_ms: number;
+            user?: string | null;
+        };
+        CreateSession: {
+            agent?: string | null;
+            /** @description 1 to 8 parts of any text. */
+            key: string[];
+            /** @description 1 to 64 of `[a-z0-9_-]`. */
+            kind: string;
+            title?: string | null;
+            user?: string | null;
+        };
         /** @description Serialized bytes: base64 (standard alphabet, padded) in application/json, `bin` in application/msgpack. */
         Data: Uint8Array;
         DataAnswered: components["schemas"]["Data"] | components["schemas"]["SameValue"] | components["schemas"]["Difference"];
         DataIn: components["schemas"]["Data"] | components["schemas"]["Difference"];
+        DeletedFiles: {
+            /**
+             * Format: int64
+             * @description How many there were.
+             */
+            deleted: number;
+        };
+        DeleteFiles: {
+            dialect?: components["schemas"]["FileDialect"] | null;
+            /** Format: int64 */
+            if_version?: number | null;
+            namespace: string[];
+            /** @description `/` is everything. */
+            path: components["schemas"]["AnyText"];
+        };
         DeleteForRuns: {
             /** @description At most 1,000. */
             run_ids: string[];
@@ -1161,6 +1795,12 @@ export interface components {
             if_version?: number | null;
             key: components["schemas"]["ItemKey"];
             namespace: string[];
+        };
+        DeleteSession: {
+            key: string[];
+            kind: string;
+            /** @description Only this one; the session and its documents stay. */
+            stream?: string | null;
         };
         DeleteThread: {
             /**
@@ -1192,6 +1832,60 @@ export interface components {
         } | {
             insert: components["schemas"]["Data"];
         };
+        Document: {
+            content: components["schemas"]["DocumentContent"];
+            /** Format: int64 */
+            size: number;
+            /** Format: int64 */
+            updated_at_ms: number;
+            /** Format: int64 */
+            version: number;
+        };
+        /** @description Any string, also with NUL or with lone surrogates. In application/msgpack a `str`; one with lone surrogates is a `bin` with the JSON text of the string. */
+        DocumentContent: string | Uint8Array;
+        Documents: {
+            documents: components["schemas"]["ListedDocument"][];
+        };
+        DownloadedFile: {
+            bytes?: components["schemas"]["Data"] | null;
+            /** @description `file_not_found`, `value_too_large`, `too_large_for_batch` (the answer has its bytes: ask again), or a text. */
+            error?: string | null;
+            media_type?: string | null;
+            path: components["schemas"]["AnyText"];
+            /** @description Of the bytes, in hexadecimal. */
+            sha256?: string | null;
+            /** Format: int64 */
+            version?: number | null;
+        };
+        DownloadedFiles: {
+            results: components["schemas"]["DownloadedFile"][];
+        };
+        DownloadFiles: {
+            dialect?: components["schemas"]["FileDialect"] | null;
+            namespace: string[];
+            paths: components["schemas"]["AnyText"][];
+        };
+        EditedFile: {
+            /**
+             * Format: int64
+             * @description How many were replaced.
+             */
+            occurrences: number;
+            path: components["schemas"]["AnyText"];
+            /** Format: int64 */
+            version: number;
+        };
+        EditFile: {
+            dialect?: components["schemas"]["FileDialect"] | null;
+            /** Format: int64 */
+            if_version?: number | null;
+            namespace: string[];
+            new_string: components["schemas"]["AnyText"];
+            old_string: components["schemas"]["AnyText"];
+            path: components["schemas"]["AnyText"];
+            /** @description Default false. */
+            replace_all?: boolean | null;
+        };
         /** @description What holds for a namespace. */
         EffectiveNamespaceSetting: {
             /**
@@ -1203,6 +1897,23 @@ export interface components {
         };
         /** @description The answer of writes that have nothing to tell. */
         Empty: Record<string, never>;
+        Entries: {
+            entries: components["schemas"]["Entry"][];
+            /**
+             * Format: int64
+             * @description Number of the stream's last entry.
+             */
+            head: number;
+            more: boolean;
+        };
+        Entry: {
+            /** Format: int64 */
+            at_ms: number;
+            data: components["schemas"]["Exact"];
+            id?: string | null;
+            /** Format: int64 */
+            seq: number;
+        };
         /** @description What an erasure removed. Counts are of rows; of what a copy shares with its source, once. */
         ErasureReceipt: {
             /**
@@ -1216,6 +1927,11 @@ export interface components {
             chunks: number;
             /** Format: int64 */
             delta_bases: number;
+            /**
+             * Format: int64
+             * @description Of sessions: entries of streams and pieces of documents.
+             */
+            entries: number;
             /**
              * Format: int64
              * @description Of the store, below the subject's label.
@@ -1232,6 +1948,8 @@ export interface components {
             retention_policies: number;
             /** Format: int64 */
             retention_reports: number;
+            /** Format: int64 */
+            sessions: number;
             /**
              * Format: int64
              * @description As threads and items count themselves: before compression and sharing.
@@ -1254,6 +1972,11 @@ export interface components {
         };
         /** @description Exact JSON text: kept and answered byte for byte. In place in application/json; in application/msgpack a `bin` with the UTF-8 JSON text. */
         Exact: Uint8Array;
+        /** @description What is added to a document. */
+        ExtendDocument: {
+            append: components["schemas"]["DocumentContent"];
+            name: string;
+        };
         FailedStoreOp: {
             error: components["schemas"]["StoreOpError"];
         };
@@ -1261,6 +1984,96 @@ export interface components {
             /** @description Which part of the value it stands for, for whoever reads it: a path, `$` for all of it. */
             field?: string | null;
             vector: components["schemas"]["Numbers"];
+        };
+        /**
+         * @description Which of deepagents' languages asks.
+         * @enum {string}
+         */
+        FileDialect: "python" | "javascript";
+        /** @description A file or a directory. */
+        FileEntry: {
+            created_at?: components["schemas"]["AnyText"] | null;
+            /** @description SHA-256 of the bytes of the content, in hexadecimal; the version where it is not known. */
+            etag?: string | null;
+            is_dir: boolean;
+            media_type?: string | null;
+            /** @description The text in the value; empty for a directory, and where the value has none. */
+            modified_at: components["schemas"]["AnyText"];
+            /** @description That of a directory ends with a slash. */
+            path: components["schemas"]["AnyText"];
+            /** @description SHA-256 of the bytes of the content, in hexadecimal. */
+            sha256?: string | null;
+            /**
+             * Format: int64
+             * @description As the language counts it: Python the bytes of the text, and of bytes the length of their base64 text; JavaScript the units
+             *     of the text, and of bytes their number.
+             */
+            size: number;
+            /** Format: int64 */
+            version?: number | null;
+        };
+        FileList: {
+            entries: components["schemas"]["FileEntry"][];
+            /** @description Send it with the same arguments for the next page; absent at the end. */
+            next_cursor?: string | null;
+        };
+        FileStat: {
+            entry: components["schemas"]["FileEntry"];
+        };
+        FileVersion: {
+            path: components["schemas"]["AnyText"];
+            /** Format: int64 */
+            version: number;
+        };
+        /** @description `content` or `bytes`; the lines of a window have their ends as `\n` in Python. */
+        FileWindow: {
+            bytes?: components["schemas"]["Data"] | null;
+            content?: components["schemas"]["AnyText"] | null;
+            created_at?: components["schemas"]["AnyText"] | null;
+            /** @description `utf-8` or `base64`: what the value holds. */
+            encoding: string;
+            /** Format: int64 */
+            end_line?: number | null;
+            media_type: string;
+            modified_at?: components["schemas"]["AnyText"] | null;
+            /**
+             * Format: int64
+             * @description Of the next window; absent at the end.
+             */
+            next_offset?: number | null;
+            /** @description The window had no lines, and nothing was looked at. */
+            no_lines_requested?: boolean;
+            /**
+             * Format: int64
+             * @description Of the whole file, as the language counts it.
+             */
+            size: number;
+            /**
+             * Format: int64
+             * @description From 1.
+             */
+            start_line?: number | null;
+            /** Format: int64 */
+            total_lines?: number | null;
+            /** Format: int64 */
+            version: number;
+        };
+        FindDocuments: {
+            /** @description First parts of the keys. Absent: all. */
+            key_prefix?: string[] | null;
+            kind: string;
+            name: string;
+        };
+        FoundDocument: {
+            content: components["schemas"]["DocumentContent"];
+            key: string[];
+            /** Format: int64 */
+            updated_at_ms: number;
+            /** Format: int64 */
+            version: number;
+        };
+        FoundDocuments: {
+            documents: components["schemas"]["FoundDocument"][];
         };
         GetCheckpoint: {
             /** @description Absent: the greatest by byte order. */
@@ -1303,6 +2116,23 @@ export interface components {
         GetThread: {
             thread_id: string;
         };
+        GlobFiles: {
+            dialect?: components["schemas"]["FileDialect"] | null;
+            /**
+             * Format: int64
+             * @description Default and at most 10,000.
+             */
+            limit?: number | null;
+            namespace: string[];
+            path?: components["schemas"]["AnyText"] | null;
+            pattern: string;
+        };
+        GlobResult: {
+            matches: components["schemas"]["FileEntry"][];
+            truncated: boolean;
+            /** @description `budget`: a limit of the server. */
+            truncation_reason?: string | null;
+        };
         Got: {
             /** @description Newest first. */
             chain: components["schemas"]["Node"][];
@@ -1326,17 +2156,11 @@ export interface components {
             effective: components["schemas"]["EffectiveNamespaceSetting"];
             setting?: components["schemas"]["NamespaceSetting"] | null;
         };
-        GotState: {
-            state?: components["schemas"]["State"] | null;
-        };
         GotStorage: {
             storage?: components["schemas"]["ThreadStorage"] | null;
         };
         GotThread: {
             thread?: components["schemas"]["Thread"] | null;
-        };
-        GotValues: {
-            checkpoint?: components["schemas"]["CheckpointValues"] | null;
         };
         /** @description Things by name. Exactly one of `id`, `prefix` and `owned`. */
         Grant: {
@@ -1359,6 +2183,35 @@ export interface components {
             sessions?: components["schemas"]["Grant"][] | null;
             snapshots?: components["schemas"]["Grant"][] | null;
             threads?: components["schemas"]["Grant"][] | null;
+        };
+        GrepFiles: {
+            dialect?: components["schemas"]["FileDialect"] | null;
+            /** @description Only files that match. JavaScript: their names. */
+            glob?: string | null;
+            /**
+             * Format: int64
+             * @description Lines over all files.
+             */
+            max_count?: number | null;
+            namespace: string[];
+            path?: components["schemas"]["AnyText"] | null;
+            /** @description Taken literally. */
+            pattern: components["schemas"]["AnyText"];
+        };
+        GrepLine: {
+            /**
+             * Format: int64
+             * @description From 1.
+             */
+            line: number;
+            path: components["schemas"]["AnyText"];
+            text: components["schemas"]["AnyText"];
+        };
+        GrepResult: {
+            matches: components["schemas"]["GrepLine"][];
+            truncated: boolean;
+            /** @description `budget`: a limit of the server; absent where `max_count` cut. */
+            truncation_reason?: string | null;
         };
         /** @description A chain that the caller holds already. */
         Have: {
@@ -1410,11 +2263,17 @@ export interface components {
         /** @description Paths of texts, or `false` for none. */
         ItemIndex: string[] | boolean;
         /** @description Any string, also empty, with NUL or with lone surrogates. In application/msgpack a `str`; one with lone surrogates is a `bin` with the JSON text of the string. */
-        ItemKey: string;
+        ItemKey: string | Uint8Array;
         ItemPage: {
             items: components["schemas"]["Item"][];
             /** @description Send it with the same arguments for the next page; absent at the end. */
             next_cursor?: string | null;
+            /**
+             * Format: int64
+             * @description Files below the prefix that are left out because their contents are too large for a value; the files API has them. On the
+             *     first page of a listing.
+             */
+            omitted?: number;
         };
         /** @enum {string} */
         ItemSort: "created" | "updated" | "key";
@@ -1496,11 +2355,6 @@ export interface components {
             difference_ops_max: number;
             /**
              * Format: int64
-             * @description Memory that the values of one answer take to be shown as JSON; what does not fit is told by size.
-             */
-            display_bytes_max: number;
-            /**
-             * Format: int64
              * @description Items that one search or count with a filter opens where values are encrypted at rest.
              */
             encrypted_candidates_max: number;
@@ -1523,6 +2377,28 @@ export interface components {
             feed_seconds_kept: number;
             /**
              * Format: int64
+             * @description Text or bytes of one file that is written with its whole content.
+             */
+            file_bytes_max: number;
+            /** Format: int64 */
+            files_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Entries of one listing of files, and matches of one glob.
+             */
+            files_listed_max: number;
+            /**
+             * Format: int64
+             * @description Files of one upload, download, or move of a directory, and bytes of one download's answer.
+             */
+            files_per_request_max: number;
+            /**
+             * Format: int64
+             * @description Files that one glob, grep or recursive deletion looks at.
+             */
+            files_searched_max: number;
+            /**
+             * Format: int64
              * @description Conditions of one filter, and entries of one list of `$in`.
              */
             filter_terms_max: number;
@@ -1531,6 +2407,13 @@ export interface components {
              * @description Grants of a kind in one token, and labels in one of them.
              */
             grants_max: number;
+            /** Format: int64 */
+            grep_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Lines that one grep answers, and their bytes.
+             */
+            grep_matches_max: number;
             /**
              * Format: int64
              * @description Digests in one `have_values`.
@@ -1560,7 +2443,7 @@ export interface components {
             item_versions_max: number;
             /**
              * Format: int64
-             * @description Nesting of skeleton, metadata and filter documents, and of values that are shown as JSON.
+             * @description Nesting of skeleton, metadata and filter documents.
              */
             json_depth_max: number;
             /**
@@ -1576,6 +2459,11 @@ export interface components {
             list_bytes_max: number;
             /** Format: int64 */
             list_rows_max: number;
+            /**
+             * Format: int64
+             * @description Media type of a file.
+             */
+            media_type_bytes_max: number;
             /**
              * Format: int64
              * @description Name of an embedding model, and how many a tenant may use.
@@ -1622,6 +2510,38 @@ export interface components {
              * @description `offset` and `limit` together of a search by score.
              */
             scored_rows_max: number;
+            /**
+             * Format: int64
+             * @description Entries that are looked at together for a budget of tokens.
+             */
+            session_budget_page_rows: number;
+            /**
+             * Format: int64
+             * @description Documents that one `find` answers.
+             */
+            session_documents_max: number;
+            /**
+             * Format: int64
+             * @description Entries of one append, and of one load.
+             */
+            session_entries_max: number;
+            /** Format: int64 */
+            session_key_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Parts of a session's key, and its bytes together: two for each part, and one for each NUL, on top of its text.
+             */
+            session_key_parts_max: number;
+            /**
+             * Format: int64
+             * @description Entries of one load, in bytes; a larger one comes alone.
+             */
+            session_load_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Names inside of a session: streams, documents, counters, ids of entries; also user, agent and title.
+             */
+            session_name_bytes_max: number;
             /**
              * Format: int64
              * @description Checkpoints, writes, values and chunks of a thread whose storage is reported.
@@ -1744,6 +2664,11 @@ export interface components {
              */
             values?: boolean | null;
         };
+        ListDocuments: {
+            key: string[];
+            kind: string;
+            name_prefix?: string | null;
+        };
         Listed: {
             /** @description Nodes that the histories of the listed checkpoints need, each once. */
             chain: components["schemas"]["Node"][];
@@ -1751,6 +2676,30 @@ export interface components {
             history_channels: string[];
             /** @description Send it with the same arguments for the next page; absent at the end. */
             next_cursor?: string | null;
+        };
+        ListedDocument: {
+            name: string;
+            /** Format: int64 */
+            size: number;
+            /** Format: int64 */
+            updated_at_ms: number;
+            /** Format: int64 */
+            version: number;
+        };
+        ListFiles: {
+            /** @description `next_cursor` of the page before, with the same arguments. */
+            cursor?: string | null;
+            dialect?: components["schemas"]["FileDialect"] | null;
+            /**
+             * Format: int64
+             * @description Default and at most 10,000.
+             */
+            limit?: number | null;
+            /** @description Exactly this one: files of namespaces below it are not seen. */
+            namespace: string[];
+            path: components["schemas"]["AnyText"];
+            /** @description All files below the path, no directories. Default false. */
+            recursive?: boolean | null;
         };
         ListItemVersions: {
             /** @description `next_cursor` of the page before. */
@@ -1785,6 +2734,51 @@ export interface components {
             /** @description Labels that the namespaces begin with. */
             prefix?: string[] | null;
         };
+        ListSessions: {
+            /** @description `next_cursor` of the page before, with the same arguments. */
+            cursor?: string | null;
+            /** @description First parts of the keys. Absent: all. */
+            key_prefix?: string[] | null;
+            kind: string;
+            /**
+             * Format: int64
+             * @description Default 500, at most 1,000.
+             */
+            limit?: number | null;
+            /** @description Only sessions with entries in this stream, and `updated_at_ms` is the stream's. */
+            stream?: string | null;
+            user?: string | null;
+        };
+        LoadEntries: {
+            /**
+             * Format: int64
+             * @description Only what comes behind this number.
+             */
+            after_seq?: number | null;
+            /**
+             * Format: int64
+             * @description The answer ends before the entry that would go beyond; the first always comes.
+             */
+            bytes_max?: number | null;
+            key: string[];
+            kind: string;
+            /**
+             * Format: int64
+             * @description At most 10,000.
+             */
+            limit?: number | null;
+            stream?: string | null;
+            /**
+             * Format: int64
+             * @description The last so many, at most 10,000. Not together with `limit`.
+             */
+            tail?: number | null;
+            /**
+             * Format: int64
+             * @description The last entries that fit, by the estimate for Agentrail's messages; at least one.
+             */
+            token_budget?: number | null;
+        };
         /** @description Also what the command line prints. */
         MintedToken: {
             /** Format: date-time */
@@ -1805,6 +2799,31 @@ export interface components {
              * @description 1-86,400; an hour when absent.
              */
             ttl_seconds?: number | null;
+        };
+        MovedFiles: {
+            /** Format: int64 */
+            files: number;
+            path: components["schemas"]["AnyText"];
+            /**
+             * Format: int64
+             * @description Of the first file.
+             */
+            version: number;
+        };
+        MoveFiles: {
+            dialect?: components["schemas"]["FileDialect"] | null;
+            from: components["schemas"]["AnyText"];
+            /**
+             * Format: int64
+             * @description The version that the one file must have.
+             */
+            if_version?: number | null;
+            namespace: string[];
+            /** @description Replaces files that are there. Default false. */
+            overwrite?: boolean | null;
+            to: components["schemas"]["AnyText"];
+            /** @description Default the same. */
+            to_namespace?: string[] | null;
         };
         NamespaceCondition: {
             match: components["schemas"]["NamespaceMatch"];
@@ -1849,6 +2868,28 @@ export interface components {
              */
             ttl_seconds?: number | null;
         };
+        /** @description A document that is put together with entries. */
+        NewDocument: {
+            content: components["schemas"]["DocumentContent"];
+            /**
+             * Format: int64
+             * @description The version that the document must have; 0: there must be none.
+             */
+            if_version?: number | null;
+            name: string;
+        };
+        /** @description An entry of a stream. */
+        NewEntry: {
+            data: components["schemas"]["Exact"];
+            /** @description At most 512 bytes. An entry whose id the stream has had is left out. */
+            id?: string | null;
+        };
+        /** @description What a session is made with. */
+        NewSession: {
+            agent?: string | null;
+            title?: string | null;
+            user?: string | null;
+        };
         NewValue: {
             channel: string;
             data?: components["schemas"]["DataIn"] | null;
@@ -1879,6 +2920,15 @@ export interface components {
         };
         /** @description Finite numbers, kept as 32-bit floats. In application/msgpack also a `bin` with their bytes, little-endian. */
         Numbers: number[];
+        OneDocument: {
+            key: string[];
+            kind: string;
+            name: string;
+        };
+        OneSession: {
+            key: string[];
+            kind: string;
+        };
         Op: {
             checkpoint: components["schemas"]["Checkpoint"];
         } | {
@@ -1890,7 +2940,12 @@ export interface components {
              * @description For programs; stable.
              * @enum {string}
              */
-            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "version_conflict" | "thread_taken" | "resend_whole" | "position_gone" | "key_destroyed" | "too_large" | "quota_exceeded" | "unsupported_media_type" | "invalid" | "search_needs_plaintext" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
+            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "file_not_found" | "session_not_found" | "document_not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "version_conflict" | "base_mismatch" | "file_exists" | "thread_taken" | "session_taken" | "head_moved" | "resend_whole" | "position_gone" | "key_destroyed" | "too_large" | "value_too_large" | "quota_exceeded" | "unsupported_media_type" | "invalid" | "invalid_path" | "offset_past_end" | "not_text" | "old_string_empty" | "string_not_found" | "string_not_unique" | "invalid_glob" | "not_a_file" | "search_needs_plaintext" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
+            /**
+             * Format: int64
+             * @description Of `head_moved`: the number of the stream's last entry; 0 when it was never written.
+             */
+            current_head?: number | null;
             /**
              * Format: int64
              * @description Of `version_conflict`: the version that the item has; 0 when there is none.
@@ -1944,6 +2999,17 @@ export interface components {
         };
         /** @enum {string} */
         PruneStrategy: "keep_latest" | "delete";
+        PutDocument: {
+            content: components["schemas"]["DocumentContent"];
+            /**
+             * Format: int64
+             * @description The version that the document must have; 0: there must be none. Absent: the last put wins.
+             */
+            if_version?: number | null;
+            key: string[];
+            kind: string;
+            name: string;
+        };
         PutItem: {
             /**
              * Format: int64
@@ -2023,16 +3089,20 @@ export interface components {
             /** Format: int64 */
             threads_max?: number | null;
         };
-        /** @description What is stored for a channel: a value, or the seed and the writes of a delta channel, oldest first. */
-        RawChannel: {
-            channel: string;
-            seed?: components["schemas"]["RawValue"] | null;
-            value?: components["schemas"]["RawValue"] | null;
-            writes: components["schemas"]["RawValue"][];
-        };
-        RawValue: {
-            data: components["schemas"]["Data"];
-            tag: string;
+        ReadFile: {
+            dialect?: components["schemas"]["FileDialect"] | null;
+            /**
+             * Format: int64
+             * @description Lines of the window; below 0 is 0. Default 2,000, in JavaScript 500.
+             */
+            limit?: number | null;
+            namespace: string[];
+            /**
+             * Format: int64
+             * @description Lines before the window; below 0 is 0.
+             */
+            offset?: number | null;
+            path: components["schemas"]["AnyText"];
         };
         ReleaseLease: {
             /** Format: int64 */
@@ -2206,71 +3276,41 @@ export interface components {
         };
         /** @enum {string} */
         SearchMode: "vector" | "text" | "hybrid";
-        ShownChannel: {
-            channel: string;
-            /** @description Whether the value is replayed from a seed and writes. */
-            is_delta: boolean;
-            raw?: components["schemas"]["RawChannel"] | null;
-            /**
-             * Format: int64
-             * @description Of what is decoded.
-             */
-            size_bytes: number;
-            /** @description Codec of the value; absent for a channel that is kept as writes. */
-            tag?: string | null;
-            value: unknown;
-            /** @description A string or a number, as the client sent it. */
-            version?: unknown;
+        Session: {
+            agent?: string | null;
+            /** Format: int64 */
+            created_at_ms: number;
+            key: string[];
+            title?: string | null;
+            /** Format: int64 */
+            updated_at_ms: number;
+            user?: string | null;
         };
-        State: {
-            checkpoint_id: string;
-            checkpoint_ns: string;
-            /** @description As the client said when it made the checkpoint. */
-            created_at?: string | null;
-            /** @description Those of all tasks. */
-            interrupts: components["schemas"]["StateInterrupt"][];
-            metadata: unknown;
-            /** @description Names of the tasks that have still to run. */
-            next: string[];
-            parent_checkpoint_id?: string | null;
-            /** @description With `raw` only. */
-            raw?: components["schemas"]["RawChannel"][] | null;
-            tasks: components["schemas"]["StateTask"][];
-            thread_id: string;
-            /** @description An object by channel, without those that are the graph's own affair; of a graph with one unnamed value, the value. */
-            values: unknown;
-            /** @description Pending writes, in (task path, task id, index) order. */
-            writes: components["schemas"]["StateWrite"][];
+        SessionsPage: {
+            next_cursor?: string | null;
+            sessions: components["schemas"]["Session"][];
         };
-        StateInterrupt: {
-            id?: string | null;
-            response_schema?: unknown;
-            value: unknown;
-        };
-        StateTask: {
-            error?: unknown;
-            /** @description Absent where the checkpoint's id is none that LangGraph makes. */
-            id?: string | null;
-            interrupts: components["schemas"]["StateInterrupt"][];
-            /** @description Name of the node; `__start__` for the function of a functional graph. */
-            name: string;
-            /** @description `["__pregel_pull", name]` or `["__pregel_push", index, …]`. */
-            path: unknown[];
-            /** @description What the task wrote, once it has ended. */
-            result?: unknown;
-        };
-        StateWrite: {
-            channel: string;
-            raw?: components["schemas"]["RawValue"] | null;
-            tag: string;
-            task_id: string;
-            value: unknown;
+        StatFile: {
+            dialect?: components["schemas"]["FileDialect"] | null;
+            namespace: string[];
+            path: components["schemas"]["AnyText"];
         };
         StoreBatch: {
             /** @description Default true. */
             atomic?: boolean | null;
             /** @description At most 1,000. */
             ops: components["schemas"]["StoreOp"][];
+        };
+        StoredDocument: {
+            /**
+             * Format: int64
+             * @description Of the whole content, in bytes of UTF-8.
+             */
+            size: number;
+            /** Format: int64 */
+            updated_at_ms: number;
+            /** Format: int64 */
+            version: number;
         };
         StoreOp: {
             put: components["schemas"]["PutItem"];
@@ -2301,6 +3341,16 @@ export interface components {
         StoreResult: components["schemas"]["ItemVersion"] | components["schemas"]["ItemPage"] | components["schemas"]["Namespaces"] | components["schemas"]["ItemCount"] | components["schemas"]["FailedStoreOp"] | components["schemas"]["GotItem"] | components["schemas"]["Empty"];
         StoreResults: {
             results: components["schemas"]["StoreResult"][];
+        };
+        Stream: {
+            /** Format: int64 */
+            head: number;
+            stream: string;
+            /** Format: int64 */
+            updated_at_ms: number;
+        };
+        Streams: {
+            streams: components["schemas"]["Stream"][];
         };
         TaskWrite: {
             channel: string;
@@ -2375,6 +3425,27 @@ export interface components {
             /** Format: int64 */
             writes: number;
         };
+        UploadedFile: {
+            /** @description `invalid_path`, or a text. */
+            error?: string | null;
+            path: components["schemas"]["AnyText"];
+            /** Format: int64 */
+            version?: number | null;
+        };
+        UploadedFiles: {
+            results: components["schemas"]["UploadedFile"][];
+        };
+        UploadFile: {
+            bytes: components["schemas"]["Data"];
+            /** @description Kept with the file; without it the path says. */
+            media_type?: string | null;
+            path: components["schemas"]["AnyText"];
+        };
+        UploadFiles: {
+            dialect?: components["schemas"]["FileDialect"] | null;
+            files: components["schemas"]["UploadFile"][];
+            namespace: string[];
+        };
         Usage: {
             /**
              * Format: int64
@@ -2413,6 +3484,17 @@ export interface components {
             /** @description In (`task_path`, `task_id`, `idx`) order (bytes). */
             writes: components["schemas"]["TaskWrite"][];
         };
+        WriteFile: {
+            content: components["schemas"]["AnyText"];
+            dialect?: components["schemas"]["FileDialect"] | null;
+            /**
+             * Format: int64
+             * @description The version that the file must have; 0: there must be none.
+             */
+            if_version?: number | null;
+            namespace: string[];
+            path: components["schemas"]["AnyText"];
+        };
         Writes: {
             /** @description Need not exist yet. */
             checkpoint_id: string;
@@ -2426,6 +3508,13 @@ export interface components {
             task_id: string;
             task_path?: string | null;
             writes: components["schemas"]["NewWrite"][];
+        };
+        WrittenFile: {
+            /** @description There was no such file. */
+            created: boolean;
+            path: components["schemas"]["AnyText"];
+            /** Format: int64 */
+            version: number;
         };
     };
     responses: {
@@ -2525,6 +3614,54 @@ export interface components {
                 };
             };
         };
+        /** @description `document_not_found`: There is no such document */
+        "404.document_not_found": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "document_not_found",
+                 *       "detail": "There is no such document",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 404,
+                 *       "title": "There is no such document",
+                 *       "type": "urn:threadkeep:problem:document_not_found"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "document_not_found";
+                };
+            };
+        };
+        /** @description `file_not_found`: The file is not there */
+        "404.file_not_found": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "file_not_found",
+                 *       "detail": "The file is not there",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 404,
+                 *       "title": "The file is not there",
+                 *       "type": "urn:threadkeep:problem:file_not_found"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "file_not_found";
+                };
+            };
+        };
         /** @description `not_found`: Not found */
         "404.not_found": {
             headers: {
@@ -2546,6 +3683,30 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"] & {
                     /** @enum {string} */
                     code?: "not_found";
+                };
+            };
+        };
+        /** @description `session_not_found`: There is no such stream */
+        "404.session_not_found": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "session_not_found",
+                 *       "detail": "There is no such stream",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 404,
+                 *       "title": "There is no such stream",
+                 *       "type": "urn:threadkeep:problem:session_not_found"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "session_not_found";
                 };
             };
         };
@@ -2597,6 +3758,78 @@ export interface components {
                 };
             };
         };
+        /** @description `version_conflict`: The item has another version; `file_exists`: The file exists */
+        "409.file_exists.version_conflict": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "file_exists",
+                 *       "detail": "The file exists",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The file exists",
+                 *       "type": "urn:threadkeep:problem:file_exists"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "file_exists" | "version_conflict";
+                };
+            };
+        };
+        /** @description `session_taken`: The session belongs to somebody else; `head_moved`: The stream is not as it was */
+        "409.head_moved.session_taken": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "head_moved",
+                 *       "detail": "The stream is not as it was",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The stream is not as it was",
+                 *       "type": "urn:threadkeep:problem:head_moved"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "head_moved" | "session_taken";
+                };
+            };
+        };
+        /** @description `version_conflict`: The item has another version; `session_taken`: The session belongs to somebody else; `head_moved`: The stream is not as it was */
+        "409.head_moved.version_conflict.session_taken": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "head_moved",
+                 *       "detail": "The stream is not as it was",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The stream is not as it was",
+                 *       "type": "urn:threadkeep:problem:head_moved"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "head_moved" | "version_conflict" | "session_taken";
+                };
+            };
+        };
         /** @description `lease_held`: The lease is held by another */
         "409.lease_held": {
             headers: {
@@ -2642,6 +3875,30 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"] & {
                     /** @enum {string} */
                     code?: "lease_held" | "thread_taken";
+                };
+            };
+        };
+        /** @description `session_taken`: The session belongs to somebody else */
+        "409.session_taken": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "session_taken",
+                 *       "detail": "The session belongs to somebody else",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The session belongs to somebody else",
+                 *       "type": "urn:threadkeep:problem:session_taken"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "session_taken";
                 };
             };
         };
@@ -2765,6 +4022,54 @@ export interface components {
                 };
             };
         };
+        /** @description `version_conflict`: The item has another version; `base_mismatch`: The file has another content */
+        "409.version_conflict.base_mismatch": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "version_conflict",
+                 *       "detail": "The item has another version",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The item has another version",
+                 *       "type": "urn:threadkeep:problem:version_conflict"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "version_conflict" | "base_mismatch";
+                };
+            };
+        };
+        /** @description `version_conflict`: The item has another version; `session_taken`: The session belongs to somebody else */
+        "409.version_conflict.session_taken": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "version_conflict",
+                 *       "detail": "The item has another version",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The item has another version",
+                 *       "type": "urn:threadkeep:problem:version_conflict"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "version_conflict" | "session_taken";
+                };
+            };
+        };
         /** @description `key_destroyed`: The tenant's key was destroyed */
         "410.key_destroyed": {
             headers: {
@@ -2861,6 +4166,30 @@ export interface components {
                 };
             };
         };
+        /** @description `too_large`: Larger than a limit; `value_too_large`: The content is too large for a value */
+        "413.too_large.value_too_large": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "too_large",
+                 *       "detail": "Larger than a limit",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 413,
+                 *       "title": "Larger than a limit",
+                 *       "type": "urn:threadkeep:problem:too_large"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "too_large" | "value_too_large";
+                };
+            };
+        };
         /** @description `unsupported_media_type`: The media type is not supported */
         "415.unsupported_media_type": {
             headers: {
@@ -2909,6 +4238,78 @@ export interface components {
                 };
             };
         };
+        /** @description `invalid`: The request is not valid; `invalid_glob`: Not a glob pattern */
+        "422.invalid_glob.invalid": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "invalid_glob",
+                 *       "detail": "Not a glob pattern",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "Not a glob pattern",
+                 *       "type": "urn:threadkeep:problem:invalid_glob"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "invalid_glob" | "invalid";
+                };
+            };
+        };
+        /** @description `invalid`: The request is not valid; `invalid_path`: Not a path of a file; `idempotency_mismatch`: The Idempotency-Key was used before */
+        "422.invalid_path.invalid.idempotency_mismatch": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "invalid_path",
+                 *       "detail": "Not a path of a file",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "Not a path of a file",
+                 *       "type": "urn:threadkeep:problem:invalid_path"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "invalid_path" | "invalid" | "idempotency_mismatch";
+                };
+            };
+        };
+        /** @description `invalid`: The request is not valid; `invalid_path`: Not a path of a file; `not_a_file`: The item is not a file; `idempotency_mismatch`: The Idempotency-Key was used before */
+        "422.invalid_path.not_a_file.invalid.idempotency_mismatch": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "invalid_path",
+                 *       "detail": "Not a path of a file",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "Not a path of a file",
+                 *       "type": "urn:threadkeep:problem:invalid_path"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "invalid_path" | "not_a_file" | "invalid" | "idempotency_mismatch";
+                };
+            };
+        };
         /** @description `invalid`: The request is not valid; `idempotency_mismatch`: The Idempotency-Key was used before */
         "422.invalid.idempotency_mismatch": {
             headers: {
@@ -2933,7 +4334,7 @@ export interface components {
                 };
             };
         };
-        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Values are encrypted: this cannot be searched; `idempotency_mismatch`: The Idempotency-Key was used before */
+        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Too much is encrypted to be searched; `idempotency_mismatch`: The Idempotency-Key was used before */
         "422.invalid.idempotency_mismatch.search_needs_plaintext": {
             headers: {
                 /** @description Of the request; finds it in the server's log */
@@ -2957,7 +4358,7 @@ export interface components {
                 };
             };
         };
-        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Values are encrypted: this cannot be searched */
+        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Too much is encrypted to be searched */
         "422.invalid.search_needs_plaintext": {
             headers: {
                 /** @description Of the request; finds it in the server's log */
@@ -3002,6 +4403,78 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"] & {
                     /** @enum {string} */
                     code?: "invalid" | "text_fields";
+                };
+            };
+        };
+        /** @description `invalid`: The request is not valid; `invalid_path`: Not a path of a file; `not_text`: The file is not text; `not_a_file`: The item is not a file; `idempotency_mismatch`: The Idempotency-Key was used before */
+        "422.not_text.not_a_file.invalid_path.idempotency_mismatch.invalid": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "not_text",
+                 *       "detail": "The file is not text",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "The file is not text",
+                 *       "type": "urn:threadkeep:problem:not_text"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "not_text" | "not_a_file" | "invalid_path" | "idempotency_mismatch" | "invalid";
+                };
+            };
+        };
+        /** @description `invalid`: The request is not valid; `not_text`: The file is not text; `old_string_empty`: Nothing is to be replaced; `string_not_found`: The file does not have the text; `string_not_unique`: The file has the text several times; `not_a_file`: The item is not a file; `idempotency_mismatch`: The Idempotency-Key was used before */
+        "422.not_text.old_string_empty.string_not_found.string_not_unique.not_a_file.idempotency_mismatch.invalid": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "not_text",
+                 *       "detail": "The file is not text",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "The file is not text",
+                 *       "type": "urn:threadkeep:problem:not_text"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "not_text" | "old_string_empty" | "string_not_found" | "string_not_unique" | "not_a_file" | "idempotency_mismatch" | "invalid";
+                };
+            };
+        };
+        /** @description `invalid`: The request is not valid; `offset_past_end`: The file has fewer lines; `not_text`: The file is not text; `not_a_file`: The item is not a file */
+        "422.offset_past_end.not_text.not_a_file.invalid": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "offset_past_end",
+                 *       "detail": "The file has fewer lines",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "The file has fewer lines",
+                 *       "type": "urn:threadkeep:problem:offset_past_end"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "offset_past_end" | "not_text" | "not_a_file" | "invalid";
                 };
             };
         };
@@ -3770,26 +5243,36 @@ export interface operations {
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
     };
-    get_checkpoint_values: {
+    append_file: {
         parameters: {
-            query: {
-                /** @description Only this one; another is another `channel`. Absent: all. */
-                channel?: string[];
-                /** @description Absent: the newest, by byte order. */
-                checkpoint_id?: string;
-                /** @description Absent: the root graph. */
-                checkpoint_ns?: string;
-                /** @description Also what is stored, as it is: base64 with the tag of its codec. Default false. */
-                raw?: boolean;
-                thread_id: string;
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: an append that is sent again with the same key and body is answered like the first and appends nothing, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
             };
-            header?: never;
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": "- tea\n",
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "path": "/log.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AppendFile"];
+                "application/msgpack": components["schemas"]["AppendFile"];
+            };
+        };
         responses: {
-            /** @description The values, if there is such a checkpoint */
+            /** @description Durable */
             200: {
                 headers: {
                     /** @description Of the request; finds it in the server's log */
@@ -3799,60 +5282,784 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "checkpoint": {
-                     *         "channels": [
-                     *           {
-                     *             "channel": "branch:to:model",
-                     *             "is_delta": false,
-                     *             "raw": {
-                     *               "channel": "branch:to:model",
-                     *               "value": {
-                     *                 "data": "",
-                     *                 "tag": "null"
-                     *               },
-                     *               "writes": []
-                     *             },
-                     *             "size_bytes": 0,
-                     *             "tag": "null",
-                     *             "value": null,
-                     *             "version": "2"
-                     *           },
-                     *           {
-                     *             "channel": "title",
-                     *             "is_delta": false,
-                     *             "raw": {
-                     *               "channel": "title",
-                     *               "value": {
-                     *                 "data": "pWhlbGxv",
-                     *                 "tag": "msgpack"
-                     *               },
-                     *               "writes": []
-                     *             },
-                     *             "size_bytes": 6,
-                     *             "tag": "msgpack",
-                     *             "value": "hello",
-                     *             "version": "1"
-                     *           }
-                     *         ],
-                     *         "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875",
-                     *         "checkpoint_ns": "",
-                     *         "thread_id": "t-1"
-                     *       }
+                     *       "path": "/log.md",
+                     *       "version": 1793404800000001
                      *     }
                      */
-                    "application/json": components["schemas"]["GotValues"];
-                    "application/msgpack": components["schemas"]["GotValues"];
+                    "application/json": components["schemas"]["FileVersion"];
+                    "application/msgpack": components["schemas"]["FileVersion"];
                 };
             };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.file_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.version_conflict.base_mismatch"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large.value_too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.not_text.not_a_file.invalid_path.idempotency_mismatch.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    copy_files: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: a copy that is sent again with the same key and body is answered like the first, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "from": "/plan.md",
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "to": "/copy.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MoveFiles"];
+                "application/msgpack": components["schemas"]["MoveFiles"];
+            };
+        };
+        responses: {
+            /** @description Copied */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "files": 1,
+                     *       "path": "/copy.md",
+                     *       "version": 1793404800000005
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MovedFiles"];
+                    "application/msgpack": components["schemas"]["MovedFiles"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.file_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.file_exists.version_conflict"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large.value_too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid_path.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    delete_files: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: a deletion that is sent again with the same key and body is answered like the first, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "path": "/notes"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DeleteFiles"];
+                "application/msgpack": components["schemas"]["DeleteFiles"];
+            };
+        };
+        responses: {
+            /** @description Deleted */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deleted": 3
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeletedFiles"];
+                    "application/msgpack": components["schemas"]["DeletedFiles"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.file_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.version_conflict"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    download_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "paths": [
+                 *         "/plan.md",
+                 *         "/gone"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["DownloadFiles"];
+                "application/msgpack": components["schemas"]["DownloadFiles"];
+            };
+        };
+        responses: {
+            /** @description One result per path */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "results": [
+                     *         {
+                     *           "bytes": "IyBQbGFuCg==",
+                     *           "media_type": "text/markdown",
+                     *           "path": "/plan.md",
+                     *           "version": 1793404800000000
+                     *         },
+                     *         {
+                     *           "error": "file_not_found",
+                     *           "path": "/gone"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DownloadedFiles"];
+                    "application/msgpack": components["schemas"]["DownloadedFiles"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    edit_file: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: an edit that is sent again with the same key and body is answered like the first, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "new_string": "coffee",
+                 *       "old_string": "tea",
+                 *       "path": "/plan.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["EditFile"];
+                "application/msgpack": components["schemas"]["EditFile"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "occurrences": 1,
+                     *       "path": "/plan.md",
+                     *       "version": 1793404800000002
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EditedFile"];
+                    "application/msgpack": components["schemas"]["EditedFile"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.file_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.version_conflict"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large.value_too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.not_text.old_string_empty.string_not_found.string_not_unique.not_a_file.idempotency_mismatch.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    glob_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "path": "/notes",
+                 *       "pattern": "**\/*.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["GlobFiles"];
+                "application/msgpack": components["schemas"]["GlobFiles"];
+            };
+        };
+        responses: {
+            /** @description What matches */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "matches": [],
+                     *       "truncated": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GlobResult"];
+                    "application/msgpack": components["schemas"]["GlobResult"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid_glob.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    grep_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "glob": "*.md",
+                 *       "max_count": 100,
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "pattern": "TODO"
+                 *     }
+                 */
+                "application/json": components["schemas"]["GrepFiles"];
+                "application/msgpack": components["schemas"]["GrepFiles"];
+            };
+        };
+        responses: {
+            /** @description Lines */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "matches": [
+                     *         {
+                     *           "line": 3,
+                     *           "path": "/plan.md",
+                     *           "text": "TODO: tea"
+                     *         }
+                     *       ],
+                     *       "truncated": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GrepResult"];
+                    "application/msgpack": components["schemas"]["GrepResult"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid_glob.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    list_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "path": "/"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ListFiles"];
+                "application/msgpack": components["schemas"]["ListFiles"];
+            };
+        };
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "entries": [
+                     *         {
+                     *           "is_dir": true,
+                     *           "modified_at": "",
+                     *           "path": "/notes/",
+                     *           "size": 0
+                     *         },
+                     *         {
+                     *           "created_at": "2026-01-31T12:00:00+00:00",
+                     *           "is_dir": false,
+                     *           "media_type": "text/markdown",
+                     *           "modified_at": "2026-01-31T12:00:00.000001+00:00",
+                     *           "path": "/plan.md",
+                     *           "size": 24,
+                     *           "version": 1793404800000000
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FileList"];
+                    "application/msgpack": components["schemas"]["FileList"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    move_files: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: a move that is sent again with the same key and body is answered like the first, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "from": "/plan.md",
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "to": "/old/plan.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MoveFiles"];
+                "application/msgpack": components["schemas"]["MoveFiles"];
+            };
+        };
+        responses: {
+            /** @description Moved */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "files": 1,
+                     *       "path": "/old/plan.md",
+                     *       "version": 1793404800000004
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MovedFiles"];
+                    "application/msgpack": components["schemas"]["MovedFiles"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.file_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.file_exists.version_conflict"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large.value_too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid_path.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    read_file: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "limit": 100,
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "offset": 0,
+                 *       "path": "/plan.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReadFile"];
+                "application/msgpack": components["schemas"]["ReadFile"];
+            };
+        };
+        responses: {
+            /** @description The window */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "content": "# Plan\n",
+                     *       "created_at": "2026-01-31T12:00:00+00:00",
+                     *       "encoding": "utf-8",
+                     *       "end_line": 1,
+                     *       "media_type": "text/markdown",
+                     *       "modified_at": "2026-01-31T12:00:00.000001+00:00",
+                     *       "size": 7,
+                     *       "start_line": 1,
+                     *       "total_lines": 1,
+                     *       "version": 1793404800000000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FileWindow"];
+                    "application/msgpack": components["schemas"]["FileWindow"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.file_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large.value_too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.offset_past_end.not_text.not_a_file.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    stat_file: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "path": "/plan.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StatFile"];
+                "application/msgpack": components["schemas"]["StatFile"];
+            };
+        };
+        responses: {
+            /** @description The file or directory */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "entry": {
+                     *         "is_dir": false,
+                     *         "media_type": "text/markdown",
+                     *         "modified_at": "2026-01-31T12:00:00.000001+00:00",
+                     *         "path": "/plan.md",
+                     *         "size": 7,
+                     *         "version": 1793404800000000
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FileStat"];
+                    "application/msgpack": components["schemas"]["FileStat"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.file_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    upload_files: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "files": [
+                 *         {
+                 *           "bytes": "IyBQbGFuCg==",
+                 *           "path": "/plan.md"
+                 *         }
+                 *       ],
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["UploadFiles"];
+                "application/msgpack": components["schemas"]["UploadFiles"];
+            };
+        };
+        responses: {
+            /** @description One result per file */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "results": [
+                     *         {
+                     *           "path": "/plan.md",
+                     *           "version": 1793404800000003
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UploadedFiles"];
+                    "application/msgpack": components["schemas"]["UploadedFiles"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    write_file: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: a write that is sent again with the same key and body is answered like the first, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": "# Plan\n",
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "path": "/plan.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WriteFile"];
+                "application/msgpack": components["schemas"]["WriteFile"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "created": true,
+                     *       "path": "/plan.md",
+                     *       "version": 1793404800000000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WrittenFile"];
+                    "application/msgpack": components["schemas"]["WrittenFile"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.version_conflict"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid_path.not_a_file.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
     };
     get_limits: {
@@ -4113,24 +6320,50 @@ export interface operations {
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
     };
-    get_state: {
+    append_entries: {
         parameters: {
-            query: {
-                /** @description Absent: the newest, by byte order. */
-                checkpoint_id?: string;
-                /** @description Absent: the root graph. */
-                checkpoint_ns?: string;
-                /** @description Also what is stored, as it is: base64 with the tag of its codec. Default false. */
-                raw?: boolean;
-                thread_id: string;
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
             };
-            header?: never;
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "entries": [
+                 *         {
+                 *           "data": {
+                 *             "message": "hello",
+                 *             "type": "user",
+                 *             "uuid": "b1"
+                 *           },
+                 *           "id": "b1"
+                 *         },
+                 *         {
+                 *           "data": {
+                 *             "type": "last-prompt"
+                 *           }
+                 *         }
+                 *       ],
+                 *       "key": [
+                 *         "my-project",
+                 *         "3f0c"
+                 *       ],
+                 *       "kind": "claude"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AppendEntries"];
+                "application/msgpack": components["schemas"]["AppendEntries"];
+            };
+        };
         responses: {
-            /** @description The state, if there is one */
+            /** @description Durable */
             200: {
                 headers: {
                     /** @description Of the request; finds it in the server's log */
@@ -4140,89 +6373,825 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "state": {
-                     *         "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875",
-                     *         "checkpoint_ns": "",
-                     *         "created_at": "2026-01-31T12:00:09.000000+00:00",
-                     *         "interrupts": [
-                     *           {
-                     *             "id": "32b1c9",
-                     *             "value": {
-                     *               "question": "Which door?"
-                     *             }
-                     *           }
-                     *         ],
-                     *         "metadata": {
-                     *           "parents": {},
-                     *           "source": "loop",
-                     *           "step": 1
-                     *         },
-                     *         "next": [
-                     *           "ask"
-                     *         ],
-                     *         "parent_checkpoint_id": "1ef4f797-8335-6428-8000-8a1503f9b874",
-                     *         "tasks": [
-                     *           {
-                     *             "id": "a4ee5b0f-c3f7-d0f2-3b69-c0580291e4b2",
-                     *             "interrupts": [
-                     *               {
-                     *                 "id": "32b1c9",
-                     *                 "value": {
-                     *                   "question": "Which door?"
-                     *                 }
-                     *               }
-                     *             ],
-                     *             "name": "ask",
-                     *             "path": [
-                     *               "__pregel_pull",
-                     *               "ask"
-                     *             ]
-                     *           }
-                     *         ],
-                     *         "thread_id": "t-1",
-                     *         "values": {
-                     *           "messages": [
-                     *             {
-                     *               "additional_kwargs": {},
-                     *               "content": "Remember the door code",
-                     *               "id": "h1",
-                     *               "name": null,
-                     *               "response_metadata": {},
-                     *               "type": "human"
-                     *             }
-                     *           ]
-                     *         },
-                     *         "writes": [
-                     *           {
-                     *             "channel": "__interrupt__",
-                     *             "tag": "msgpack",
-                     *             "task_id": "a4ee5b0f-c3f7-d0f2-3b69-c0580291e4b2",
-                     *             "value": [
-                     *               {
-                     *                 "id": "32b1c9",
-                     *                 "value": {
-                     *                   "question": "Which door?"
-                     *                 }
-                     *               }
-                     *             ]
-                     *           }
-                     *         ]
-                     *       }
+                     *       "appended": 2,
+                     *       "first_seq": 1,
+                     *       "head": 2,
+                     *       "last_seq": 2
                      *     }
                      */
-                    "application/json": components["schemas"]["GotState"];
-                    "application/msgpack": components["schemas"]["GotState"];
+                    "application/json": components["schemas"]["Appended"];
+                    "application/msgpack": components["schemas"]["Appended"];
                 };
             };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.head_moved.version_conflict.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    compact_stream: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "archive_stream_prefix": "messages.compactions/",
+                 *       "document": {
+                 *         "append": "\n## Compaction {archive_id}\n",
+                 *         "name": "NOTES.md"
+                 *       },
+                 *       "expected_head": 60,
+                 *       "key": [
+                 *         "acme",
+                 *         "s-1"
+                 *       ],
+                 *       "kind": "agentrail",
+                 *       "replacement": [
+                 *         {
+                 *           "data": {
+                 *             "content": "[Conversation compacted: see archive {archive_id}]",
+                 *             "role": "user"
+                 *           }
+                 *         }
+                 *       ],
+                 *       "stream": "messages",
+                 *       "through_seq": 20
+                 *     }
+                 */
+                "application/json": components["schemas"]["CompactStream"];
+                "application/msgpack": components["schemas"]["CompactStream"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "archive_id": "0001",
+                     *       "head": 60
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Compacted"];
+                    "application/msgpack": components["schemas"]["Compacted"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.session_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.head_moved.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    add_to_counter: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "counter": "turns",
+                 *       "key": [
+                 *         "acme",
+                 *         "s-1"
+                 *       ],
+                 *       "kind": "agentrail"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AddToCounter"];
+                "application/msgpack": components["schemas"]["AddToCounter"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "value": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Counted"];
+                    "application/msgpack": components["schemas"]["Counted"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    create_session: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": [
+                 *         "my-project",
+                 *         "3f0c"
+                 *       ],
+                 *       "kind": "claude",
+                 *       "user": "ann"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateSession"];
+                "application/msgpack": components["schemas"]["CreateSession"];
+            };
+        };
+        responses: {
+            /** @description It is there */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "created": true,
+                     *       "created_at": "2026-01-31T12:00:00.000000Z",
+                     *       "updated_at": "2026-01-31T12:00:00.000000Z",
+                     *       "updated_at_ms": 1769860800000,
+                     *       "user": "ann"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CreatedSession"];
+                    "application/msgpack": components["schemas"]["CreatedSession"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    delete_session: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": [
+                 *         "my-project",
+                 *         "3f0c"
+                 *       ],
+                 *       "kind": "claude"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DeleteSession"];
+                "application/msgpack": components["schemas"]["DeleteSession"];
+            };
+        };
+        responses: {
+            /** @description Deleted, or never there */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    append_document: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": "\nmore",
+                 *       "key": [
+                 *         "acme",
+                 *         "s-1"
+                 *       ],
+                 *       "kind": "agentrail",
+                 *       "name": "NOTES.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AppendDocument"];
+                "application/msgpack": components["schemas"]["AppendDocument"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "size": 12,
+                     *       "updated_at_ms": 1769860800000,
+                     *       "version": 1769860800000001
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StoredDocument"];
+                    "application/msgpack": components["schemas"]["StoredDocument"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    delete_document: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": [
+                 *         "acme",
+                 *         "s-1"
+                 *       ],
+                 *       "kind": "agentrail",
+                 *       "name": "NOTES.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OneDocument"];
+                "application/msgpack": components["schemas"]["OneDocument"];
+            };
+        };
+        responses: {
+            /** @description Deleted, or never there */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    find_documents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key_prefix": [
+                 *         "my-project"
+                 *       ],
+                 *       "kind": "claude",
+                 *       "name": "summary"
+                 *     }
+                 */
+                "application/json": components["schemas"]["FindDocuments"];
+                "application/msgpack": components["schemas"]["FindDocuments"];
+            };
+        };
+        responses: {
+            /** @description All of them */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "documents": [
+                     *         {
+                     *           "content": "{}",
+                     *           "key": [
+                     *             "my-project",
+                     *             "3f0c"
+                     *           ],
+                     *           "updated_at_ms": 1769860800000,
+                     *           "version": 1769860800000000
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FoundDocuments"];
+                    "application/msgpack": components["schemas"]["FoundDocuments"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    get_document: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": [
+                 *         "acme",
+                 *         "s-1"
+                 *       ],
+                 *       "kind": "agentrail",
+                 *       "name": "NOTES.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OneDocument"];
+                "application/msgpack": components["schemas"]["OneDocument"];
+            };
+        };
+        responses: {
+            /** @description With its content */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "content": "# Notes",
+                     *       "size": 7,
+                     *       "updated_at_ms": 1769860800000,
+                     *       "version": 1769860800000000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Document"];
+                    "application/msgpack": components["schemas"]["Document"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.document_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    list_documents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": [
+                 *         "acme",
+                 *         "s-1"
+                 *       ],
+                 *       "kind": "agentrail"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ListDocuments"];
+                "application/msgpack": components["schemas"]["ListDocuments"];
+            };
+        };
+        responses: {
+            /** @description All of them */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "documents": [
+                     *         {
+                     *           "name": "NOTES.md",
+                     *           "size": 7,
+                     *           "updated_at_ms": 1769860800000,
+                     *           "version": 1769860800000000
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Documents"];
+                    "application/msgpack": components["schemas"]["Documents"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    put_document: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: a put with `if_version` that is sent again with the same key and body is answered like the first, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": "# Notes",
+                 *       "key": [
+                 *         "acme",
+                 *         "s-1"
+                 *       ],
+                 *       "kind": "agentrail",
+                 *       "name": "NOTES.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PutDocument"];
+                "application/msgpack": components["schemas"]["PutDocument"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "size": 7,
+                     *       "updated_at_ms": 1769860800000,
+                     *       "version": 1769860800000000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StoredDocument"];
+                    "application/msgpack": components["schemas"]["StoredDocument"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.version_conflict.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    list_sessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key_prefix": [
+                 *         "my-project"
+                 *       ],
+                 *       "kind": "claude",
+                 *       "stream": ""
+                 *     }
+                 */
+                "application/json": components["schemas"]["ListSessions"];
+                "application/msgpack": components["schemas"]["ListSessions"];
+            };
+        };
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "sessions": [
+                     *         {
+                     *           "created_at_ms": 1769860800000,
+                     *           "key": [
+                     *             "my-project",
+                     *             "3f0c"
+                     *           ],
+                     *           "updated_at_ms": 1769860809000
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SessionsPage"];
+                    "application/msgpack": components["schemas"]["SessionsPage"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    load_entries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": [
+                 *         "my-project",
+                 *         "3f0c"
+                 *       ],
+                 *       "kind": "claude",
+                 *       "tail": 50
+                 *     }
+                 */
+                "application/json": components["schemas"]["LoadEntries"];
+                "application/msgpack": components["schemas"]["LoadEntries"];
+            };
+        };
+        responses: {
+            /** @description Entries */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "entries": [
+                     *         {
+                     *           "at_ms": 1769860800000,
+                     *           "data": {
+                     *             "type": "user",
+                     *             "uuid": "b1"
+                     *           },
+                     *           "id": "b1",
+                     *           "seq": 1
+                     *         }
+                     *       ],
+                     *       "head": 1,
+                     *       "more": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Entries"];
+                    "application/msgpack": components["schemas"]["Entries"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.session_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    list_streams: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": [
+                 *         "my-project",
+                 *         "3f0c"
+                 *       ],
+                 *       "kind": "claude"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OneSession"];
+                "application/msgpack": components["schemas"]["OneSession"];
+            };
+        };
+        responses: {
+            /** @description All of them */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "streams": [
+                     *         {
+                     *           "head": 12,
+                     *           "stream": "",
+                     *           "updated_at_ms": 1769860800000
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Streams"];
+                    "application/msgpack": components["schemas"]["Streams"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
         };
     };
     run_store_batch: {
@@ -4506,7 +7475,7 @@ export interface operations {
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
-            413: components["responses"]["413.too_large"];
+            413: components["responses"]["413.too_large.value_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
@@ -4677,7 +7646,7 @@ export interface operations {
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.version_conflict"];
             410: components["responses"]["410.key_destroyed"];
-            413: components["responses"]["413.too_large"];
+            413: components["responses"]["413.too_large.value_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
@@ -4807,7 +7776,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
-            422: components["responses"]["422.invalid.idempotency_mismatch.search_needs_plaintext"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];

@@ -37,10 +37,15 @@ export function textOf(data: Uint8Array): string {
 
 /** Text that can travel: a surrogate without its partner has no UTF-8, and would silently become another text. */
 export function wellFormed(text: string, field: string): string {
-  if (LONE_SURROGATE.test(text)) {
+  if (!isWellFormed(text)) {
     throw new InvalidError(`${field} holds a surrogate without its partner`, { field });
   }
   return text;
+}
+
+/** Whether a text has UTF-8. */
+export function isWellFormed(text: string): boolean {
+  return !LONE_SURROGATE.test(text);
 }
 
 const LONE_SURROGATE = /\p{Surrogate}/u;

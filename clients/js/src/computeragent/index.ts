@@ -1,0 +1,9 @@
+/** For ComputerAgent: its sessions, and the checkpoints of its deepagents engine, on a threadkeep server. */
+
+export {
+  type HttpStoreHost,
+  type HttpStoreOptions,
+  httpCheckpointer,
+  httpSessionStore,
+} from "./builders.js";
+export { SessionStoreSaver, sessionStoreCheckpointer } from "./session_saver.js";
