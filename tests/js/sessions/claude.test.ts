@@ -62,20 +62,11 @@ describe.each(ENGINES)("on %s", (engine) => {
       expect(found?.[1]?.["data"] === large.data).toBe(true);
     });
 
-    it("of thousands of them is found, over many pages", async () => {
+    it("of more than a page holds are all found", async () => {
       const store = await newSessionStore(engine);
-      const filler = "x".repeat(4_000);
-      for (let part = 0; part < 24; part += 1) {
-        const entries = Array.from({ length: 500 }, (_, at) => ({
-          type: `${part * 500 + at}`,
-          filler,
-        }));
-        await store.append(KEY, entries);
-      }
-      const found = await store.load(KEY);
-      expect(found?.map((it) => it.type)).toEqual(
-        Array.from({ length: 12_000 }, (_, at) => `${at}`),
-      );
+      const all = Array.from({ length: 10_500 }, (_, at) => ({ type: `${at}` }));
+      await store.append(KEY, all);
+      expect(await store.load(KEY)).toEqual(all);
     });
   });
 
