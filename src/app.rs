@@ -1,5 +1,6 @@
 //! What a request may reach for. The only place that wires the rooms together.
 
+pub mod artifacts;
 pub mod values;
 
 use std::net::SocketAddr;
@@ -19,6 +20,7 @@ use crate::domain::Result;
 use crate::domain::audit::{Audit, AuditStorage};
 use crate::domain::checkpoints::Checkpoints;
 use crate::domain::clock::Clock;
+use crate::domain::drive_files::DriveFiles;
 use crate::domain::embedding::Embedder;
 use crate::domain::erasure::Erasures;
 use crate::domain::feeds::Feeds;
@@ -31,6 +33,7 @@ use crate::domain::limits::LIMITS;
 use crate::domain::namespace_settings::NamespaceSettings;
 use crate::domain::quotas::Quotas;
 use crate::domain::rates::Rates;
+use crate::domain::raw_files::RawFiles;
 use crate::domain::refusals::Refusals;
 use crate::domain::retention_policies::Policies;
 use crate::domain::sessions::commit::SessionCommit;
@@ -38,6 +41,7 @@ use crate::domain::sessions::service::Sessions;
 use crate::domain::storage::{CredentialStorage, Storage};
 use crate::domain::sweeper::Sweeper;
 use crate::domain::threads::Threads;
+use crate::domain::uploads::Uploads;
 use crate::domain::word_walks::WordWalks;
 
 const SWEEP_EVERY: Duration = Duration::from_mins(1);
@@ -55,6 +59,10 @@ pub struct App {
     pub items: Arc<Items>,
     pub files: Files,
     pub sessions: Sessions,
+    pub raw_files: RawFiles,
+    pub uploads: Uploads,
+    pub drive: DriveFiles,
+    pub browsers: Browsers,
     pub namespace_settings: Arc<NamespaceSettings>,
     pub feeds: Arc<Feeds>,
     pub tokens: Tokens,
@@ -101,6 +109,16 @@ pub struct Outside {
     pub issuers: Issuers,
     /// Makes vectors.
     pub embedder: Embedder,
+    pub browsers: Browsers,
+}
+
+/// What pages of other origins have to do with this server.
+#[derive(Debug, Clone, Default)]
+pub struct Browsers {
+    /// Where signed addresses lead to: a host of its own for what agents wrote.
+    pub files_origin: Option<String>,
+    /// Front ends that may call the drive.
+    pub cors_origins: Vec<String>,
 }
 
 impl From<Issuers> for Outside {
@@ -122,7 +140,7 @@ impl App {
         metrics: Option<PrometheusHandle>,
         outside: impl Into<Outside>,
     ) -> Result<Self> {
-        let Outside { issuers, embedder } = outside.into();
+        let Outside { issuers, embedder, browsers } = outside.into();
         let Settings { memory, retention_interval, audit_keep_days, rates } = settings;
         let credentials: Arc<dyn CredentialStorage> = Arc::<dyn Storage>::clone(&storage);
         let acts: Arc<dyn AuditStorage> = Arc::<dyn Storage>::clone(&storage);
@@ -189,6 +207,10 @@ impl App {
             erasures: Erasures::new(Arc::clone(&storage), Arc::clone(&clock)),
             audit: Audit::new(Arc::clone(&storage)),
             files: Files::new(Arc::clone(&items), MEMORY_BYTES),
+            raw_files: RawFiles::new(Arc::clone(&storage), Arc::clone(&items), Arc::clone(&clock)),
+            uploads: Uploads::new(Arc::clone(&storage), Arc::clone(&quotas), Arc::clone(&clock)),
+            drive: DriveFiles::new(Arc::clone(&storage), Arc::clone(&items), Arc::clone(&clock)),
+            browsers,
             items,
             sessions: Sessions::new(
                 Arc::clone(&storage),
@@ -222,7 +244,7 @@ impl App {
         for task in self.background {
             task.abort();
         }
-        drop((self.checkpoints, self.items, self.files, self.sessions));
+        drop((self.checkpoints, self.items, self.files, self.raw_files, self.drive, self.sessions));
         if let Some(commits) = Arc::into_inner(self.commits) {
             commits.stop().await;
         }

@@ -2,6 +2,7 @@
 //! `--help` prints. Reads nothing but the command line and the environment.
 
 mod administration;
+mod browsers;
 mod embeddings;
 
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use self::administration::{Audit, Erase, Keys, MintToken, Quotas, SetQuota, SqlRoles, Token};
+pub use self::browsers::Browsers;
 pub use self::embeddings::EmbeddingsEndpoint;
 
 /// Memory for AI agents that outlives their sandbox.
@@ -70,8 +72,14 @@ pub struct Serve {
     pub database: Database,
     #[command(flatten)]
     pub objects: ObjectStore,
+    /// `redis://…`: a memory that servers share for what they have read from the object store. Without an object store it is not
+    /// used; gone, slow or flushed it only costs time.
+    #[arg(long, env = "THREADKEEP_REDIS_URL", hide_env_values = true)]
+    pub redis_url: Option<String>,
     #[command(flatten)]
     pub embeddings: EmbeddingsEndpoint,
+    #[command(flatten)]
+    pub browsers: Browsers,
     /// JSON file that says which other issuers' tokens (JWT) are accepted, and for which tenant.
     #[arg(long, env = "THREADKEEP_ISSUERS", value_name = "FILE")]
     pub issuers: Option<PathBuf>,

@@ -75,7 +75,7 @@ fn only_the_front_doors_know_http_and_only_the_back_door_knows_databases() {
             &["http", "console"],
             &["axum", "hyper", "hyper_util", "tower", "tower_http", "utoipa_axum"],
         ),
-        (&["storage"], &["sqlx", "redis", "object_store", "deadpool"]),
+        (&["storage"], &["sqlx", "redis", "deadpool_redis", "object_store", "deadpool"]),
     ];
     let mut violations = Vec::new();
     for source in sources(&["src"]) {

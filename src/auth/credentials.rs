@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use ring::hmac;
 use subtle::ConstantTimeEq as _;
 
+use super::signed_url::{self, SignedUrl};
 use super::token_text;
 use crate::domain::clock::Micros;
 use crate::domain::credential::{Credentials, SigningSecret};
@@ -73,10 +74,25 @@ impl CredentialSet {
         token_text::open(text, mac_key, &secret.tenant)
     }
 
+    /// What a text says, if it is an address that one of the secrets signed, whatever became of it since.
+    pub fn open_url(&self, text: &str) -> Option<SignedUrl> {
+        let (secret, mac_key) = self.secrets.get(signed_url::kid(text)?)?;
+        signed_url::open(text, mac_key, &secret.tenant)
+    }
+
     /// Whether it, or a token that it was narrowed from, was revoked.
     pub fn is_revoked(&self, token: &Token) -> bool {
-        let revoked = self.revoked.get(&token.tenant);
-        revoked.is_some_and(|ids| token.chain().any(|id| ids.contains(id)))
+        self.has_revoked(&token.tenant, token.chain())
+    }
+
+    /// Whether one of these tokens of a tenant was revoked.
+    pub fn has_revoked<'a>(
+        &self,
+        tenant: &str,
+        mut chain: impl Iterator<Item = &'a TokenId>,
+    ) -> bool {
+        let revoked = self.revoked.get(tenant);
+        revoked.is_some_and(|ids| chain.any(|id| ids.contains(id)))
     }
 }
 

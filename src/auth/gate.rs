@@ -16,11 +16,12 @@ use super::credentials::CredentialSet;
 use super::issuers::Issuers;
 use super::loopback::{self, Visit};
 use super::secret::Secret;
+use super::signed_url::{self, SignedUrl};
 use super::token_text;
 use crate::domain::caller::{Caller, Grants};
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::credential::{Credentials, SigningSecret};
-use crate::domain::grants::Scoped;
+use crate::domain::grants::{Actions, NamespaceGrant, Scoped};
 use crate::domain::storage::CredentialStorage;
 use crate::domain::token::{Pass, Token};
 use crate::domain::{Error, Result};
@@ -139,6 +140,37 @@ impl Gate {
         }
     }
 
+    /// What an address says, and who it speaks for: somebody who may read its namespace and nothing else.
+    ///
+    /// # Errors
+    /// Texts that are no address, what has expired, what it was made with is gone; credentials that are too old to be trusted.
+    pub async fn open_url(&self, text: &str) -> Result<(SignedUrl, Caller), Refusal> {
+        const NO_ADDRESS: Refusal = Refusal::Unauthorized("this is not an address of a file");
+        let (set, read_at) = self.known();
+        if set.has_keys() && read_at.elapsed() > FRESH_FOR {
+            return Err(Refusal::Stale);
+        }
+        let kid = signed_url::kid(text).ok_or(NO_ADDRESS)?;
+        let set = self.set_with(kid, set).await?;
+        let url = set.open_url(text).ok_or(NO_ADDRESS)?;
+        if self.clock.now() >= url.expires_at {
+            return Err(Refusal::TokenExpired { at: url.expires_at });
+        }
+        let is_revoked = set.has_revoked(&url.tenant, url.chain.iter());
+        if is_revoked || !self.minter_lives(&url.minter, &url.tenant, &set) {
+            return Err(Refusal::TokenRevoked);
+        }
+        let grant = NamespaceGrant { prefix: url.namespace.clone(), actions: Actions::READ };
+        let grants = Scoped { namespaces: vec![grant], ..Scoped::default() };
+        let caller = Caller {
+            tenant: url.tenant.clone(),
+            subject: url.subject.clone(),
+            grants: Grants::Scoped(Arc::new(grants)),
+            credential: url.minter.clone(),
+        };
+        Ok((url, caller))
+    }
+
     /// What a tenant signs with now, if it was made after that and this server knows it.
     pub fn signing_secret(&self, tenant: &str, made_after: Micros) -> Option<SigningSecret> {
         self.known().0.signing_secret(tenant, made_after).cloned()
@@ -219,7 +251,7 @@ impl Gate {
         if token.is_expired(self.clock.now()) {
             return Err(Refusal::TokenExpired { at: token.expires_at });
         }
-        if set.is_revoked(&token) || !self.minter_lives(&token, &set) {
+        if set.is_revoked(&token) || !self.minter_lives(&token.minter, &token.tenant, &set) {
             return Err(Refusal::TokenRevoked);
         }
         let caller = Caller {
@@ -231,14 +263,14 @@ impl Gate {
         Ok(Identity { caller, pass: Pass::Token(token) })
     }
 
-    /// Whether what a token was made with would still make one.
-    fn minter_lives(&self, token: &Token, set: &CredentialSet) -> bool {
-        match token.minter.as_str() {
+    /// Whether what a token or an address was made with would still make one.
+    fn minter_lives(&self, minter: &str, tenant: &str, set: &CredentialSet) -> bool {
+        match minter {
             Pass::OPERATOR => true,
             Pass::LOCAL => self.is_keyless(),
             minter => match minter.strip_prefix(Pass::ISSUER) {
-                Some(name) => self.issuers.has(name, &token.tenant),
-                None => set.has_key_id(&token.tenant, minter),
+                Some(name) => self.issuers.has(name, tenant),
+                None => set.has_key_id(tenant, minter),
             },
         }
     }

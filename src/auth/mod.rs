@@ -9,6 +9,7 @@ mod jwt;
 pub mod loopback;
 pub mod scram;
 pub mod secret;
+pub mod signed_url;
 mod token_text;
 pub mod tokens;
 

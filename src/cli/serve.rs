@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{io, print, storage_config};
-use crate::app::{App, DifferenceMemory, Outside, Settings};
+use crate::app::{App, Browsers, DifferenceMemory, Outside, Settings};
 use crate::auth::issuers::Issuers;
 use crate::config::{EmbeddingsEndpoint, ObjectStore, Serve};
 use crate::domain::clock::Clock;
@@ -22,11 +22,14 @@ use crate::embed::{self, OpenAi};
 use crate::http::{self, listener};
 use crate::storage;
 use crate::storage::objects::{Objects, Packing};
+use crate::storage::redis::Redis;
 
 /// Seconds; from a request served from memory to one at the end of its budget.
 const LATENCY_BUCKETS: &[f64] = &[
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0,
 ];
+/// What Redis remembers of objects, from when it was read: they never change.
+const REMEMBERED_FOR: Duration = Duration::from_mins(10);
 const EMBEDDINGS_KEY: &str = "THREADKEEP_EMBEDDINGS_KEY";
 const BATCH_BUCKETS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 
@@ -34,7 +37,8 @@ pub(super) async fn run(serve: Serve) -> Result<()> {
     let metrics = metrics()?;
     let mut config = storage_config(&serve.database, !serve.no_migrate, serve.allow_unsafe)?;
     config.exclusive = true;
-    config.objects = objects(&serve.objects, serve.allow_unsafe).await?;
+    let shared = redis(serve.redis_url.as_deref())?;
+    config.objects = objects(&serve.objects, shared, serve.allow_unsafe).await?;
     let storage = storage::open(&config).await?;
     if config.encryption.masters().is_some() {
         tracing::info!("content is encrypted");
@@ -46,8 +50,20 @@ pub(super) async fn run(serve: Serve) -> Result<()> {
     result
 }
 
-async fn objects(settings: &ObjectStore, allow_unsafe: bool) -> Result<Option<Arc<Objects>>> {
+/// What is remembered of objects for all servers.
+fn redis(url: Option<&str>) -> Result<Option<Arc<Redis>>> {
+    url.map(|url| Redis::new(url, REMEMBERED_FOR).map(Arc::new)).transpose()
+}
+
+async fn objects(
+    settings: &ObjectStore,
+    shared: Option<Arc<Redis>>,
+    allow_unsafe: bool,
+) -> Result<Option<Arc<Objects>>> {
     let Some(url) = &settings.object_store_url else {
+        if shared.is_some() {
+            tracing::warn!("--redis-url has nothing to do without --object-store-url");
+        }
         return Ok(None);
     };
     let micros = |seconds: u32| i64::from(seconds) * 1_000_000;
@@ -58,7 +74,7 @@ async fn objects(settings: &ObjectStore, allow_unsafe: bool) -> Result<Option<Ar
         keep: micros(settings.object_store_keep_seconds),
         ..Packing::default()
     };
-    let objects = Objects::open(url, packing, allow_unsafe).await?;
+    let objects = Objects::open(url, packing, allow_unsafe).await?.sharing(shared);
     tracing::info!("cold content moves to the object store");
     Ok(Some(Arc::new(objects)))
 }
@@ -86,6 +102,10 @@ async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHan
     let outside = Outside {
         issuers: issuers(serve.issuers.as_deref())?,
         embedder: Embedder::new(embeddings(&serve.embeddings)?),
+        browsers: Browsers {
+            files_origin: serve.browsers.files_origin.clone(),
+            cors_origins: serve.browsers.cors_origins.clone(),
+        },
     };
     let app = App::start(storage, clock, local, settings, Some(metrics), outside).await?;
     if app.gate.is_unprotected() {

@@ -11,3 +11,5 @@ pub mod keys;
 pub mod master_key;
 pub mod parts;
 pub mod recent;
+pub mod slicing;
+pub mod tar;

@@ -46,7 +46,10 @@ pub fn is_present(value: &Value) -> bool {
 fn decode(tag: &str, data: &[u8], budget: &mut Budget) -> Result<Json, Unreadable> {
     match tag {
         "null" => Ok(Json::Null),
-        "bytes" | "bytearray" => text::base64(data, budget),
+        "bytes" | "bytearray" => {
+            budget.take_value()?;
+            text::base64(data, budget)
+        }
         "msgpack" => msgpack::read(data, budget),
         "json" => json::read_value(data, budget),
         tag if tag.contains('+') => Err(Unreadable::Encrypted),

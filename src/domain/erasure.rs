@@ -45,6 +45,8 @@ pub struct Receipt {
     pub sessions: u64,
     /// Of the store, below the subject's label.
     pub items: u64,
+    /// Contents of files that are too large for an item, and unfinished uploads.
+    pub contents: u64,
     pub checkpoints: u64,
     pub writes: u64,
     /// Values of channels, each once.
@@ -183,6 +185,7 @@ impl AddAssign for Receipt {
             sessions,
             entries,
             items,
+            contents,
             checkpoints,
             writes,
             values,
@@ -200,6 +203,7 @@ impl AddAssign for Receipt {
         self.sessions += sessions;
         self.entries += entries;
         self.items += items;
+        self.contents += contents;
         self.checkpoints += checkpoints;
         self.writes += writes;
         self.values += values;

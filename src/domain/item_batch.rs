@@ -305,13 +305,8 @@ mod tests {
 
     fn change(key: &str, if_version: Option<i64>, put: bool) -> PreparedChange {
         let namespace = Namespace::stored(vec!["n".into()]);
-        let sealed = Sealed {
-            tag: "json".into(),
-            size_bytes: 2,
-            digest: [0; 16],
-            body: Bytes::from_static(b"{}"),
-            parts: None,
-        };
+        let (tag, body) = ("json".into(), Bytes::from_static(b"{}"));
+        let sealed = Sealed { tag, size_bytes: 2, digest: [0; 16], body, parts: None };
         let value = PreparedValue {
             sealed,
             ttl_micros: None,

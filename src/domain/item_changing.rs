@@ -25,7 +25,11 @@ impl Items {
         for (change, asked) in prepared.changes.iter_mut().zip(changes) {
             let (Some(put), Some(value)) = (&mut change.put, &asked.value) else { continue };
             let declared = self.settings.effective(&prepared.tenant, &change.address.namespace);
-            put.history = kept_versions(&declared, put.is_file);
+            put.history = match &value.kept {
+                None => kept_versions(&declared, put.is_file),
+                // What is too large for a value is kept once, unless more is asked for.
+                Some(_) => Some(declared.history.unwrap_or(0)),
+            };
             let fields = declared.text_fields.filter(|it| put.is_readable && !it.is_empty());
             if let Some(fields) = fields {
                 let document = exact_json::parse("value", &value.text)?;

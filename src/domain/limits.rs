@@ -141,6 +141,27 @@ pub struct Limits {
     pub session_budget_page_rows: u64,
     /// Documents that one `find` answers.
     pub session_documents_max: u64,
+    /// Content of a file up to which it is the value of its item; a larger one is kept beside the items.
+    pub file_value_bytes_max: u64,
+    /// Content of any file.
+    pub content_bytes_max: u64,
+    /// What of a large content is in memory at one time, on its way in or out.
+    pub content_slice_bytes: u64,
+    /// Parts of one upload.
+    pub upload_parts_max: u64,
+    /// How long an upload waits for its next part.
+    pub upload_idle_seconds_max: u64,
+    /// Entries of one page of a drive's listing.
+    pub drive_entries_max: u64,
+    /// How long a signed address of a file is valid.
+    pub signed_url_seconds_max: u64,
+    /// Of an address whose maker did not say.
+    pub signed_url_seconds_default: u64,
+    /// Members of an archive of artifacts.
+    pub archive_members_max: u64,
+    /// An archive of artifacts, unpacked, and how many times its size that may be.
+    pub archive_bytes_max: u64,
+    pub archive_ratio_max: u64,
 }
 
 /// Key columns of one index sum to at most 2,000 bytes (PostgreSQL refuses entries over about 2,700):
@@ -226,4 +247,15 @@ pub const LIMITS: Limits = Limits {
     session_load_bytes_max: 16 << 20,
     session_budget_page_rows: 256,
     session_documents_max: 10_000,
+    file_value_bytes_max: 16 << 20,
+    content_bytes_max: 5 << 30,
+    content_slice_bytes: 2 << 20,
+    upload_parts_max: 10_000,
+    upload_idle_seconds_max: 86_400,
+    drive_entries_max: 1_000,
+    signed_url_seconds_max: 86_400,
+    signed_url_seconds_default: 3_600,
+    archive_members_max: 10_000,
+    archive_bytes_max: 5 << 30,
+    archive_ratio_max: 200,
 };

@@ -1,14 +1,18 @@
 //! Meaning: types, rules and the storage traits, one file per noun. Imports no other room.
 
+pub mod agentrail;
 pub mod audit;
 pub mod batch;
 pub mod caller;
 pub mod checkpoint;
 pub mod checkpoints;
 pub mod clock;
+pub mod contents;
 pub mod credential;
 pub mod decimal;
 pub mod doctor;
+pub mod drive;
+pub mod drive_files;
 pub mod embedding;
 pub mod erasure;
 pub mod error;
@@ -44,6 +48,7 @@ pub mod prepared;
 pub mod quotas;
 pub mod ranking;
 pub mod rates;
+pub mod raw_files;
 pub mod refusals;
 pub mod retention;
 pub mod retention_policies;
@@ -60,6 +65,7 @@ pub mod thread;
 pub mod threads;
 pub mod time;
 pub mod token;
+pub mod uploads;
 pub mod vector;
 
 pub use error::{Conflict, Error, Result};

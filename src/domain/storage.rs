@@ -28,6 +28,7 @@ use super::sql_role::{self, Dropped, NewSqlRole, SqlRole};
 use super::storage_use::StorageUse;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 
+pub use super::contents::ContentStorage;
 pub use super::indexing::IndexingStorage;
 pub use super::item_feed::FeedStorage;
 pub use super::item_history::ItemHistoryStorage;
@@ -46,6 +47,7 @@ pub trait Storage:
     + ItemStorage
     + ItemHistoryStorage
     + FileStorage
+    + ContentStorage
     + SettingsStorage
     + FeedStorage
     + IndexingStorage
@@ -67,6 +69,7 @@ impl<T> Storage for T where
         + ItemStorage
         + ItemHistoryStorage
         + FileStorage
+        + ContentStorage
         + SettingsStorage
         + FeedStorage
         + IndexingStorage

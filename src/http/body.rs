@@ -93,7 +93,11 @@ async fn collect(
     Ok(if more.is_empty() { first } else { more.freeze() })
 }
 
-async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
+/// The next bytes of a body; None: that was all.
+///
+/// # Errors
+/// 400 for a body that ends early, or of which nothing arrives.
+pub(super) async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
     loop {
         let frame = tokio::time::timeout(SILENCE_MAX, body.frame()).await;
         match frame {
@@ -203,7 +207,11 @@ impl Held {
         Ok(held)
     }
 
-    fn grow(&mut self, budget: &Arc<Semaphore>, bytes: usize) -> Result<(), Problem> {
+    /// Permits for more bytes.
+    ///
+    /// # Errors
+    /// 503 when there are not as many left.
+    pub fn grow(&mut self, budget: &Arc<Semaphore>, bytes: usize) -> Result<(), Problem> {
         let overloaded = || {
             let detail = "the server holds as many request bytes as it may; try again";
             Problem::new(Code::Overloaded, detail).limited(LIMITS.bytes_in_flight_max)

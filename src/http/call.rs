@@ -56,6 +56,12 @@ pub type Answer = Result<Response, Problem>;
 
 impl Reply {
     /// # Errors
+    /// 406 when neither form is accepted.
+    pub fn to(headers: &HeaderMap) -> Result<Self, Problem> {
+        Ok(Self { format: Format::wanted(headers)?, _held: Held::default() })
+    }
+
+    /// # Errors
     /// `internal` when what is stored cannot be shown.
     pub fn with(self, answer: &impl Serialize) -> Answer {
         let body = match self.format {
@@ -130,8 +136,16 @@ async fn identify(parts: &Parts, app: &App) -> Result<Identity, Problem> {
     if let Some(identity) = parts.extensions.get::<Identity>() {
         return Ok(identity.clone());
     }
+    identify_as(parts, app, presented_key(&parts.headers)).await
+}
+
+/// As [`identify`], with what was presented in another place than a header.
+pub(super) async fn identify_as(
+    parts: &Parts,
+    app: &App,
+    presented: Option<&str>,
+) -> Result<Identity, Problem> {
     let seen = parts.extensions.get::<Seen>();
-    let presented = presented_key(&parts.headers);
     let identity = app.gate.identify(presented).await.inspect_err(|_| {
         // One that is genuine, but expired or revoked, is still known.
         if let (Some(seen), Some(token)) = (seen, presented.and_then(|it| app.gate.open_token(it)))

@@ -139,7 +139,8 @@ fn complete_operation(operation: &mut Value) {
             parameters.push(budget_header());
         }
     }
-    if QUEUED.contains(&id.as_str()) {
+    let is_agentrails = id.starts_with("agentrail_") && writes;
+    if QUEUED.contains(&id.as_str()) || is_agentrails {
         codes.push(Code::CommitUnknown);
     }
     if WHOLE.contains(&id.as_str()) {
@@ -296,8 +297,10 @@ fn tags() -> Value {
         {"name": "threads", "description": "Conversations"},
         {"name": "leases", "description": "One writer at a time"},
         {"name": "store", "description": "JSON items under namespaces: long-term memory"},
-        {"name": "files", "description": "Items that are files, as deepagents keeps them"},
+        {"name": "files", "description": "Items that are files, as deepagents keeps them, and raw bytes of any size"},
+        {"name": "drive", "description": "A person's files as one tree, for front ends"},
         {"name": "sessions", "description": "Logs and small documents of agents that are not LangGraph"},
+        {"name": "agentrail", "description": "Sessions as Agentrail's adapters and its Inspector ask for them"},
         {"name": "retention", "description": "What goes by itself, and reports of what went"},
         {"name": "administration", "description": "What a tenant has, may have and has done; for keys of the whole tenant"},
         {"name": "tokens", "description": "Who may do a part of what a key may, for a while"},

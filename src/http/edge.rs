@@ -12,6 +12,7 @@ use axum::response::{IntoResponse as _, Response};
 use futures::FutureExt as _;
 use tracing::Instrument as _;
 
+use super::origins;
 use super::problem::Problem;
 use super::refusals::{self, Seen};
 use crate::app::App;
@@ -59,9 +60,7 @@ fn finish(response: Response, id: &str, started: Instant) -> Response {
         Some(problem) => {
             log(problem);
             let mut rendered = problem.render(id);
-            let kept = response.headers().iter().filter(|(name, _)| **name == header::ALLOW);
-            let kept: Vec<_> = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
-            rendered.headers_mut().extend(kept);
+            rendered.headers_mut().extend(origins::kept(response.headers()));
             rendered
         }
         None => response,

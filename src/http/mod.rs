@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** a handler gets its caller only through `call`, which asks for the permission declared here.
 
+pub mod agentrail;
+mod artifacts;
 mod audit;
 mod body;
 mod call;
@@ -13,12 +15,16 @@ mod decode;
 mod difference;
 mod docs;
 pub mod document;
+mod drive;
+mod drive_upload;
 mod edge;
 mod exact;
 mod expand;
 mod file_changes;
+mod file_content;
 mod file_moves;
 mod file_searches;
+mod file_uploads;
 mod files;
 mod files_wire;
 pub mod grants;
@@ -29,14 +35,19 @@ mod leases;
 pub mod listener;
 mod media;
 mod namespace_settings;
+mod origins;
 pub mod problem;
 mod pruning;
+mod query_fields;
+mod raw_bytes;
+mod raw_call;
 mod refusals;
 mod retention;
 mod runs;
 mod service;
 pub mod sessions;
 mod shorten;
+mod signed_files;
 mod state;
 mod storage_use;
 mod store;
@@ -62,6 +73,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_axum::routes;
 
+use self::agentrail::{inspector, memory, messages, orchestration};
 use self::call::Needs;
 use self::problem::{Code, Problem};
 use crate::app::App;
@@ -138,6 +150,61 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Namespaces(Write), routes!(file_moves::delete)))
         .routes(needs(Namespaces(Write), routes!(file_moves::rename)))
         .routes(needs(Namespaces(Append), routes!(file_moves::copy)))
+        .routes(needs(Namespaces(Read), routes!(file_content::get)))
+        .routes(needs(Namespaces(Append), routes!(file_content::put)))
+        .routes(needs(Namespaces(Append), routes!(file_uploads::begin)))
+        .routes(needs(Namespaces(Append), routes!(file_uploads::put_part)))
+        .routes(needs(Namespaces(Append), routes!(file_uploads::get)))
+        .routes(needs(Namespaces(Append), routes!(file_uploads::complete)))
+        .routes(needs(Namespaces(Append), routes!(file_uploads::abort)))
+        .routes(needs(Namespaces(Read), routes!(drive::list)))
+        .routes(needs(Namespaces(Append), routes!(drive::upload)))
+        .routes(needs(Namespaces(Read), routes!(drive::download)))
+        .routes(needs(Namespaces(Write), routes!(drive::delete)))
+        .routes(needs(Namespaces(Read), routes!(drive::url)))
+        .routes(needs(Namespaces(Append), routes!(artifacts::put)))
+        // The address is what it presents.
+        .routes(routes!(signed_files::open))
+        // For Agentrail's adapters, and for its Inspector.
+        .routes(needs(Sessions(Append), routes!(messages::put_session)))
+        .routes(needs(Sessions(Read), routes!(messages::list)))
+        .routes(needs(Sessions(Read), routes!(messages::load)))
+        .routes(needs(Sessions(Append), routes!(messages::append_messages)))
+        .routes(needs(Sessions(Append), routes!(messages::record_turn)))
+        .routes(needs(Sessions(Write), routes!(messages::compact)))
+        .routes(needs(Sessions(Read), routes!(messages::archives)))
+        .routes(needs(Sessions(Read), routes!(messages::archive)))
+        .routes(needs(Sessions(Read), routes!(memory::get_memo)))
+        .routes(needs(Sessions(Write), routes!(memory::put_memo)))
+        .routes(needs(Sessions(Append), routes!(memory::append_memo)))
+        .routes(needs(Sessions(Read), routes!(memory::get_todos)))
+        .routes(needs(Sessions(Write), routes!(memory::put_todos)))
+        .routes(needs(Sessions(Read), routes!(memory::list_artifacts)))
+        .routes(needs(Sessions(Read), routes!(memory::get_artifact)))
+        .routes(needs(Sessions(Write), routes!(memory::put_artifact)))
+        .routes(needs(Sessions(Append), routes!(memory::log_skill)))
+        .routes(needs(Sessions(Read), routes!(orchestration::load_trace)))
+        .routes(needs(Sessions(Append), routes!(orchestration::append_trace)))
+        .routes(needs(Sessions(Read), routes!(orchestration::load_events)))
+        .routes(needs(Sessions(Append), routes!(orchestration::append_events)))
+        .routes(needs(Sessions(Read), routes!(orchestration::get_snapshot)))
+        .routes(needs(Sessions(Write), routes!(orchestration::put_snapshot)))
+        .routes(needs(Sessions(Read), routes!(orchestration::load_mailbox)))
+        .routes(needs(Sessions(Append), routes!(orchestration::append_mailbox)))
+        .routes(needs(Sessions(Read), routes!(orchestration::get_mailbox_state)))
+        .routes(needs(Sessions(Write), routes!(orchestration::put_mailbox_state)))
+        .routes(needs(Sessions(Read), routes!(orchestration::get_history)))
+        .routes(needs(Sessions(Write), routes!(orchestration::put_history)))
+        .routes(needs(Sessions(Read), routes!(inspector::health)))
+        .routes(needs(Sessions(Read), routes!(inspector::sessions)))
+        .routes(needs(Sessions(Read), routes!(inspector::trace)))
+        .routes(needs(Sessions(Read), routes!(inspector::messages)))
+        .routes(needs(Sessions(Read), routes!(inspector::orchestration)))
+        .routes(needs(Sessions(Read), routes!(inspector::health_by_token)))
+        .routes(needs(Sessions(Read), routes!(inspector::sessions_by_token)))
+        .routes(needs(Sessions(Read), routes!(inspector::trace_by_token)))
+        .routes(needs(Sessions(Read), routes!(inspector::messages_by_token)))
+        .routes(needs(Sessions(Read), routes!(inspector::orchestration_by_token)))
         .routes(needs(Tenant, routes!(usage::get)))
         .routes(needs(Tenant, routes!(audit::list)))
         .routes(needs(Tenant, routes!(subjects::delete)))
@@ -169,6 +236,7 @@ pub fn router(app: &Arc<App>) -> Router {
             Problem::new(Code::MethodNotAllowed, "the route has other methods, see Allow")
         })
         .layer(compression)
+        .layer(middleware::from_fn_with_state(Arc::clone(app), origins::guard))
         .layer(middleware::from_fn_with_state(Arc::clone(app), edge::surround))
         .with_state(Arc::clone(app))
 }

@@ -27,6 +27,8 @@ pub struct Problem {
     pub current_version: Option<i64>,
     pub current_head: Option<i64>,
     pub retry_after: Option<Duration>,
+    /// The answer has its detail as `error` too, for readers that know no more.
+    pub shows_error: bool,
     /// For the log only.
     pub cause: Option<Box<str>>,
 }
@@ -80,6 +82,7 @@ codes! {
     TooLarge = 413 "too_large" "Larger than a limit";
     ValueTooLarge = 413 "value_too_large" "The content is too large for a value";
     QuotaExceeded = 413 "quota_exceeded" "A quota of the tenant is used up";
+    RangeNotSatisfiable = 416 "range_not_satisfiable" "No byte of the range is there";
     UnsupportedMediaType = 415 "unsupported_media_type" "The media type is not supported";
     Invalid = 422 "invalid" "The request is not valid";
     InvalidPath = 422 "invalid_path" "Not a path of a file";
@@ -126,6 +129,9 @@ pub struct ProblemBody<'a> {
     /// Of `head_moved`: the number of the stream's last entry; 0 when it was never written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_head: Option<i64>,
+    /// The detail again; only where Agentrail's Inspector asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<&'a str>,
 }
 
 impl Problem {
@@ -139,6 +145,7 @@ impl Problem {
             limit: None,
             current_version: None,
             current_head: None,
+            shows_error: false,
             retry_after,
             cause: None,
         }
@@ -148,6 +155,11 @@ impl Problem {
     pub fn internal(cause: impl Into<String>) -> Self {
         let detail = "the server made an error; its log has more under the request id";
         Self { cause: Some(cause.into().into()), ..Self::new(Code::Internal, detail) }
+    }
+
+    #[must_use]
+    pub fn with_error(self) -> Self {
+        Self { shows_error: true, ..self }
     }
 
     #[must_use]
@@ -178,6 +190,7 @@ impl Problem {
             field: self.field.as_deref(),
             current_version: self.current_version,
             current_head: self.current_head,
+            error: self.shows_error.then_some(&*self.detail),
         };
         let json = serde_json::to_vec(&body).expect("texts and numbers always serialize");
         let kind = HeaderValue::from_static("application/problem+json");

@@ -46,6 +46,9 @@ const LISTS_OF_ENTRIES: &str = "select e.parts from sessions s
     join session_entries e on e.tenant = s.tenant and e.session_no = s.session_no
     where s.tenant = $1 and s.scope_id = $2 and e.parts is not null";
 
+const LISTS_OF_CONTENTS: &str = "select parts from content_slices
+    where tenant = $1 and scope_id = $2";
+
 const CHUNKS: Source<'static> = Source {
     columns: "name",
     size: "32",
@@ -197,6 +200,7 @@ impl Move<'_> {
         lists.extend(access.rows(LISTS_OF_ITEMS, place).await?);
         lists.extend(access.rows(LISTS_OF_VERSIONS, place).await?);
         lists.extend(access.rows(LISTS_OF_ENTRIES, place).await?);
+        lists.extend(access.rows(LISTS_OF_CONTENTS, place).await?);
         for key in threads {
             lists.extend(access.rows(LISTS_OF_WRITES, &[place[0].clone(), (*key).into()]).await?);
         }

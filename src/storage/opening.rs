@@ -6,11 +6,11 @@ use bytes::Bytes;
 
 use super::homes::{ValueRow, of_chunk};
 use super::objects::place::Place;
-use crate::content::chunking::CHUNK_BYTES_MAX;
 use crate::content::encrypted::scope_of;
 use crate::content::envelope::{self, EnvelopeError};
 use crate::content::keys::TenantSecret;
 use crate::content::parts::{self, NAME_BYTES, Name, Part};
+use crate::content::slicing::FILE_CHUNK_BYTES_MAX;
 use crate::domain::checkpoint::Value;
 use crate::domain::names::Tag;
 use crate::domain::{Error, Result};
@@ -45,7 +45,7 @@ impl Chunks {
             let chunk = open_chunk(secret, scope_id, &name, body).map_err(damaged)?;
             self.encrypted.entry(scope_id).or_default().insert(name, chunk);
         } else {
-            let chunk = envelope::open_at_most(body, CHUNK_BYTES_MAX).map_err(damaged)?;
+            let chunk = envelope::open_at_most(body, FILE_CHUNK_BYTES_MAX).map_err(damaged)?;
             self.plain.insert(name, chunk);
         }
         Ok(())
@@ -95,7 +95,7 @@ impl Chunks {
     }
 
     /// A chunk with content, if a value of this scope may have it.
-    fn leaf(&self, secret: &TenantSecret, scope_id: i64, name: &Name) -> Option<&Bytes> {
+    pub fn leaf(&self, secret: &TenantSecret, scope_id: i64, name: &Name) -> Option<&Bytes> {
         match secret.cipher() {
             None => self.plain.get(name),
             Some(_) => self.encrypted.get(&scope_id).and_then(|it| it.get(name)),
@@ -113,7 +113,7 @@ pub fn open_chunk(
     name: &Name,
     body: &[u8],
 ) -> std::result::Result<Bytes, EnvelopeError> {
-    of_chunk(scope_id, name, |home| secret.open_at_most(home, body, CHUNK_BYTES_MAX))
+    of_chunk(scope_id, name, |home| secret.open_at_most(home, body, FILE_CHUNK_BYTES_MAX))
 }
 
 /// A stored value as its row has it.

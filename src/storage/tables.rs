@@ -94,6 +94,9 @@ pub const TABLES: &[Table] = &[
     table("sessions", Erase::Sessions, Doctor::Examined, OWN),
     table("session_logs", Erase::Content, Doctor::Examined, OWN),
     table("session_entries", Erase::Content, Doctor::Examined, CONTENT),
+    table("contents", Erase::Items, PLAIN, CONTENT),
+    table("content_parts", Erase::Items, PLAIN, CONTENT),
+    table("content_slices", Erase::Items, Doctor::Examined, CONTENT),
     table("sql_roles", Erase::Never("of tenants, for operators"), PLAIN, SECRET),
 ];
 

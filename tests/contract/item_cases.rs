@@ -21,7 +21,8 @@ contract! {
         reads_show_windows_and_say_what_is_wrong
         listings_show_directories_and_skip_what_is_no_file
         globs_and_greps_find_what_they_should
-        both_languages_see_each_others_bytes
+        both_languages_see_each_others_bytes;
+    file_changes:
         keys_in_other_forms_are_read_changed_and_deleted_as_they_are
         deletions_take_all_below_and_nothing_else
         moves_and_copies_take_whole_directories

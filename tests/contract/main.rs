@@ -20,6 +20,7 @@ mod atomicity;
 mod audit;
 mod conditions;
 mod content;
+mod contents;
 mod copying;
 mod damage;
 mod delta;
@@ -32,6 +33,7 @@ mod encryption_command;
 mod encryption_keys;
 mod erasure;
 mod exactness;
+mod file_changes;
 mod file_heads;
 mod files;
 mod indexing;
@@ -65,6 +67,7 @@ mod retention;
 mod retention_model;
 mod session_desk;
 mod session_lives;
+mod session_speed;
 mod sessions;
 mod sql_roles;
 mod sql_walls;
@@ -101,6 +104,7 @@ macro_rules! contract {
     };
 }
 
+mod content_cases;
 mod item_cases;
 mod pack_cases;
 mod session_cases;

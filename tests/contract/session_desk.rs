@@ -159,6 +159,5 @@ pub fn compaction(session: &SessionName, through_seq: i64, expected_head: i64) -
         replacement: vec![entry(None, r#""see {archive_id}""#)],
         document: Some(("NOTES.md".into(), entry(None, "[{archive_id}]"))),
         archive_id: None,
-        steps: Vec::new(),
     }
 }

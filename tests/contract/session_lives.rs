@@ -238,6 +238,22 @@ pub async fn a_foreign_session_is_an_absent_one(harness: Harness) {
     assert!(matches!(refused, Error::NotGranted(_)), "{refused}");
     let read = writer.sessions.load(&writer.caller, &session, &Load::default()).await;
     assert!(matches!(read, Err(Error::NotGranted(_))));
+    // To append to a name is no leave to replace what another has there.
+    let both = Scoped {
+        sessions: vec![
+            Grant { selector: Selector::Exact("kind:s".into()), actions: Actions::APPEND },
+            Grant { selector: Selector::Owned, actions: Actions::ALL },
+        ],
+        ..Scoped::default()
+    };
+    let (grants, credential) = (Grants::Scoped(Arc::new(both)), "both".to_owned());
+    let subject = Some("eve".to_owned());
+    let eve = desk.for_caller(Caller { subject, grants, credential, ..desk.caller.clone() });
+    eve.append(&session, &["4"]).await.unwrap();
+    let replaced = eve.change(&session, vec![put("d", "eve's", None)]).await;
+    assert_eq!(conflict(replaced), Conflict::SessionTaken);
+    eve.change(&session, vec![Step::DeleteStream { stream: String::new() }]).await.unwrap();
+    eve.delete(&session).await;
     let reader = grant(Selector::Prefix("kind:p/".into()), Actions::READ);
     assert_eq!(reader.load(&session, Load::default()).await, None);
     desk.append(&name(&["p", "1"]), &["1"]).await.unwrap();
@@ -249,5 +265,6 @@ pub async fn a_foreign_session_is_an_absent_one(harness: Harness) {
     assert_eq!(globex.load(&session, Load::default()).await, None);
     globex.append(&session, &["\"b\""]).await.unwrap();
     globex.delete(&session).await;
-    assert_eq!(ann.texts(&session, "").await, ["1", "3"]);
+    assert_eq!(ann.texts(&session, "").await, ["1", "3", "4"]);
+    assert_eq!(ann.document(&session, "d").await.as_deref(), Some("x"));
 }

@@ -14,7 +14,8 @@ use threadkeep::domain::clock::Clock;
 use threadkeep::domain::key::Key;
 use threadkeep::http;
 
-use crate::matrix_table::{HOLDER, PUBLIC, ROWS, Request, Row, SESSION_TAKEN, TAKEN};
+use crate::matrix_sessions::{BY_PATH, SESSION_TAKEN};
+use crate::matrix_table::{HOLDER, PUBLIC, Request, Row, SIGNED, TAKEN, rows};
 use crate::memory::Memory;
 use crate::ownership::open;
 use crate::server::{Answer, DOCUMENT, HOST, JSON, SETTINGS, Server};
@@ -35,6 +36,8 @@ struct World {
     ann: String,
     /// Id of a token that nobody presents.
     token_id: String,
+    /// Of an upload to the thread's namespace, with a part.
+    upload_id: String,
     expired: String,
     revoked: String,
     bob: String,
@@ -75,7 +78,10 @@ impl World {
             json!({"grants": {
                 "threads": [{"id": thread, "actions": actions}],
                 "namespaces": [{"prefix": ["ann", thread], "actions": actions}],
-                "sessions": [{"id": format!("kind:{thread}"), "actions": actions}]
+                "sessions": [
+                    {"id": format!("kind:{thread}"), "actions": actions},
+                    {"id": format!("agentrail:t/{thread}"), "actions": actions}
+                ]
             }})
         };
         let ann = text(&mint(json!({"subject": "ann"})).await);
@@ -98,6 +104,22 @@ impl World {
         let session = json!({"kind": "kind", "key": [THREAD], "entries": [{"data": {"note": CONTENT}}],
             "document": {"name": "NOTES.md", "content": CONTENT}});
         post(&server, &ann, "/v1/sessions/append", &session).await.ok();
+        for (request, body) in of_agentrail() {
+            let headers = [("content-type", JSON), ("x-api-key", ann.as_str())];
+            let (method, path) = request.split_once(' ').unwrap();
+            let path = path_of_session(&format!("/agentrail/v1/t/t/{path}"), THREAD);
+            server.send(method, &path, &headers, body.to_string().into_bytes()).await.ok();
+        }
+        let place = json!({"namespace": ["ann", THREAD], "path": "/large"});
+        let upload = post(&server, &ann, "/v1/files/uploads", &place).await.ok().json();
+        let upload_id = upload["upload_id"].as_str().unwrap().to_owned();
+        let part = format!("/v1/files/uploads/{upload_id}/parts/1");
+        server.send("PUT", &part, &[("x-api-key", &ann)], b"part".to_vec()).await.ok();
+        let file = format!("/v1/files/content?ns=ann&ns={THREAD}&path=/f");
+        let note = CONTENT.as_bytes().to_vec();
+        server.send("PUT", &file, &[("x-api-key", &ann)], note.clone()).await.ok();
+        let file = "/api/storage/upload?path=/f";
+        server.send("POST", file, &[("x-api-key", &ann)], note).await;
         let token_id = spare["token_id"].as_str().unwrap().to_owned();
         Self {
             server,
@@ -105,6 +127,7 @@ impl World {
             globex,
             ann,
             token_id,
+            upload_id,
             expired,
             revoked,
             bob,
@@ -118,12 +141,60 @@ impl World {
     async fn ask(&self, route: &Route, who: Option<&str>, request: &Request) -> Answer {
         let mut headers = vec![("content-type", JSON)];
         headers.extend(who.map(|it| ("x-api-key", it)));
+        let path = route.path.replace("{upload_id}", &self.upload_id).replace("{part}", "1");
         let (path, body) = match request {
-            Request::Query(query) => (format!("{}{query}", route.path), Vec::new()),
-            Request::Body(body) => (route.path.clone(), body.to_string().into_bytes()),
+            Request::Query(query) => (format!("{path}{query}"), Vec::new()),
+            Request::Body(body) => (path, body.to_string().into_bytes()),
+            Request::Path(session, body) => {
+                let body = body.as_ref().map(ToString::to_string).unwrap_or_default();
+                (path_of_session(&path, session), body.into_bytes())
+            }
+            Request::Raw(query) => (format!("{path}{query}"), b"raw".to_vec()),
         };
         self.server.send(&route.method, &path, &headers, body).await
     }
+}
+
+/// An address of Agentrail's, about one session.
+fn path_of_session(template: &str, session: &str) -> String {
+    let ids = [
+        ("{session}", session),
+        ("{owner}", session),
+        ("{tenant}", "t"),
+        ("{user}", "ann"),
+        ("{scope}", "session"),
+        ("{name}", "NOTES.md"),
+        ("{agent}", "a"),
+        ("{archive}", "0001"),
+        ("{tool_call}", "call"),
+    ];
+    let path = ids.iter().fold(template.to_owned(), |path, (name, id)| path.replace(name, id));
+    if path.contains("__inspector/sessions/") { path + "?tenantId=t" } else { path }
+}
+
+/// What ann has with Agentrail: everything that can be read.
+fn of_agentrail() -> [(&'static str, Value); 14] {
+    let message = json!({"role": "user", "content": CONTENT});
+    let compaction = json!({
+        "throughSeq": 1, "expectedHead": 2, "compressedCount": 1, "placeholder": message
+    });
+    let events = json!({"event": {"eventId": "e", "note": CONTENT}, "snapshot": {}});
+    [
+        ("PUT s/{session}", json!({"userId": "ann", "agentId": "a"})),
+        ("POST s/{session}/messages", json!({"messages": [message, message]})),
+        ("POST s/{session}/compact", compaction),
+        ("POST s/{session}/messages", json!({"messages": [message]})),
+        ("POST s/{session}/turns", json!({"totalTokens": 7})),
+        ("POST s/{session}/trace", json!({"envelopes": [{"id": "e", "note": CONTENT}]})),
+        ("POST s/{session}/orch/events", events),
+        ("POST s/{session}/orch/agents/a/mailbox", json!({"events": [{"eventId": "e"}]})),
+        ("PUT s/{session}/orch/agents/a/mailbox-state", json!({"state": {"note": CONTENT}})),
+        ("PUT s/{session}/orch/agents/a/history", json!({"history": [CONTENT]})),
+        ("PUT memo/session/{session}/NOTES.md", json!({"content": CONTENT})),
+        ("PUT s/{session}/todos", json!({"content": CONTENT})),
+        ("PUT s/{session}/artifacts/call", json!({"content": CONTENT})),
+        ("POST s/{session}/skill-logs", json!({"note": CONTENT})),
+    ]
 }
 
 /// A checkpoint of the run `run`, with a value and metadata that nobody else may see.
@@ -159,7 +230,7 @@ fn routes() -> Vec<Route> {
 }
 
 fn row_of(route: &Route) -> &'static Row {
-    let mut rows = ROWS.iter().filter(|it| it.operation == route.operation);
+    let mut rows = rows().filter(|it| it.operation == route.operation);
     let row = rows.next().unwrap_or_else(|| panic!("{} has no row in the matrix", route.operation));
     assert!(rows.next().is_none(), "{} has two rows", route.operation);
     row
@@ -172,7 +243,7 @@ async fn post(server: &Server, who: &str, path: &str, body: &Value) -> Answer {
 
 fn outcome(answer: &Answer) -> String {
     match answer.status {
-        200 => "200".into(),
+        200 | 201 | 204 => "200".into(),
         _ => format!("{} {}", answer.status, answer.problem().1),
     }
 }
@@ -198,6 +269,13 @@ fn comparable(answer: &Answer, thread: &str) -> String {
         "created_at",
         "updated_at_ms",
         "document_version",
+        "createdAt",
+        "updatedAt",
+        "modified_at",
+        "upload_id",
+        "files",
+        "stored",
+        "unchanged",
     ] {
         if let Some(field) = json.get_mut(fresh) {
             *field = json!("fresh");
@@ -209,9 +287,10 @@ fn comparable(answer: &Answer, thread: &str) -> String {
 #[test]
 fn the_matrix_has_every_operation_and_no_other() {
     let documented: BTreeSet<String> = routes().into_iter().map(|it| it.operation).collect();
-    let rows = ROWS.iter().map(|it| it.operation).chain(PUBLIC).map(str::to_owned);
-    assert_eq!(documented, rows.collect());
-    assert_eq!(documented.len(), ROWS.len() + PUBLIC.len(), "each once");
+    let expected = rows().map(|it| it.operation).chain(PUBLIC).chain(BY_PATH).map(str::to_owned);
+    assert_eq!(documented, expected.collect());
+    let count = rows().count() + PUBLIC.len() + BY_PATH.len();
+    assert_eq!(documented.len(), count, "each once");
 }
 
 #[tokio::test]
@@ -221,6 +300,11 @@ async fn what_needs_no_permission_answers_everybody() {
         let nothing = Request::Query(String::new());
         for who in [None, Some("tks_nonsense"), Some(&it.expired), Some(&it.revoked), Some(&it.bob)]
         {
+            if route.operation == SIGNED {
+                let answer = it.ask(&route, who, &nothing).await;
+                assert_eq!(outcome(&answer), "422 invalid");
+                continue;
+            }
             let answer = it.ask(&route, who, &nothing).await.ok();
             assert!(!String::from_utf8_lossy(&answer.body).contains(THREAD));
         }
@@ -230,7 +314,10 @@ async fn what_needs_no_permission_answers_everybody() {
 #[tokio::test]
 async fn nobody_gets_more_than_the_matrix_says() {
     let mut wrong = Vec::new();
-    for route in routes().iter().filter(|it| !PUBLIC.contains(&it.operation.as_str())) {
+    let asked = |it: &&Route| {
+        !PUBLIC.contains(&it.operation.as_str()) && !BY_PATH.contains(&it.operation.as_str())
+    };
+    for route in routes().iter().filter(asked) {
         wrong.extend(differences(route).await);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::tokens::{SECOND, START};
 use crate::wire::{base64, commit, put};
+use crate::{matrix_files, matrix_sessions};
 
 /// Holder and fence of the lease on the thread.
 pub const HOLDER: &str = "the-holder";
@@ -35,43 +36,44 @@ pub enum Request {
     /// The query, with its question mark, or nothing.
     Query(String),
     Body(Value),
+    /// The session in the path, and a body; the method is the operation's.
+    Path(String, Option<Value>),
+    /// The query, with bytes as the body.
+    Raw(String),
 }
 
-const OK: &str = "200";
-const DENIED: &str = "403 not_granted";
-const ABSENT: &str = "404 not_found";
-const NO_FILE: &str = "404 file_not_found";
+pub const OK: &str = "200";
+pub const DENIED: &str = "403 not_granted";
+pub const ABSENT: &str = "404 not_found";
 /// The one answer that differs from that about an absent thread.
 pub const TAKEN: &str = "409 thread_taken";
-pub const SESSION_TAKEN: &str = "409 session_taken";
 
 /// For everybody who reaches the server, whatever they present.
-pub const PUBLIC: [&str; 5] =
-    ["get_docs", "get_health", "get_metrics", "get_openapi", "get_readiness"];
+pub const PUBLIC: [&str; 6] =
+    ["get_docs", "get_health", "get_metrics", "get_openapi", "get_readiness", SIGNED];
+/// Asks for a signature, which `drive_access` looks at.
+pub const SIGNED: &str = "open_signed_file";
 
-const fn answers(all: [&'static str; 5]) -> Answers {
+pub const fn answers(all: [&'static str; 5]) -> Answers {
     let [other_tenant, other_subject, other_thread, read_only, append_only] = all;
     Answers { other_tenant, other_subject, other_thread, read_only, append_only }
 }
 
-const READ: Answers = answers([OK, OK, OK, OK, DENIED]);
-const REMOVE: Answers = answers([OK, OK, DENIED, DENIED, DENIED]);
-const ADMINISTER: Answers = answers([OK, DENIED, DENIED, DENIED, DENIED]);
-/// Sessions are answered about like threads, but for what is not there.
-const READ_SESSION: Answers = answers([NO_SESSION, NO_SESSION, NO_SESSION, OK, DENIED]);
-const READ_DOCUMENT: Answers = answers([NO_DOCUMENT, NO_DOCUMENT, NO_DOCUMENT, OK, DENIED]);
-const APPEND_SESSION: Answers = answers([OK, SESSION_TAKEN, DENIED, DENIED, OK]);
-const NO_SESSION: &str = "404 session_not_found";
-const NO_DOCUMENT: &str = "404 document_not_found";
-const ANYBODY: Answers = answers([OK, OK, OK, OK, OK]);
+pub const READ: Answers = answers([OK, OK, OK, OK, DENIED]);
+pub const REMOVE: Answers = answers([OK, OK, DENIED, DENIED, DENIED]);
+pub const ADMINISTER: Answers = answers([OK, DENIED, DENIED, DENIED, DENIED]);
+pub const ANYBODY: Answers = answers([OK, OK, OK, OK, OK]);
 
+pub const APPEND_ITEM: Answers = answers([OK, DENIED, DENIED, DENIED, OK]);
 /// A put replaces: to append is not enough.
-const WRITE_ITEM: Answers = answers([OK, DENIED, DENIED, DENIED, DENIED]);
+pub const WRITE_ITEM: Answers = answers([OK, DENIED, DENIED, DENIED, DENIED]);
 
-const READ_FILE: Answers = answers([NO_FILE, NO_FILE, NO_FILE, OK, DENIED]);
-const CHANGE_FILE: Answers = answers([NO_FILE, DENIED, DENIED, DENIED, DENIED]);
+/// Every operation that needs a permission.
+pub fn rows() -> impl Iterator<Item = &'static Row> {
+    ROWS.iter().chain(matrix_sessions::ROWS).chain(matrix_files::ROWS)
+}
 
-pub const ROWS: [Row; 71] = [
+const ROWS: &[Row] = &[
     row(
         "commit_checkpoints",
         |thread, _| body(commit(thread, &[put("2", &base64(b"x"))])),
@@ -177,81 +179,6 @@ pub const ROWS: [Row; 71] = [
         },
         ANYBODY,
     ),
-    // The session is named after the thread.
-    row("create_session", |thread, _| session(thread, json!({})), APPEND_SESSION),
-    row(
-        "append_entries",
-        |thread, _| session(thread, json!({"entries": [{"data": 1}]})),
-        APPEND_SESSION,
-    ),
-    row("load_entries", |thread, _| session(thread, json!({})), READ_SESSION),
-    row("list_streams", |thread, _| session(thread, json!({})), READ),
-    row(
-        "list_sessions",
-        |_, _| body(json!({"kind": "kind"})),
-        answers([OK, OK, DENIED, DENIED, DENIED]),
-    ),
-    row("delete_session", |thread, _| session(thread, json!({})), REMOVE),
-    row(
-        "put_document",
-        |thread, _| session(thread, json!({"name": "other.md", "content": "x"})),
-        answers([OK, SESSION_TAKEN, DENIED, DENIED, DENIED]),
-    ),
-    row("get_document", |thread, _| session(thread, json!({"name": "NOTES.md"})), READ_DOCUMENT),
-    row(
-        "append_document",
-        |thread, _| session(thread, json!({"name": "other.md", "content": "x"})),
-        APPEND_SESSION,
-    ),
-    row("list_documents", |thread, _| session(thread, json!({})), READ),
-    row(
-        "find_documents",
-        |_, _| body(json!({"kind": "kind", "name": "NOTES.md"})),
-        answers([OK, OK, DENIED, DENIED, DENIED]),
-    ),
-    row("delete_document", |thread, _| session(thread, json!({"name": "other.md"})), REMOVE),
-    row("add_to_counter", |thread, _| session(thread, json!({"counter": "turns"})), APPEND_SESSION),
-    row(
-        "compact_stream",
-        |thread, _| {
-            let compaction = json!({
-                "stream": "", "through_seq": 1, "expected_head": 1, "archive_stream_prefix": "archives/",
-                "replacement": []
-            });
-            session(thread, compaction)
-        },
-        answers(["404 session_not_found", SESSION_TAKEN, DENIED, DENIED, DENIED]),
-    ),
-    // The item is a file too.
-    row("list_files", |thread, _| file(thread, json!({})), READ),
-    row("download_files", |thread, _| files(thread, json!({"paths": ["k"]})), READ),
-    row("glob_files", |thread, _| files(thread, json!({"pattern": "*"})), READ),
-    row("grep_files", |thread, _| files(thread, json!({"pattern": "only"})), READ),
-    row("read_file", |thread, _| file(thread, json!({})), READ_FILE),
-    row("stat_file", |thread, _| file(thread, json!({})), READ_FILE),
-    row(
-        "write_file",
-        |thread, _| files(thread, json!({"path": "/new", "content": ""})),
-        WRITE_ITEM,
-    ),
-    row(
-        "append_file",
-        |thread, _| files(thread, json!({"path": "/new", "content": ""})),
-        answers([OK, DENIED, DENIED, DENIED, OK]),
-    ),
-    row(
-        "edit_file",
-        |thread, _| file(thread, json!({"old_string": "only", "new_string": ""})),
-        CHANGE_FILE,
-    ),
-    row(
-        "upload_files",
-        |thread, _| files(thread, json!({"files": [{"path": "/new", "bytes": ""}]})),
-        WRITE_ITEM,
-    ),
-    row("delete_files", |thread, _| file(thread, json!({})), CHANGE_FILE),
-    row("move_files", |thread, _| files(thread, json!({"from": "k", "to": "/new"})), CHANGE_FILE),
-    row("copy_files", |thread, _| files(thread, json!({"from": "k", "to": "/new"})), CHANGE_FILE),
     row("get_usage", |_, _| query(""), ADMINISTER),
     row("list_audit_events", |_, _| query(""), ADMINISTER),
     row("delete_subject", |_, _| query("?subject=ann"), ADMINISTER),
@@ -272,46 +199,33 @@ pub const ROWS: [Row; 71] = [
     row("revoke_token", |_, token_id| body(json!({"token_id": token_id})), ADMINISTER),
 ];
 
-const fn row(operation: &'static str, request: fn(&str, &str) -> Request, answers: Answers) -> Row {
+pub const fn row(
+    operation: &'static str,
+    request: fn(&str, &str) -> Request,
+    answers: Answers,
+) -> Row {
     Row { operation, request, answers }
 }
 
-fn of(thread: &str) -> Request {
+pub fn of(thread: &str) -> Request {
     body(json!({"thread_id": thread}))
 }
 
-fn body(body: Value) -> Request {
+pub fn body(body: Value) -> Request {
     Request::Body(body)
 }
 
-fn query(query: &str) -> Request {
+pub fn query(query: &str) -> Request {
     Request::Query(query.to_owned())
 }
 
 /// A request about the item of a thread's namespace.
-fn item(thread: &str, mut more: Value) -> Request {
+pub fn item(thread: &str, mut more: Value) -> Request {
     more["namespace"] = json!(["ann", thread]);
     more["key"] = json!("k");
     body(more)
 }
 
-/// A request about the session that is named after a thread.
-fn session(thread: &str, mut more: Value) -> Request {
-    more["kind"] = json!("kind");
-    more["key"] = json!([thread]);
-    body(more)
-}
-
-fn files(thread: &str, mut more: Value) -> Request {
-    more["namespace"] = json!(["ann", thread]);
-    body(more)
-}
-
-fn file(thread: &str, mut more: Value) -> Request {
-    more["path"] = json!("k");
-    files(thread, more)
-}
-
-fn below(thread: &str) -> Request {
+pub fn below(thread: &str) -> Request {
     body(json!({"prefix": ["ann", thread]}))
 }

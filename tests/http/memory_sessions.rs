@@ -6,7 +6,7 @@ use threadkeep::domain::clock::Micros;
 use threadkeep::domain::grants::Action;
 use threadkeep::domain::item_batch::Idempotency;
 use threadkeep::domain::sessions::change::{Change, PreparedChange};
-use threadkeep::domain::sessions::ledger::{Batch, Outcome};
+use threadkeep::domain::sessions::ledger::{Batch, Outcome, Part};
 use threadkeep::domain::sessions::loading::{Asked, Loaded};
 use threadkeep::domain::sessions::name::SessionName;
 use threadkeep::domain::sessions::storage::{Described, FindDocuments, ListSessions};
@@ -72,6 +72,16 @@ impl SessionStorage for Memory {
         _: &FindDocuments,
     ) -> Result<Vec<(SessionName, Content)>> {
         self.called("find documents").map(|()| Vec::new())
+    }
+
+    async fn list_heads(
+        &self,
+        _: &Caller,
+        _: &str,
+        _: Part,
+        _: &str,
+    ) -> Result<Vec<(SessionName, i64)>> {
+        self.called("list heads").map(|()| Vec::new())
     }
 
     async fn get_counters(&self, _: &Caller, _: &SessionName, names: &[&str]) -> Result<Vec<i64>> {

@@ -151,10 +151,22 @@ impl Server {
             body.collect().await.unwrap().to_bytes().to_vec()
         };
         let answer = Answer { status: parts.status.as_u16(), headers: parts.headers, body };
-        let documented = path.split('?').next().unwrap_or_default();
-        answer.check_documented(&method.parse().unwrap(), documented);
+        let path = path.split('?').next().unwrap_or_default();
+        answer.check_documented(&method.parse().unwrap(), &documented(path));
         answer
     }
+}
+
+/// The path as the document has it: ids that the server makes stand in segments.
+fn documented(path: &str) -> String {
+    let Some((before, id)) = path.split_once("/uploads/") else { return path.to_owned() };
+    let mut rest = id.split('/').skip(1);
+    let rest = match (rest.next(), rest.next()) {
+        (Some("parts"), Some(_)) => "/parts/{part}".to_owned(),
+        (Some(more), None) => format!("/{more}"),
+        _ => String::new(),
+    };
+    format!("{before}/uploads/{{upload_id}}{rest}")
 }
 
 impl Answer {

@@ -33,7 +33,7 @@ MYPY: list[str | Path] = [
     f"--cache-dir={ROOT / 'target' / 'mypy'}",
 ]
 REPORTS = ROOT / "target" / "test-reports"
-SOAK_SUITES = ["faults", "concurrency", "differential", "recall", "store"]
+SOAK_SUITES = ["faults", "concurrency", "differential", "recall", "store", "contents"]
 
 
 def lints() -> list[Suite]:

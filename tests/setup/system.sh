@@ -5,6 +5,8 @@ set -eu
 missing=""
 command -v cc >/dev/null || missing="$missing gcc libc6-dev"
 command -v setpriv >/dev/null || missing="$missing util-linux"
+command -v curl >/dev/null || missing="$missing curl"
+command -v redis-server >/dev/null || missing="$missing redis-server"
 if ! command -v python3 >/dev/null; then
     missing="$missing python3 python3-venv"
 elif ! python3 -c 'import ensurepip, venv' 2>/dev/null; then

@@ -64,6 +64,11 @@ export class SearchNeedsPlaintextError extends InvalidError {
   static override readonly code = "search_needs_plaintext";
 }
 
+/** No byte of the range of a file that was asked for is there. */
+export class RangeNotSatisfiableError extends InvalidError {
+  static override readonly code = "range_not_satisfiable";
+}
+
 /** A value or a request is over the declared `limit`. */
 export class TooLargeError extends InvalidError {
   static override readonly code = "too_large";
@@ -232,25 +237,12 @@ export class CodecError extends ThreadkeepError {
 
 type Kind = new (detail: string, details?: ErrorDetails) => ThreadkeepError;
 
-type FileCode =
-  | "file_not_found"
-  | "invalid_path"
-  | "offset_past_end"
-  | "not_text"
-  | "not_a_file"
-  | "old_string_empty"
-  | "string_not_found"
-  | "string_not_unique"
-  | "invalid_glob"
-  | "base_mismatch"
-  | "file_exists"
-  | "value_too_large";
-
 /** The compiler sees to it that every code of the server's document has its class. */
-const BY_CODE: Record<Schemas["Problem"]["code"] | FileCode, Kind> = {
+const BY_CODE: Record<Schemas["Problem"]["code"], Kind> = {
   malformed_body: InvalidError,
   invalid: InvalidError,
   idempotency_mismatch: InvalidError,
+  range_not_satisfiable: RangeNotSatisfiableError,
   search_needs_plaintext: SearchNeedsPlaintextError,
   too_large: TooLargeError,
   quota_exceeded: QuotaExceededError,

@@ -6,6 +6,36 @@ export {
   type ListThreadsOptions,
   type RetentionPolicyOptions,
 } from "./client/client.js";
+export type {
+  AppendedFile,
+  DownloadedFile,
+  EditedFile,
+  FileEntry,
+  FileLine,
+  FileLines,
+  FileMatches,
+  FilePage,
+  FileWindow,
+  MovedFiles,
+  StoredFile,
+  UploadedFile,
+  WrittenFile,
+} from "./client/file_records.js";
+export type {
+  AppendFileOptions,
+  ChangeFileOptions,
+  Dialect,
+  EditFileOptions,
+  FileOptions,
+  Files,
+  FileToUpload,
+  GlobFilesOptions,
+  GrepFilesOptions,
+  LsOptions,
+  MoveFilesOptions,
+  PutContentOptions,
+  ReadFileOptions,
+} from "./client/files.js";
 export type { PrunedThread, PruneOptions, PruneReport, Removed } from "./client/prune.js";
 export type {
   AuditEvent,
@@ -53,6 +83,7 @@ export type {
 export type { TokenOptions, Tokens } from "./client/tokens.js";
 
 export {
+  BaseMismatchError,
   CodecError,
   ConflictError,
   DocumentNotFoundError,
@@ -64,11 +95,14 @@ export {
   KeyDestroyedError,
   LeaseHeldError,
   LeaseLostError,
+  NoSuchFileError,
   NotFoundError,
   NotGrantedError,
+  PathTakenError,
   PositionGoneError,
   ProtocolError,
   QuotaExceededError,
+  RangeNotSatisfiableError,
   ResendWholeError,
   SearchNeedsPlaintextError,
   SessionNotFoundError,

@@ -155,6 +155,7 @@ describe("a refusal", () => {
     [409, "of_a_later_server", errors.ConflictError],
     [413, "too_large", errors.TooLargeError],
     [422, "invalid", errors.InvalidError],
+    [416, "range_not_satisfiable", errors.RangeNotSatisfiableError],
     [422, "search_needs_plaintext", errors.SearchNeedsPlaintextError],
     [500, "internal", errors.InternalError],
     [418, "of_a_later_server", errors.ProtocolError],

@@ -22,6 +22,7 @@ os.environ.setdefault("THREADKEEP_BIN", str(ROOT / "target" / "release" / "threa
 
 import agents  # noqa: E402
 import calls  # noqa: E402
+import file_calls  # noqa: E402
 import growth  # noqa: E402
 import store_calls  # noqa: E402
 from measure import Row  # noqa: E402
@@ -41,12 +42,18 @@ def parts(options: argparse.Namespace) -> dict[str, Callable[[Field], Awaitable[
             field, items=options.items, rounds=options.rounds, number=options.calls
         )
 
+    async def agent_files(field: Field) -> list[Row]:
+        return file_calls.calls(
+            field, counts=options.files, rounds=options.rounds, number=options.calls
+        )
+
     return {
         "calls": lambda field: calls.calls(
             field, rounds=options.rounds, number=options.calls, tasks=options.tasks
         ),
         "blocking": blocking,
         "store": items,
+        "files": agent_files,
         "turns": lambda field: agents.turns(field, turns=options.turns),
         "long": lambda field: agents.long_thread(
             field, checkpoints=options.checkpoints, rounds=options.rounds
@@ -66,7 +73,7 @@ def arguments() -> argparse.Namespace:
         "--only",
         nargs="+",
         metavar="PART",
-        help="calls blocking store turns long javascript chat large",
+        help="calls blocking store files turns long javascript chat large",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
     parser.add_argument("--rounds", type=int, help="rounds per side, in turns (7)")
@@ -74,6 +81,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--tasks", type=int, default=32, help="tasks at once (32)")
     parser.add_argument("--turns", type=int, help="turns of the agent (15)")
     parser.add_argument("--items", type=int, help="items in the store (100,000)")
+    parser.add_argument("--files", type=int, nargs="+", help="files (100 1,000 10,000)")
     parser.add_argument("--checkpoints", type=int, help="length of the long thread (600)")
     parser.add_argument("--chat-turns", type=int, help="turns of the chat (200)")
     parser.add_argument("--javascript-turns", type=int, help="turns with whole lists (20)")
@@ -84,6 +92,7 @@ def arguments() -> argparse.Namespace:
         "calls": 200,
         "turns": 15,
         "items": 100_000,
+        "files": [100, 1_000, 10_000],
         "checkpoints": 600,
         "chat_turns": 200,
         "javascript_turns": 20,
@@ -94,6 +103,7 @@ def arguments() -> argparse.Namespace:
         "calls": 20,
         "turns": 3,
         "items": 2_000,
+        "files": [60],
         "checkpoints": 45,
         "chat_turns": 10,
         "javascript_turns": 2,

@@ -41,10 +41,11 @@ class Field:
         self.server = Server(self.place).start()
         self.key = self.server.new_key()
         self.reference = databases.create()
-        with ConnectionPool(self._url(), min_size=1, max_size=1, kwargs=POOL) as pool:
+        with ConnectionPool(self.reference_url(), min_size=1, max_size=1, kwargs=POOL) as pool:
             PostgresSaver(pool).setup()
 
-    def _url(self, wire: Wire | None = None) -> str:
+    def reference_url(self, wire: Wire | None = None) -> str:
+        """Of the other side's database, if need be through a proxy that counts."""
         url = self.databases.url(self.reference)
         if wire is None:
             return url
@@ -72,7 +73,11 @@ class Field:
                     await saver.aclose()
             return
         pool = AsyncConnectionPool(
-            self._url(wire), min_size=CONNECTIONS, max_size=CONNECTIONS, kwargs=POOL, open=False
+            self.reference_url(wire),
+            min_size=CONNECTIONS,
+            max_size=CONNECTIONS,
+            kwargs=POOL,
+            open=False,
         )
         async with pool:
             await pool.wait()
@@ -83,7 +88,7 @@ class Field:
         if side == OURS:
             saver = ThreadkeepSaver(self.server.url, api_key=self.key)
             return saver, saver
-        pool = ConnectionPool(self._url(), min_size=2, max_size=CONNECTIONS, kwargs=POOL)
+        pool = ConnectionPool(self.reference_url(), min_size=2, max_size=CONNECTIONS, kwargs=POOL)
         pool.wait()
         return PostgresSaver(pool), pool
 

@@ -17,6 +17,7 @@ from typing import Any
 import ormsgpack
 
 from fake_chain import Problem
+from fake_contents import Contents
 from fake_store import FakeStore
 
 PROBLEM = "application/problem+json"
@@ -65,6 +66,12 @@ class FakeServer:
     fault_path: str = ""
     on_commit: Callable[[dict[str, Any]], None] | None = None
     hold: threading.Event | None = None
+    on_content: Callable[[], Any] | None = None
+    """Called once, after bytes of a file were sent."""
+    discard_content: bool = False
+    """Bytes of files are read and forgotten."""
+    zeros: int = 0
+    """Instead of a file, so many of them."""
 
     def start(self) -> FakeServer:
         self.lock = threading.Lock()
@@ -109,14 +116,17 @@ class _Server(ThreadingHTTPServer):
         """Clients that go away are part of the tests."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Contents, BaseHTTPRequestHandler):
     fake: FakeServer
     protocol_version = "HTTP/1.1"
     wbufsize = -1
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        self.handle_request(b"")
+        if self.path.startswith("/v1/files/content"):
+            self.get_content()
+        else:
+            self.handle_request(b"")
 
     def do_DELETE(self) -> None:
         self.handle_request(b"")

@@ -8,9 +8,11 @@ from __future__ import annotations
 import copy
 import json
 import threading
+from functools import cached_property
 from typing import Any
 
 from fake_chain import Checkpoint, Problem, Thread, channels_of, contains, difference, known, merge
+from fake_sessions import FakeSessions
 from fake_values import FakeValues
 
 
@@ -20,8 +22,16 @@ class FakeStore:
         self.leases: dict[str, tuple[str, int]] = {}
         self.lock = threading.RLock()
         self.values = FakeValues()
+        self.sessions = FakeSessions()
         self.page_rows = 1000
         self.copies: dict[str, dict[str, Any]] = {}
+
+    @cached_property
+    def files(self) -> Any:
+        # Needs deepagents, which is not there for every Python that the client is for.
+        from fake_files import FakeFiles
+
+        return FakeFiles()
 
     def handle(self, method: str, path: str, body: dict[str, Any], headers: dict[str, str]) -> Any:
         with self.lock:
@@ -48,6 +58,10 @@ class FakeStore:
                 "GET /v1/whoami": lambda _: {"tenant": "default"},
                 "GET /healthz": lambda _: {},
             }
+            for prefix in ("files", "sessions"):
+                if path.startswith(f"/v1/{prefix}/"):
+                    fake = getattr(self, prefix)
+                    return fake.handle(path.removeprefix(f"/v1/{prefix}/"), body, headers)
             if name not in routes:
                 raise Problem(404, "not_found")
             answer = routes[name](body)

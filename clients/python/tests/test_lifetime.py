@@ -337,3 +337,22 @@ async def test_the_native_async_client(server: FakeServer, transport: Any) -> No
         lease = await client.acquire_lease("t", "me", ttl_seconds=30)
         lease = await client.renew_lease("t", "me", fence=lease.fence, ttl_seconds=30)
         await client.release_lease("t", "me", fence=lease.fence)
+
+
+def test_a_process_ends_after_its_last_answer_was_handed_over(server: FakeServer) -> None:
+    """A thread of the HTTP core that was still at it aborted one process of six."""
+    pytest.importorskip("pyreqwest")
+    program = f"""
+import atexit, asyncio, time
+answered = []
+# Registered first, so that it runs last.
+atexit.register(lambda: print(time.monotonic() - answered[0]))
+from threadkeep import AsyncClient
+asyncio.run(AsyncClient({server.url!r}, transport="pyreqwest").limits())
+answered.append(time.monotonic())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) > 0.08

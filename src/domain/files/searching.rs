@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_count_is_exact_before_it_cuts() {
-        assert_eq!(lines("a", "a\na\na", Some(3)).1, false);
+        assert!(!lines("a", "a\na\na", Some(3)).1);
         let (found, is_cut) = lines("a", "a\na\na", Some(2));
         assert!(found.len() == 2 && is_cut);
         assert!(lines("a", "a", Some(0)).1);

@@ -6,6 +6,7 @@ use super::name::{SessionName, check_name};
 use crate::domain::checkpoint::at_most;
 use crate::domain::clock::Micros;
 use crate::domain::error::{Error, Result};
+use crate::domain::grants::Action;
 use crate::domain::item_batch::Idempotency;
 use crate::domain::limits::LIMITS;
 use crate::domain::prepared::{Chunk, PlannedScope, Sealed};
@@ -77,8 +78,10 @@ pub struct Compact<E> {
     pub expected_count: Option<i64>,
     /// The archive is the stream with this name.
     pub archive_stream: String,
-    /// How many archives the session must have had: the archive's id follows from it, and is in what is stored.
-    pub archives_before: i64,
+    /// How many archives the session must have had, where the archive's id follows from it: it is in what is stored.
+    pub archives_before: Option<i64>,
+    /// The number in an id that the caller has chosen.
+    pub archive_number: Option<i64>,
     pub replacement: Vec<E>,
     /// A document and what is added to it.
     pub document: Option<(String, E)>,
@@ -146,6 +149,16 @@ pub enum StepDone {
 }
 
 impl Change {
+    /// What it needs to be granted: what adds and replaces nothing is an append.
+    pub fn needs(&self) -> Action {
+        let adds = |it: &Step<NewEntry>| match it {
+            Step::Append(_) | Step::ExtendDocument { .. } | Step::Count { .. } => true,
+            Step::PutDocument(put) => put.if_version == Some(0),
+            Step::DeleteDocument { .. } | Step::DeleteStream { .. } | Step::Compact(_) => false,
+        };
+        if self.steps.iter().all(adds) { Action::Append } else { Action::Write }
+    }
+
     /// # Errors
     /// 422 and 413 for names and contents that break a limit.
     pub fn check(&self) -> Result<()> {

@@ -50,6 +50,13 @@ pub struct LogRow {
     pub updated_at: Micros,
 }
 
+impl LogRow {
+    /// How many entries a stream shows.
+    pub fn count(&self) -> i64 {
+        self.version + self.ceiling.unwrap_or(self.head) - self.floor
+    }
+}
+
 /// Which log: session of the batch, part, name.
 pub type LogKey = (usize, Part, String);
 

@@ -34,6 +34,8 @@ pub struct Asked {
 pub struct Loaded {
     pub entries: Vec<Entry>,
     pub head: i64,
+    /// How many entries the stream shows.
+    pub count: i64,
     /// There are further ones in the direction of reading.
     pub more: bool,
 }

@@ -1,5 +1,6 @@
 //! What callers read of sessions.
 
+use super::ledger::Part;
 use super::loading::{Asked, Load, Loaded, fitting};
 use super::name::{SessionName, check_kind, check_name, check_prefix};
 use super::service::Sessions;
@@ -70,6 +71,7 @@ impl Sessions {
             page.entries.append(&mut all.entries);
             all = Loaded {
                 head: if all.head == 0 { page.head } else { all.head },
+                count: page.count,
                 more: cut > 0 || page.more,
                 entries: page.entries,
             };
@@ -146,6 +148,21 @@ impl Sessions {
             return Ok(Vec::new());
         }
         self.storage.list_documents(caller, session, name_prefix).await
+    }
+
+    /// Numbers of the last entries of the streams, or values of the counters, of one name, by session.
+    ///
+    /// # Errors
+    /// As [`Self::list`].
+    pub async fn list_heads(
+        &self,
+        caller: &Caller,
+        kind: &str,
+        part: Part,
+        name: &str,
+    ) -> Result<Vec<(SessionName, i64)>> {
+        caller.require_session_listing(Action::Read)?;
+        self.storage.list_heads(caller, kind, part, name).await
     }
 
     /// # Errors

@@ -51,8 +51,6 @@ pub struct CompactStream {
     pub document: Option<(String, NewEntry)>,
     /// The id that the archive must get; None: whatever comes next.
     pub archive_id: Option<String>,
-    /// What else happens with it.
-    pub steps: Vec<Step<NewEntry>>,
 }
 
 impl Sessions {
@@ -92,7 +90,7 @@ impl Sessions {
     /// `HeadMoved`, `VersionConflict`, `SessionTaken`; `IdempotencyMismatch`; limits; `QuotaExceeded`.
     pub async fn change(&self, asking: &Asking<'_>, change: Change) -> Result<Done> {
         let caller = asking.caller;
-        caller.require_session(&change.session, needed(&change))?;
+        caller.require_session(&change.session, change.needs())?;
         change.check()?;
         let adds = change.about.is_some() || change.steps.iter().any(Step::adds);
         if adds {
@@ -149,7 +147,7 @@ impl Sessions {
             let archives_before = found.map_or(0, |it| it.archives);
             let next = archive_id(archives_before + 1);
             let id = compact.archive_id.clone().unwrap_or(next);
-            let change = compact.filled(archives_before, &id);
+            let change = compact.filled(archives_before, &id)?;
             change.check()?;
             self.quotas.require_bytes(caller)?;
             let own = self.idempotency(caller, asking.idempotency.as_ref(), &change);
@@ -224,16 +222,6 @@ impl Sessions {
     }
 }
 
-/// What a change needs to be granted: what adds and replaces nothing is an append.
-fn needed(change: &Change) -> Action {
-    let adds = |it: &Step<NewEntry>| match it {
-        Step::Append(_) | Step::ExtendDocument { .. } | Step::Count { .. } => true,
-        Step::PutDocument(put) => put.if_version == Some(0),
-        Step::DeleteDocument { .. } | Step::DeleteStream { .. } | Step::Compact(_) => false,
-    };
-    if change.steps.iter().all(adds) { Action::Append } else { Action::Write }
-}
-
 /// As readers of Agentrail's placeholders find them: four digits and more.
 fn archive_id(number: i64) -> String {
     format!("{number:04}")
@@ -264,7 +252,15 @@ impl Change {
 
 impl CompactStream {
     /// With the archive's id in what is stored.
-    fn filled(&self, archives_before: i64, id: &str) -> Change {
+    ///
+    /// # Errors
+    /// 422 for an id of another form.
+    fn filled(&self, archives_before: i64, id: &str) -> Result<Change> {
+        let is_chosen = self.archive_id.is_some();
+        let number = id.parse().ok().filter(|it| (1..1 << 40).contains(it) && id.len() >= 4);
+        let number: i64 = number.ok_or_else(|| {
+            Error::invalid("archive_id", "an archive's id is a number with four digits or more")
+        })?;
         let fill = |entry: &NewEntry| {
             let text = match std::str::from_utf8(&entry.text) {
                 Ok(text) => bytes::Bytes::from(text.replace(MARK, id)),
@@ -279,13 +275,13 @@ impl CompactStream {
             expected_head: self.expected_head,
             expected_count: self.expected_count,
             archive_stream: format!("{}{id}", self.archive_stream_prefix),
-            archives_before,
+            archives_before: (!is_chosen).then_some(archives_before),
+            archive_number: is_chosen.then_some(number),
             replacement: self.replacement.iter().map(fill).collect(),
             document: self.document.as_ref().map(|(name, entry)| (name.clone(), fill(entry))),
         };
-        let mut steps = vec![Step::Compact(Box::new(compact))];
-        steps.extend(self.steps.iter().cloned());
-        Change { session: self.session.clone(), about: None, steps }
+        let steps = vec![Step::Compact(Box::new(compact))];
+        Ok(Change { session: self.session.clone(), about: None, steps })
     }
 }
 

@@ -191,14 +191,14 @@ impl Draft<'_> {
         if compact.expected_head != head || through <= log.floor || through > head {
             return Err(moved());
         }
-        let count = log.version + through - log.floor;
+        let count = log.count() - (head - through);
         match compact.expected_count {
             Some(expected) if expected != count => return Err(moved()),
             // Without a count: whoever asks may not have seen the last compaction.
             None if log.era > 0 && log.compacted_head == head => return Err(moved()),
             _ => {}
         }
-        if compact.archives_before != self.row.archives {
+        if compact.archives_before.is_some_and(|it| it != self.row.archives) {
             return Err(Refusal::Stale);
         }
         let placed = i64::try_from(compact.replacement.len()).unwrap_or(i64::MAX);
@@ -206,14 +206,21 @@ impl Draft<'_> {
             let detail = "replacement has more entries than it replaces";
             return Err(Refusal::Error(Error::invalid("replacement", detail)));
         }
-        if self.log(Part::Stream, &compact.archive_stream).is_some() {
+        let is_taken = self.log(Part::Stream, &compact.archive_stream).is_some();
+        if is_taken && compact.archive_number.is_some() {
+            // Somebody else compacted with this id.
+            return Err(moved());
+        }
+        if is_taken {
             let detail = "archive_stream_prefix: there is a stream of the archive's name";
             return Err(Refusal::Error(Error::invalid("archive_stream_prefix", detail)));
         }
         let archive =
             LogRow { ceiling: Some(through), head: through, updated_at: self.now, ..log.clone() };
         self.set(Part::Stream, &compact.archive_stream, Some(archive));
-        self.row.archives += 1;
+        // Ids are counted on behind the greatest there was.
+        let next = self.row.archives + 1;
+        self.row.archives = compact.archive_number.map_or(next, |it| it.max(next));
         log = LogRow {
             era: self.row.archives,
             floor: through,

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::change::{Change, PreparedChange};
-use super::ledger::{Batch, Outcome};
+use super::ledger::{Batch, Outcome, Part};
 use super::loading::{Asked, Loaded};
 use super::name::SessionName;
 use super::{Content, Document, Session, Stream};
@@ -107,6 +107,15 @@ pub trait SessionStorage: Send + Sync {
         caller: &Caller,
         query: &FindDocuments,
     ) -> Result<Vec<(SessionName, Content)>>;
+
+    /// Numbers of the last entries of the streams, or values of the counters, of one name of all sessions of a kind.
+    async fn list_heads(
+        &self,
+        caller: &Caller,
+        kind: &str,
+        part: Part,
+        name: &str,
+    ) -> Result<Vec<(SessionName, i64)>>;
 
     /// Values of counters; those that were never counted are 0.
     async fn get_counters(

@@ -11,34 +11,31 @@ const MESSAGE_TOKENS: u64 = 4;
 pub fn estimate(message: &[u8]) -> u64 {
     let Ok(text) = std::str::from_utf8(message) else { return 0 };
     let Ok(Json::Object(fields)) = serde_json::from_slice::<Json>(message) else {
-        return of_text(text) + MESSAGE_TOKENS;
+        return quarters(text).div_ceil(4) + MESSAGE_TOKENS;
     };
     let has_images =
         matches!(fields.get("role").and_then(Json::as_str), Some("user" | "toolResult"));
-    let content = match fields.get("content") {
-        Some(Json::String(text)) => of_text(text),
-        Some(Json::Array(blocks)) => blocks.iter().map(|it| of_block(it, has_images)).sum(),
-        _ if fields.contains_key("role") => 0,
-        _ => of_text(text),
-    };
-    content + MESSAGE_TOKENS
-}
-
-/// Arguments of tool calls are not counted.
-fn of_block(block: &Json, has_images: bool) -> u64 {
-    let text = |name: &str| block.get(name).and_then(Json::as_str).map_or(0, of_text);
-    match block.get("type").and_then(Json::as_str) {
-        Some("text") => text("text"),
-        Some("thinking") => text("thinking"),
-        Some("image") if has_images => IMAGE_TOKENS,
-        _ => 0,
+    let (mut count, mut images) = (0, 0);
+    match fields.get("content") {
+        Some(Json::String(text)) => count = quarters(text),
+        Some(Json::Array(blocks)) => {
+            for block in blocks {
+                // Texts of a message count as one. Arguments of tool calls do not count.
+                let of = |name: &str| block.get(name).and_then(Json::as_str).map_or(0, quarters);
+                let is_image = block.get("type").and_then(Json::as_str) == Some("image");
+                count += of("text") + of("thinking");
+                images += u64::from(is_image && has_images);
+            }
+        }
+        _ if fields.contains_key("role") => {}
+        _ => count = quarters(text),
     }
+    count.div_ceil(4) + images * IMAGE_TOKENS + MESSAGE_TOKENS
 }
 
-/// A quarter per ASCII character, one per other, rounded up.
-fn of_text(text: &str) -> u64 {
-    let quarters: u64 = text.chars().map(|it| if it.is_ascii() { 1 } else { 4 }).sum();
-    quarters.div_ceil(4)
+/// A quarter of a token per ASCII character, four per other.
+fn quarters(text: &str) -> u64 {
+    text.chars().map(|it| if it.is_ascii() { 1 } else { 4 }).sum()
 }
 
 #[cfg(test)]
@@ -62,6 +59,8 @@ mod tests {
         let thinking = json!({"type": "thinking", "thinking": "abcde"});
         assert_eq!(of(&json!({"role": "assistant", "content": [thinking, call]})), 2 + 4);
         assert_eq!(of(&json!({"role": "assistant", "content": []})), 4);
+        let parts = json!([{"type": "text", "text": "a"}, {"type": "thinking", "thinking": "bcd"}]);
+        assert_eq!(of(&json!({"role": "assistant", "content": parts})), 1 + 4);
         // A lone surrogate is no text, and no reason to fail.
         assert!(estimate(br#"{"role":"user","content":"\ud800"}"#) > 0);
     }

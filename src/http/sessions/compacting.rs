@@ -167,7 +167,6 @@ impl Input for Compacting {
             replacement: entries(wire.replacement, received),
             document: document.transpose()?,
             archive_id: None,
-            steps: Vec::new(),
         };
         Ok(Self { compact, idempotency: received.idempotency(COMPACT) })
     }

@@ -3,7 +3,7 @@
 mod compacting;
 pub mod documents;
 mod loading;
-mod text;
+pub mod text;
 mod wire;
 
 pub use self::compacting::{add, compact};
@@ -269,7 +269,7 @@ fn only(done: Done) -> Result<StepDone, Problem> {
 }
 
 /// Who asks to change something.
-fn asking(
+pub fn asking(
     caller: &Caller,
     deadline: Micros,
     idempotency: Option<(String, [u8; 32])>,

@@ -55,6 +55,13 @@ const LISTS_OF_VERSIONS: Source<'static> = Source {
         order by namespace, key, version",
 };
 
+const LISTS_OF_CONTENTS: Source<'static> = Source {
+    columns: "content_id, attempt, no, parts",
+    size: "length(parts)",
+    rows: "from content_slices where tenant = $1 and scope_id = $2 and (content_id, attempt, no) > ($3, $4, $5)
+        order by content_id, attempt, no",
+};
+
 const LISTS_OF_ENTRIES: Source<'static> = Source {
     columns: "e.log_no, e.era, e.seq, e.parts",
     size: "length(e.parts)",
@@ -264,6 +271,15 @@ impl Ward<'_> {
         loop {
             let binds = [vec![self.name()], after, vec![scope_id.into()]].concat();
             let rows = page(access, self.dialect, &LISTS_OF_VERSIONS, &binds).await?;
+            let Some(last) = rows.last() else { break };
+            after = last.0[..3].to_vec();
+            let lists = rows.iter().map(|row| row.bytes(3)).collect::<Result<Vec<_>>>()?;
+            self.mark_lists(access, scope_id, &lists, marks).await?;
+        }
+        let mut after = vec![Cell::Bytes(Vec::new()), i64::MIN.into(), i64::MIN.into()];
+        loop {
+            let binds = [vec![self.name(), scope_id.into()], after].concat();
+            let rows = page(access, self.dialect, &LISTS_OF_CONTENTS, &binds).await?;
             let Some(last) = rows.last() else { break };
             after = last.0[..3].to_vec();
             let lists = rows.iter().map(|row| row.bytes(3)).collect::<Result<Vec<_>>>()?;

@@ -25,6 +25,7 @@ use self::place::Place;
 use crate::content::parts::Name;
 use crate::domain::Result;
 use crate::domain::clock::Micros;
+use crate::storage::redis::Redis;
 use crate::storage::resealing::moved_chunk;
 
 /// Reads from the store that run at one time, over all requests.
@@ -71,6 +72,8 @@ pub struct Objects {
     prefix: Path,
     reads: Semaphore,
     kept: Cache<Place, Bytes>,
+    /// What other servers have read lately.
+    shared: Option<Arc<Redis>>,
     pub packing: Packing,
 }
 
@@ -89,8 +92,15 @@ impl Objects {
             prefix,
             reads: Semaphore::new(READS_MAX),
             kept: Cache::builder().max_capacity(packing.kept_bytes_max).weigher(weight).build(),
+            shared: None,
             packing,
         }
+    }
+
+    /// With a memory that servers share.
+    #[must_use]
+    pub fn sharing(self, shared: Option<Arc<Redis>>) -> Self {
+        Self { shared, ..self }
     }
 
     /// Opens the store that a URL names and shows that it can be written, read and deleted from.

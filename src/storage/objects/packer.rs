@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::packs::{Coldness, Draft, PackStorage, Scope};
-use super::place::PackId;
+use super::place::{PackId, Place};
 use super::{Objects, fetch};
 use crate::content::encrypted::encrypt_plain;
 use crate::content::keys::TenantSecret;
@@ -23,6 +23,10 @@ const CLAIM: Micros = 15 * MINUTE;
 const UPLOAD_MAX: Micros = DAY;
 /// Chunks read from the database at a time: about 2 MiB.
 const READ_CHUNKS: usize = 2_000;
+/// Chunks of files are larger: about 8 MiB.
+const READ_FILE_CHUNKS: usize = 64;
+/// Of packed chunks that are read together.
+const READ_BYTES: u64 = 8 << 20;
 
 /// One round at one time.
 struct Packer<'a> {
@@ -41,6 +45,7 @@ impl Objects {
         packer.expire_uploads().await?;
         packer.delete_objects().await?;
         packer.pack_cold().await?;
+        packer.pack_contents().await?;
         packer.rewrite_sparse().await
     }
 }
@@ -85,7 +90,7 @@ impl Packer<'_> {
                 if !self.storage.claim_scope(&scope, Some(touched), self.now, until).await? {
                     continue;
                 }
-                if settled(&scope, self.pack_scope(&scope).await)? {
+                if settled(&scope, self.pack_scope(&scope, READ_CHUNKS).await)? {
                     self.storage.finish_scope(&scope, Some(touched)).await?;
                 }
             }
@@ -96,9 +101,23 @@ impl Packer<'_> {
         }
     }
 
-    async fn pack_scope(&self, scope: &Scope) -> Result<()> {
+    /// What of files is whole: it will not change.
+    async fn pack_contents(&self) -> Result<()> {
+        for (scope, touched) in self.storage.list_cold_contents().await? {
+            let until = self.now + CLAIM;
+            if !self.storage.claim_scope(&scope, Some(touched), self.now, until).await? {
+                continue;
+            }
+            if settled(&scope, self.pack_scope(&scope, READ_FILE_CHUNKS).await)? {
+                self.storage.finish_scope(&scope, Some(touched)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn pack_scope(&self, scope: &Scope, together: usize) -> Result<()> {
         let mut draft = Draft::default();
-        for names in self.storage.list_leaves(scope).await?.chunks(READ_CHUNKS) {
+        for names in self.storage.list_leaves(scope).await?.chunks(together) {
             let read = self.storage.read_unpacked(scope, names).await?;
             let mut bodies: HashMap<Name, Vec<u8>> = read.into_iter().collect();
             for name in names {
@@ -152,7 +171,7 @@ impl Packer<'_> {
         places.retain(|(place, _)| packs.contains(&place.pack));
         places.sort_unstable();
         let mut draft = Draft::default();
-        for batch in places.chunks(READ_CHUNKS) {
+        for batch in batches(&places) {
             let fetched = self.objects.fetch(&secret, batch.iter().copied()).await?;
             let bodies: HashMap<_, _> = fetched.into_iter().collect();
             for (place, name) in batch {
@@ -195,7 +214,7 @@ pub async fn encrypt(
             places.iter().filter(|(place, _)| place.pack == pack.id).copied().collect();
         own.sort_unstable();
         let mut draft = Draft::default();
-        for batch in own.chunks(READ_CHUNKS) {
+        for batch in batches(&own) {
             let bodies = match objects.fetch(plain, batch.iter().copied()).await {
                 Err(Error::Integrity(_)) => {
                     objects.fetch(secret, batch.iter().copied()).await?;
@@ -214,6 +233,20 @@ pub async fn encrypt(
         }
     }
     Ok(())
+}
+
+/// Chunks that are read together, in their order.
+fn batches(places: &[(Place, Name)]) -> Vec<&[(Place, Name)]> {
+    let mut bytes = 0;
+    let joins = |_: &(Place, Name), next: &(Place, Name)| {
+        bytes += u64::from(next.0.length);
+        let joins = bytes < READ_BYTES;
+        if !joins {
+            bytes = 0;
+        }
+        joins
+    };
+    places.chunk_by(joins).collect()
 }
 
 /// Damage in one scope does not keep the others waiting; it keeps its claim, so that it is not met again at once.

@@ -68,6 +68,9 @@ pub trait PackStorage: Send + Sync {
     /// One slice of the threads that come after (tenant, thread id).
     async fn list_cold(&self, after: (&str, &str), coldness: Coldness) -> Result<ColdScopes>;
 
+    /// Scopes with contents of files that became whole since they were packed, and when the last one did.
+    async fn list_cold_contents(&self) -> Result<Vec<(Scope, Micros)>>;
+
     /// Takes a scope for this server until a time; false: another one has it, or has packed it since `touched`, the last
     /// commit to it. None: whatever it was.
     async fn claim_scope(

@@ -10,8 +10,8 @@ use crate::storage::marks::Marks;
 use crate::storage::objects::packs::Scope;
 use crate::storage::objects::place::Place;
 
-/// Lists of the scope's values: of manifests, of the writes of all threads that hold the scope, of items with their
-/// earlier versions, and of the entries of a session.
+/// Lists of the scope's values: of manifests, of the writes of all threads that hold the scope, of items with their earlier
+/// versions, of contents of files, and of the entries of a session.
 const LISTS: &str = r"
 select m.parts, m.no from manifests m where m.tenant = $1 and m.scope_id = $2 and m.parts is not null
 union all
@@ -25,10 +25,27 @@ union all
 select v.parts, null from item_versions v
 where v.tenant = $1 and v.scope_id = $2 and v.parts is not null
 union all
+select s.parts, null from content_slices s where s.tenant = $1 and s.scope_id = $2
+union all
 select e.parts, null from sessions s
 join session_entries e on e.tenant = s.tenant and e.session_no = s.session_no
 where s.tenant = $1 and s.scope_id = $2 and e.parts is not null
 order by no
+";
+
+/// Lists of what packs may hold, oldest value first: not of items, which may be read at any time.
+const LISTS_OF_COLD: &str = r"
+select m.parts, 0 as kind, m.no, 0 as start_at from manifests m
+where m.tenant = $1 and m.scope_id = $2 and m.parts is not null
+union all
+select w.parts, 1, 0, 0 from scope_holders h
+join writes w on w.tenant = h.tenant and w.thread_key = h.holder::bigint
+where h.tenant = $1 and h.scope_id = $2 and h.kind = 'thread' and w.parts is not null
+union all
+select s.parts, 2, c.finished_at, s.start_at from contents c
+join content_slices s on s.tenant = c.tenant and s.content_id = c.content_id
+where c.tenant = $1 and c.scope_id = $2 and c.finished_at > 0
+order by kind, no, start_at
 ";
 
 /// Removes manifests that no checkpoint of a holder shows and chunks that no value names, and raises the epoch.
@@ -73,13 +90,13 @@ pub(super) async fn collect(
     release(connection, &scope, places, None).await
 }
 
-/// Lists of the scope's values, oldest value first.
+/// Lists of what of the scope packs may hold, oldest value first.
 pub(super) async fn lists_in_order(
     connection: &mut PgConnection,
     tenant: &str,
     scope_id: i64,
 ) -> Result<Vec<Vec<u8>>> {
-    let rows = rows(connection, LISTS, tenant, scope_id).await?;
+    let rows = rows(connection, LISTS_OF_COLD, tenant, scope_id).await?;
     Ok(rows.iter().map(|row| row.get("parts")).collect())
 }
 

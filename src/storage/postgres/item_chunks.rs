@@ -5,13 +5,28 @@ use std::collections::BTreeSet;
 use sqlx::Row;
 use sqlx::postgres::PgConnection;
 
-use super::failure;
+use async_trait::async_trait;
+
+use super::{PostgresStorage, failure};
 use crate::content::parts::Name;
 use crate::domain::Result;
 use crate::domain::clock::random_id;
+use crate::storage::contents::Roots;
 
 /// Chunks that one statement reads.
 const CHUNKS_MAX: usize = 4_096;
+
+#[async_trait]
+impl Roots for PostgresStorage {
+    async fn scope_of_root(&self, tenant: &str, root: &str) -> Result<i64> {
+        // Makes a tenant that is new.
+        self.secret(tenant).await?;
+        let mut connection = self.pool.get().await?;
+        let scope_id = read_or_make_root(&mut connection, tenant, root).await?;
+        connection.release();
+        Ok(scope_id)
+    }
+}
 
 /// Two that meet at a new root: the one whose insert came second reads what the first one made.
 pub(super) async fn read_or_make_root(

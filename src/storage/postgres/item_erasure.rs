@@ -8,6 +8,7 @@ use crate::domain::Result;
 use crate::domain::erasure::{More, Receipt, Slice};
 use crate::domain::label::label;
 use crate::domain::namespace::Namespace;
+use crate::storage::contents::erasing::erase_contents;
 use crate::storage::items::{memory_key, namespaces};
 
 const SLICE_ROWS: i64 = 5_000;
@@ -62,8 +63,24 @@ from root
 on conflict (tenant, thread_key) do update set owner = excluded.owner, erased = true";
 
 impl PostgresStorage {
-    /// A slice of items; where there is none, of what was logged of them; where there is none, the root.
+    /// Items and all that is about them, then contents of files.
     pub(super) async fn erase_items(&self, tenant: &str, subject: &str) -> Result<Slice> {
+        let slice = self.erase_item_rows(tenant, subject).await?;
+        if slice.more == More::Certainly {
+            return Ok(slice);
+        }
+        let below = Namespace::stored(vec![label(subject)]);
+        let (contents, size_bytes) = erase_contents(self, tenant, &below).await?;
+        if contents == 0 {
+            return Ok(slice);
+        }
+        let mut removed = slice.removed;
+        removed += Receipt { contents, size_bytes, ..Receipt::default() };
+        Ok(Slice { removed, more: More::Certainly, ..slice })
+    }
+
+    /// A slice of items; where there is none, of what was logged of them; where there is none, the root.
+    async fn erase_item_rows(&self, tenant: &str, subject: &str) -> Result<Slice> {
         let fail = |error: sqlx::Error| failure::of_call(&error);
         let root = label(subject);
         let namespace = Namespace::stored(vec![root.clone()]);

@@ -18,12 +18,13 @@ use crate::domain::storage::BatchError;
 const PUTS: &str = r"
 with done as (
     insert into items as i (tenant, namespace, key, version, created_at, updated_at, ttl_micros, expires_at,
-        size_bytes, digest, body, projection, has_marks, history)
+        size_bytes, digest, body, projection, has_marks, history, file_head)
     select r.tenant, r.namespace::text[], r.key, $2 + r.puts - 1, $1, $1, r.ttl_micros, $1 + r.ttl_micros,
-        r.size_bytes, r.digest, r.body, r.projection::jsonb, r.has_marks, coalesce($3, 0)
+        r.size_bytes, r.digest, r.body, r.projection::jsonb, r.has_marks, coalesce($3, 0),
+        r.file_head
     from unnest($4::text[], $5::text[], $6::bytea[], $7::bigint[], $8::bigint[], $9::integer[], $10::bytea[],
-        $11::bytea[], $12::text[], $13::boolean[])
-        as r (tenant, namespace, key, puts, ttl_micros, size_bytes, digest, body, projection, has_marks)
+        $11::bytea[], $12::text[], $13::boolean[], $14::bytea[])
+        as r (tenant, namespace, key, puts, ttl_micros, size_bytes, digest, body, projection, has_marks, file_head)
     on conflict (tenant, namespace, key) do update set
         version = case when i.expires_at is null or i.expires_at > $1
             then i.version + excluded.version - $2 + 1
@@ -37,7 +38,8 @@ with done as (
         has_marks = excluded.has_marks, vector_bytes = 0, is_indexed = false,
         history = coalesce($3, case when i.expires_at is null or i.expires_at > $1
             then i.history else 0 end),
-        words = null, word_counts = null, word_total = null, word_fields = null
+        words = null, word_counts = null, word_total = null, word_fields = null,
+        file_head = excluded.file_head, content_id = null
     returning i.tenant, i.namespace, i.key, i.version
 ), logged as (
     insert into item_changes (tenant, xid, n, namespace, key, version, kind, written_at)
@@ -52,8 +54,8 @@ select version from done
 pub(super) fn are_plain(batch: &ItemBatch) -> bool {
     let kept = batch.rows.first().and_then(|it| it.put.as_ref()).and_then(|it| it.history);
     let is_plain = |it: &PreparedValue| {
-        let has_more = it.content.is_some() || it.vectors.is_some() || it.index.is_some();
-        !has_more && it.words.is_none() && it.history == kept
+        let has_more = it.content.is_some() || it.content_id.is_some() || it.vectors.is_some();
+        !has_more && it.index.is_none() && it.words.is_none() && it.history == kept
     };
     batch.groups.iter().all(|it| it.idempotency.is_none())
         && batch.rows.iter().all(|it| {
@@ -96,6 +98,7 @@ fn bind<'q>(query: Query<'q>, batch: &'q ItemBatch) -> Query<'q> {
         .bind(puts().map(|it| &it.sealed.body[..]).collect::<Vec<_>>())
         .bind(puts().map(|it| it.projection.as_str()).collect::<Vec<_>>())
         .bind(puts().map(|it| it.has_marks).collect::<Vec<_>>())
+        .bind(puts().map(|it| it.file_head.as_deref()).collect::<Vec<_>>())
 }
 
 /// The rows of the answer are those of the batch, in their order.

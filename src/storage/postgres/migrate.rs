@@ -26,6 +26,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (13, "item_changes", include_str!("../../../migrations/postgres/0013_item_changes.sql")),
     (14, "files", include_str!("../../../migrations/postgres/0014_files.sql")),
     (15, "sessions", include_str!("../../../migrations/postgres/0015_sessions.sql")),
+    (16, "contents", include_str!("../../../migrations/postgres/0016_contents.sql")),
     (17, "item_puts", include_str!("../../../migrations/postgres/0017_item_puts.sql")),
 ];
 

@@ -78,6 +78,7 @@ use crate::domain::storage::{
 use crate::domain::{Error, Result};
 use crate::storage::StorageConfig;
 use crate::storage::chunk_memory::ChunkMemory;
+use crate::storage::contents;
 use crate::storage::encrypting::encrypt;
 use crate::storage::items::models::ModelMemory;
 use crate::storage::objects::Objects;
@@ -336,6 +337,7 @@ impl Engine for PostgresStorage {
     async fn sweep(&self, now: Micros) -> Result<()> {
         self.vector_indexes.refresh(&self.pool).await?;
         self.sweep_items(now).await?;
+        contents::sweep(self, now).await?;
         self.sweep_changes(now).await?;
         self.sweep_expired(now).await
     }

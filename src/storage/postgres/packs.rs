@@ -11,6 +11,7 @@ use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::clock::Micros;
 use crate::domain::{Error, Result};
+use crate::storage::contents::packing;
 use crate::storage::marks::Leaves;
 use crate::storage::objects::packs::{
     ColdScopes, Coldness, NewPack, PackStorage, Scope, StoredPack,
@@ -63,6 +64,10 @@ impl PackStorage for PostgresStorage {
             cold: cold.map(|row| (scope_of(row), row.get("touched"))).collect(),
             next: last.filter(|_| rows.len() as u64 == SLICE_THREADS.unsigned_abs()),
         })
+    }
+
+    async fn list_cold_contents(&self) -> Result<Vec<(Scope, Micros)>> {
+        packing::list_cold(self).await
     }
 
     async fn claim_scope(

@@ -67,7 +67,7 @@ pub async fn load<T: SessionEngine>(
     let chunks = chunks.await?;
     access.end().await?;
     let entries = stored.iter().map(|it| it.entry(&secret, &chunks)).collect::<Result<_>>()?;
-    Ok(Some(Loaded { entries, head: place.log.head, more }))
+    Ok(Some(Loaded { entries, head: place.log.head, count: place.log.count(), more }))
 }
 
 /// None: no such document.

@@ -3,11 +3,14 @@
 use serde_json::json;
 
 use super::SessionEngine;
+use super::entries::limit_of;
 use super::rows::{Rows, SOUGHT, bytes, sought};
 use super::sealing::open_title;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::grants::Action;
+use crate::domain::limits::LIMITS;
+use crate::domain::sessions::ledger::Part;
 use crate::domain::sessions::name::{KeyRange, Listed, SessionName};
 use crate::domain::sessions::storage::{Described, ListSessions};
 use crate::domain::sessions::{Document, Session, Stream};
@@ -108,6 +111,32 @@ pub async fn counters<T: SessionEngine>(
     Ok(values)
 }
 
+/// By key, of one name.
+pub async fn heads<T: SessionEngine>(
+    engine: &T,
+    caller: &Caller,
+    kind: &str,
+    (part, name): (Part, &str),
+) -> Result<Vec<(SessionName, i64)>> {
+    let (within, mut binds) = within(caller, &KeyRange::below(kind, &[]));
+    let limit = limit_of(LIMITS.session_documents_max);
+    binds.extend([Cell::from(part as i64), name.as_bytes().into(), limit.into()]);
+    let (part, name, limit) = (binds.len() - 2, binds.len() - 1, binds.len());
+    let text = format!(
+        "select s.key, l.head from sessions s
+         join session_logs l on l.tenant = s.tenant and l.session_no = s.session_no
+         where l.kind = ${part} and l.name = ${name} and {within} order by s.key limit ${limit}"
+    );
+    let mut access = engine.look().await?;
+    let found = access.rows(&engine.dialect().fill(&text), &binds).await?;
+    access.end().await?;
+    let head = |row: &Record| {
+        let name = SessionName::stored(kind.to_owned(), row.bytes(0)?);
+        Ok((name.ok_or_else(damaged)?, row.integer(1)?))
+    };
+    found.iter().map(head).collect()
+}
+
 /// Newest first, then by key.
 pub async fn list<T: SessionEngine>(
     engine: &T,
@@ -177,7 +206,7 @@ pub fn within(caller: &Caller, range: &KeyRange) -> (String, Vec<Cell>) {
 /// From [`COLUMNS`] and the time that counts.
 fn read(secret: &TenantSecret, kind: &str, row: &Record) -> Result<Session> {
     let name = SessionName::stored(kind.to_owned(), row.bytes(0)?);
-    let name = name.ok_or_else(|| Error::Integrity("the key of a session is damaged".into()))?;
+    let name = name.ok_or_else(damaged)?;
     let scope_id = row.integer(1)?;
     let title = row.optional_bytes(4)?;
     let title = title.map(|it| open_title(secret, (scope_id, &name), it)).transpose()?;
@@ -189,6 +218,10 @@ fn read(secret: &TenantSecret, kind: &str, row: &Record) -> Result<Session> {
         updated_at: row.integer(6)?,
         name,
     })
+}
+
+fn damaged() -> Error {
+    Error::Integrity("the key of a session is damaged".into())
 }
 
 fn text_of(row: &Record, at: usize) -> Result<String> {

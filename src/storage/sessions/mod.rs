@@ -25,7 +25,7 @@ use crate::domain::grants::Action;
 use crate::domain::item_batch::Idempotency;
 use crate::domain::prepared::PlannedScope;
 use crate::domain::sessions::change::{Change, PreparedChange};
-use crate::domain::sessions::ledger::{Batch, Outcome};
+use crate::domain::sessions::ledger::{Batch, Outcome, Part};
 use crate::domain::sessions::loading::{Asked, Loaded};
 use crate::domain::sessions::name::SessionName;
 use crate::domain::sessions::storage::{Described, FindDocuments, ListSessions, SessionStorage};
@@ -170,6 +170,16 @@ impl<T: SessionEngine> SessionStorage for T {
         query: &FindDocuments,
     ) -> Result<Vec<(SessionName, Content)>> {
         entries::find_documents(self, caller, query).await
+    }
+
+    async fn list_heads(
+        &self,
+        caller: &Caller,
+        kind: &str,
+        part: Part,
+        name: &str,
+    ) -> Result<Vec<(SessionName, i64)>> {
+        listing::heads(self, caller, kind, (part, name)).await
     }
 
     async fn get_counters(

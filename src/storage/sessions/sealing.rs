@@ -9,7 +9,6 @@ use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::Value;
 use crate::domain::clock::{Micros, random_id};
-use crate::domain::grants::Action;
 use crate::domain::names::Tag;
 use crate::domain::prepared::{PlannedScope, Sealed};
 use crate::domain::sessions::change::{
@@ -37,6 +36,7 @@ pub fn prepare(
     change: Change,
     (scope, known): (PlannedScope, Option<Arc<Mutex<Known>>>),
 ) -> Result<PreparedChange> {
+    let action = change.needs();
     let Change { session, about, steps } = change;
     let mut sealing = Sealing {
         secret,
@@ -59,7 +59,7 @@ pub fn prepare(
     Ok(PreparedChange {
         tenant: caller.tenant.clone(),
         owner: caller.subject.clone(),
-        if_owner: caller.session_owner(&session, Action::Append).map(str::to_owned),
+        if_owner: caller.session_owner(&session, action).map(str::to_owned),
         needs_scope: has_parts || is_encrypted && (has_entries || has_title),
         session,
         about,
@@ -109,6 +109,7 @@ impl Sealing<'_> {
                     expected_count: compact.expected_count,
                     archive_stream: compact.archive_stream,
                     archives_before: compact.archives_before,
+                    archive_number: compact.archive_number,
                     replacement: self.entries(compact.replacement)?,
                     document: document.transpose()?,
                 }))

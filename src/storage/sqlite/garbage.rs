@@ -21,8 +21,9 @@ use crate::storage::sessions::removal::remove_rows;
 
 /// Rows per slice: some milliseconds.
 const SLICE_ROWS: i64 = 500;
-/// About 2 MiB at their usual size.
+/// About 2 MiB at their usual size; those of files are larger.
 const SLICE_CHUNKS: usize = 2_000;
+const SLICE_BYTES: i64 = 4 << 20;
 
 /// What a removal left: rows of a thread key, and values of a scope that perhaps nobody names any more.
 #[derive(Debug, Clone)]
@@ -143,8 +144,8 @@ impl SqliteStorage {
         let mut write = self.connections.begin_write().await?;
         let marks = self.mark(&mut write, garbage).await?;
         let stored = sqlx::query(
-            "select rowid, name, case when substr(body, 1, 1) = x'02' then body end from chunks
-             where tenant = $1 and scope_id = $2",
+            "select rowid, name, case when substr(body, 1, 1) = x'02' then body end, length(body)
+             from chunks where tenant = $1 and scope_id = $2",
         )
         .bind(&garbage.tenant)
         .bind(garbage.scope_id)
@@ -153,15 +154,16 @@ impl SqliteStorage {
         .map_err(storage_error)?;
         let mut unnamed: Vec<i64> = Vec::new();
         let mut places: Vec<Place> = Vec::new();
-        let mut last = true;
+        let (mut last, mut bytes) = (true, 0);
         for row in stored {
             if marks.names(&row.try_get::<Vec<u8>, _>(1).map_err(storage_error)?) {
                 continue;
             }
-            if unnamed.len() == SLICE_CHUNKS {
+            if unnamed.len() == SLICE_CHUNKS || bytes > SLICE_BYTES {
                 last = false;
                 break;
             }
+            bytes += row.try_get::<i64, _>(3).map_err(storage_error)?;
             unnamed.push(row.try_get(0).map_err(storage_error)?);
             let place: Option<Vec<u8>> = row.try_get(2).map_err(storage_error)?;
             // One that is damaged goes like the others; its pack counts it till the scope goes.
@@ -216,6 +218,9 @@ impl SqliteStorage {
              where tenant = $1 and scope_id = $2 and parts is not null",
         );
         mark_lists(write, &mut marks, lists.bind(&garbage.tenant).bind(garbage.scope_id)).await?;
+        let lists =
+            sqlx::query("select parts from content_slices where tenant = $1 and scope_id = $2");
+        mark_lists(write, &mut marks, lists.bind(&garbage.tenant).bind(garbage.scope_id)).await?;
         let lists = sqlx::query(
             "select e.parts from sessions s
              join session_entries e on e.tenant = s.tenant and e.session_no = s.session_no
@@ -238,15 +243,19 @@ impl SqliteStorage {
         let mut read = self.connections.begin_read().await?;
         let mut leaves = Leaves::default();
         let rows = sqlx::query(
-            "select parts, no from manifests
+            "select parts, 0 as kind, no, 0 as start_at from manifests
              where tenant = $1 and scope_id = $2 and parts is not null
              union all
-             select w.parts, null from scope_holders h
+             select w.parts, 1, 0, 0 from scope_holders h
              join threads t on t.tenant = h.tenant and t.thread_id = h.holder
                  and t.scope_id = h.scope_id
              join writes w on w.tenant = t.tenant and w.thread_key = t.thread_key
              where h.tenant = $1 and h.scope_id = $2 and h.kind = 'thread' and w.parts is not null
-             order by 2 nulls last",
+             union all
+             select s.parts, 2, c.finished_at, s.start_at from contents c
+             join content_slices s on s.tenant = c.tenant and s.content_id = c.content_id
+             where c.tenant = $1 and c.scope_id = $2 and c.finished_at > 0
+             order by 2, 3, 4",
         )
         .bind(&scope.tenant)
         .bind(scope.id)

@@ -20,6 +20,7 @@ use crate::domain::item_batch::{Idempotency, ItemBatch, ItemOutcome, PreparedCha
 use crate::domain::item_storage::ItemStorage;
 use crate::domain::namespace::Namespace;
 use crate::domain::storage::BatchError;
+use crate::storage::contents::Roots;
 use crate::storage::indexing_rows::Indexable;
 use crate::storage::items::models::ModelMemory;
 use crate::storage::items::{
@@ -158,6 +159,18 @@ impl ItemStorage for SqliteStorage {
 impl Indexable for SqliteStorage {
     fn models(&self) -> &ModelMemory {
         &self.models
+    }
+}
+
+#[async_trait]
+impl Roots for SqliteStorage {
+    async fn scope_of_root(&self, tenant: &str, root: &str) -> Result<i64> {
+        // Makes a tenant that is new.
+        self.secret(tenant).await?;
+        let mut write = self.connections.begin_write().await?;
+        let scope_id = read_or_make_root(&mut write, tenant, root).await?;
+        write.commit().await?;
+        Ok(scope_id)
     }
 }
 

@@ -75,6 +75,7 @@ use crate::domain::storage_use::StorageUse;
 use crate::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 use crate::domain::{Error, Result};
 use crate::storage::chunk_memory::ChunkMemory;
+use crate::storage::contents;
 use crate::storage::encrypting::encrypt;
 use crate::storage::items::models::ModelMemory;
 use crate::storage::objects::Objects;
@@ -264,6 +265,7 @@ impl Engine for SqliteStorage {
 
     async fn sweep(&self, now: Micros) -> Result<()> {
         self.sweep_items(now).await?;
+        contents::sweep(self, now).await?;
         self.sweep_changes(now).await?;
         self.sweep_expired(now).await
     }

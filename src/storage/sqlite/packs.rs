@@ -12,6 +12,7 @@ use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::clock::Micros;
 use crate::domain::{Error, Result};
+use crate::storage::contents::packing;
 use crate::storage::objects::packs::{
     ColdScopes, Coldness, NewPack, PackStorage, Scope, StoredPack,
 };
@@ -69,6 +70,10 @@ impl PackStorage for SqliteStorage {
             slice.next = Some((tenant, last.try_get("thread_id").map_err(storage_error)?));
         }
         Ok(slice)
+    }
+
+    async fn list_cold_contents(&self) -> Result<Vec<(Scope, Micros)>> {
+        packing::list_cold(self).await
     }
 
     async fn claim_scope(

@@ -24,6 +24,7 @@ const MIGRATIONS: &[(i64, i64, &str)] = &[
     (13, 1, include_str!("../../../migrations/sqlite/0013_item_changes.sql")),
     (14, 1, include_str!("../../../migrations/sqlite/0014_files.sql")),
     (15, 1, include_str!("../../../migrations/sqlite/0015_sessions.sql")),
+    (16, 1, include_str!("../../../migrations/sqlite/0016_contents.sql")),
     (17, 1, include_str!("../../../migrations/sqlite/0017_item_puts.sql")),
 ];
 

@@ -29,7 +29,7 @@ beforeAll(async () => {
   mkdirSync(installed, { recursive: true });
   await run("tar", ["-xzf", join(folder, filename), "--strip-components=1", "-C", installed]);
   // What npm would fetch beside it, and nothing else.
-  for (const name of ["@msgpack", "@langchain", "@types"])
+  for (const name of ["@msgpack", "@langchain", "@types", "deepagents"])
     symlinkSync(`${ROOT}node_modules/${name}`, join(modules, name));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
 });
@@ -37,6 +37,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const PROGRAM = `
 import { Client, ThreadkeepError } from "threadkeep";
+import { driveBackend, ThreadkeepBackend, ThreadkeepBackendV1, threadkeepRoutes } from "threadkeep/deepagents";
 import { ThreadkeepSaver, ThreadkeepStore } from "threadkeep/langgraph";
 import { Annotation, START, StateGraph } from "@langchain/langgraph";
 
@@ -56,13 +57,20 @@ const { values } = await graph.getState(config);
 const refused = await new ThreadkeepSaver({ apiKey: "tk_no" }).getTuple(config).catch((error) => error);
 const { checkpointCount } = await new Client().getThread("packed");
 if (checkpointCount !== 3) throw new Error("the client sees another thread");
+const written = await threadkeepRoutes("ann").write("/memories/a.md", "tea");
+const kept = await new ThreadkeepBackend({ namespace: ["ann", "filesystem"] }).read("/a.md");
+const shown = await new ThreadkeepBackendV1({ namespace: ["ann", "filesystem"] }).read("/a.md");
+if (written.error || kept.content !== "tea" || !shown.endsWith("tea")) throw new Error("no files");
+if (driveBackend("ann").routePrefixes.length !== 3) throw new Error("no drive");
 console.log(values.text, refused instanceof ThreadkeepError, refused.code);
 `;
 
 const TYPED = `
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { BaseStore, GetOperation, Item, PutOperation } from "@langchain/langgraph-checkpoint";
-import { Client, ConflictError, type Thread, type ThreadkeepError } from "threadkeep";
+import { type BackendProtocolV1, type BackendProtocolV2, CompositeBackend, createDeepAgent } from "deepagents";
+import { driveBackend, ThreadkeepBackend, ThreadkeepBackendV1, threadkeepRoutes } from "threadkeep/deepagents";
+import { Client, ConflictError, type FileEntry, type Thread, type ThreadkeepError } from "threadkeep";
 import { type PruneReport, ThreadkeepSaver, type StoreItem, ThreadkeepStore } from "threadkeep/langgraph";
 
 import { createOrchestrationPersistence, createTraceStoreFactory, ThreadkeepAgentrailStore } from "threadkeep/agentrail";
@@ -114,6 +122,17 @@ mine.search(["n"], { sortBy: "size" });
 mine.put(["n"], "k", {}, false, { ttl: "5" });
 // @ts-expect-error: not an option
 new ThreadkeepSaver({ uri: "http://127.0.0.1:1" });
+const namespace = ["ann", "filesystem"];
+export const whole: Required<BackendProtocolV2> = new ThreadkeepBackend({ namespace });
+export const old: BackendProtocolV1 = new ThreadkeepBackendV1({ namespace: async ({ assistantId }) => [assistantId ?? "x"] });
+export const composed: CompositeBackend = threadkeepRoutes(({ config }) => String(config?.configurable?.["user_id"]));
+createDeepAgent({ backend: driveBackend("ann", { device: "desktop", rootDir: "/home/ann" }) });
+new CompositeBackend(whole, { "/memories/": new ThreadkeepBackend({ namespace, root: "/m" }) });
+export const entry: Promise<FileEntry | undefined> = client.files.stat(namespace, "/a.md");
+// @ts-expect-error: a backend needs a namespace
+new ThreadkeepBackend({});
+// @ts-expect-error: not a dialect
+client.files.glob(namespace, "*", { dialect: "ruby" });
 export default saver;
 `;
 

@@ -54,6 +54,9 @@ STALL_GROWTH_BYTES_MAX = _number("THREADKEEP_TEST_STALL_GROWTH_MIB_MAX", 24) << 
 # Recall: vectors of 384 dimensions. Over 5,000, so that PostgreSQL asks its index.
 VECTORS = _number("THREADKEEP_TEST_VECTORS", 6000)
 
+# Contents: the size of the file that goes up and down in bounded memory.
+CONTENT_MIB = _number("THREADKEEP_TEST_CONTENT_MIB", 160)
+
 # How long to wait for something that must happen before giving up. Never a measure of speed.
 PATIENCE_SECONDS = _number("THREADKEEP_TEST_PATIENCE_SECONDS", 60)
 

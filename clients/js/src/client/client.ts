@@ -1,4 +1,4 @@
-/** `Client`: threads, leases, retention, tokens, subjects, usage and audit, natively. */
+/** `Client`: threads, files, leases, retention, tokens, subjects, usage and audit, natively. */
 
 import { InvalidError } from "../errors.js";
 import { Connection } from "../http/connection.js";
@@ -6,6 +6,7 @@ import { type ConnectionOptions, settingsOf } from "../http/settings.js";
 import { threadIdOf } from "../wire/ids.js";
 import type { Query, Schemas } from "../wire/schemas.js";
 import { Calls } from "./calls.js";
+import { Files } from "./files.js";
 import {
   nothingPruned,
   type PruneOptions,
@@ -82,6 +83,8 @@ export class Client {
   /** Make, narrow and revoke tokens. */
   readonly tokens: Tokens;
   readonly subjects: Subjects;
+  /** Files of namespaces. */
+  readonly files: Files;
   /** Logs and small documents of agents that are not LangGraph. */
   readonly sessions: Sessions;
   readonly #calls: Calls;
@@ -91,6 +94,7 @@ export class Client {
     this.sessions = new Sessions(this.#calls);
     this.tokens = new Tokens(this.#calls);
     this.subjects = new Subjects(this.#calls);
+    this.files = new Files(this.#calls);
   }
 
   async getThread(threadId: string): Promise<Thread | undefined> {

@@ -13,8 +13,9 @@ import {
 } from "../wire/answers.js";
 import { documentText, filterText } from "../wire/document_text.js";
 import { documentOf, type Integers } from "../wire/document_value.js";
-import { textOf, wellFormed } from "../wire/packing.js";
+import { wellFormed } from "../wire/packing.js";
 import type { Schemas } from "../wire/schemas.js";
+import { wideOnWire, wideTextIn } from "../wire/wide_text.js";
 import { indexPut, indexSearch, type Wants } from "./embedding.js";
 import { labelsOf, labelsOfPut } from "./namespaces.js";
 import type {
@@ -244,7 +245,7 @@ function itemOf(found: unknown, integers: Integers): StoreItem {
   const raw = objectOf<Schemas["Item"]>(found, "item");
   const item: StoreItem = {
     value: raw.value === undefined ? {} : documentOf(bytesIn(raw, "value"), integers),
-    key: keyOf(raw.key),
+    key: wideTextIn(raw, "key"),
     namespace: textsIn(raw, "namespace"),
     createdAt: timeIn(raw, "created_at"),
     updatedAt: timeIn(raw, "updated_at"),
@@ -268,23 +269,11 @@ function timeIn(raw: Schemas["Item"], name: "created_at" | "updated_at" | "expir
   return time;
 }
 
-const LONE_SURROGATE = /\p{Surrogate}/u;
-
-/** A key; one with lone surrogates as the JSON text of the string, because MessagePack has no form for it. */
+/** A key, which may be any string, or a number for its text. */
 export function keyOnWire(key: unknown): string {
   if (typeof key === "number" || typeof key === "bigint") return String(key);
   if (typeof key !== "string") throw new InvalidError("key must be text", { field: "key" });
-  if (!LONE_SURROGATE.test(key)) return key;
-  return new TextEncoder().encode(JSON.stringify(key)) as unknown as string;
-}
-
-function keyOf(raw: unknown): string {
-  if (typeof raw === "string") return raw;
-  if (raw instanceof Uint8Array) {
-    const key: unknown = JSON.parse(textOf(raw));
-    if (typeof key === "string") return key;
-  }
-  throw new ProtocolError("the answer lacks key, or has something else there");
+  return wideOnWire(key);
 }
 
 /** For limits, offsets and versions. Throws InvalidError naming `field`. */

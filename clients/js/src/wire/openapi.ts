@@ -240,6 +240,273 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/files/append": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Append to a file
+         * @description Makes it where there is none, unless a base is named. With `base_sha256` only to exactly that content, so that a client which has
+         *     the whole text sends no more than what is new.
+         */
+        post: operations["append_file"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/copy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Copy a file or a directory
+         * @description At once, at most 1,000 files; values stay as they are.
+         */
+        post: operations["copy_files"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete a file or a directory
+         * @description The item at the path and everything below it, in one step. With `if_version` the file alone, where it still has this version.
+         */
+        post: operations["delete_files"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Download files
+         * @description The bytes of up to 1,000 files, one result per path, in their order.
+         */
+        post: operations["download_files"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/edit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Edit a file
+         * @description Replaces a text that occurs once, or every occurrence of it. Edits of one file never lose each other's changes. The details of
+         *     its errors are deepagents' texts.
+         */
+        post: operations["edit_file"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/glob": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Find files by a pattern
+         * @description Files whose paths match, last changed first. Python: as wcmatch with BRACE and GLOBSTAR, a pattern without slashes is held
+         *     against names at any depth, dotfiles are left out. JavaScript: as micromatch with dotfiles.
+         */
+        post: operations["glob_files"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/grep": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Search files for a text
+         * @description Lines that hold a text, literally, by path and line. Files of bytes are passed over. `max_count` cuts, and so do the server's limits;
+         *     `truncated` says that there is more.
+         */
+        post: operations["grep_files"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/ls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List a directory of files
+         * @description Files and directories directly below a path, or all files below it, by path. Items that are no files are left out; contents
+         *     are not read. A path without files has no entries. Pages by cursor miss nothing and repeat nothing while others write.
+         */
+        post: operations["list_files"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Move a file or a directory
+         * @description At once, at most 1,000 files; values stay as they are.
+         */
+        post: operations["move_files"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read a file
+         * @description A window of the lines of a text, or a file of bytes whole, with the fields that deepagents' `ReadResult` has.
+         */
+        post: operations["read_file"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/stat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What is known of a file
+         * @description Without its content. A path with files below it is a directory.
+         */
+        post: operations["stat_file"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/upload": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload files
+         * @description Up to 1,000 files with their whole contents, each for itself, one result per file, in their order. Text where the bytes are UTF-8, for
+         *     JavaScript by the path.
+         */
+        post: operations["upload_files"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/write": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Write a file
+         * @description Creates it, or replaces its content and keeps when it was created and what else its value holds. A new file's path begins with a
+         *     slash and has no empty part, `.`, `..` or NUL. JavaScript takes what is written to a path of bytes (`.png`) for base64.
+         */
+        post: operations["write_file"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/limits": {
         parameters: {
             query?: never;
@@ -1273,6 +1540,8 @@ export interface components {
             kind: string;
         };
         Age: number | string;
+        /** @description Any string, with NUL or lone surrogates too. In application/msgpack a `str`; one with lone surrogates is a `bin` with the JSON text of the string. */
+        AnyText: string | Uint8Array;
         AppendDocument: {
             content: components["schemas"]["DocumentContent"];
             key: string[];
@@ -1314,6 +1583,16 @@ export interface components {
             kind: string;
             /** @description Default: the stream without a name. */
             stream?: string | null;
+        };
+        AppendFile: {
+            /** @description SHA-256 of the whole present content as UTF-8, in hexadecimal. */
+            base_sha256?: string | null;
+            content: components["schemas"]["AnyText"];
+            dialect?: components["schemas"]["FileDialect"] | null;
+            /** Format: int64 */
+            if_version?: number | null;
+            namespace: string[];
+            path: components["schemas"]["AnyText"];
         };
         AuditEvent: {
             act: string;
@@ -1489,6 +1768,21 @@ export interface components {
         Data: Uint8Array;
         DataAnswered: components["schemas"]["Data"] | components["schemas"]["SameValue"] | components["schemas"]["Difference"];
         DataIn: components["schemas"]["Data"] | components["schemas"]["Difference"];
+        DeletedFiles: {
+            /**
+             * Format: int64
+             * @description How many there were.
+             */
+            deleted: number;
+        };
+        DeleteFiles: {
+            dialect?: components["schemas"]["FileDialect"] | null;
+            /** Format: int64 */
+            if_version?: number | null;
+            namespace: string[];
+            /** @description `/` is everything. */
+            path: components["schemas"]["AnyText"];
+        };
         DeleteForRuns: {
             /** @description At most 1,000. */
             run_ids: string[];
@@ -1551,6 +1845,46 @@ export interface components {
         DocumentContent: string | Uint8Array;
         Documents: {
             documents: components["schemas"]["ListedDocument"][];
+        };
+        DownloadedFile: {
+            bytes?: components["schemas"]["Data"] | null;
+            /** @description `file_not_found`, `value_too_large`, `too_large_for_batch` (the answer has its bytes: ask again), or a text. */
+            error?: string | null;
+            media_type?: string | null;
+            path: components["schemas"]["AnyText"];
+            /** @description Of the bytes, in hexadecimal. */
+            sha256?: string | null;
+            /** Format: int64 */
+            version?: number | null;
+        };
+        DownloadedFiles: {
+            results: components["schemas"]["DownloadedFile"][];
+        };
+        DownloadFiles: {
+            dialect?: components["schemas"]["FileDialect"] | null;
+            namespace: string[];
+            paths: components["schemas"]["AnyText"][];
+        };
+        EditedFile: {
+            /**
+             * Format: int64
+             * @description How many were replaced.
+             */
+            occurrences: number;
+            path: components["schemas"]["AnyText"];
+            /** Format: int64 */
+            version: number;
+        };
+        EditFile: {
+            dialect?: components["schemas"]["FileDialect"] | null;
+            /** Format: int64 */
+            if_version?: number | null;
+            namespace: string[];
+            new_string: components["schemas"]["AnyText"];
+            old_string: components["schemas"]["AnyText"];
+            path: components["schemas"]["AnyText"];
+            /** @description Default false. */
+            replace_all?: boolean | null;
         };
         /** @description What holds for a namespace. */
         EffectiveNamespaceSetting: {
@@ -1651,6 +1985,79 @@ export interface components {
             field?: string | null;
             vector: components["schemas"]["Numbers"];
         };
+        /**
+         * @description Which of deepagents' languages asks.
+         * @enum {string}
+         */
+        FileDialect: "python" | "javascript";
+        /** @description A file or a directory. */
+        FileEntry: {
+            created_at?: components["schemas"]["AnyText"] | null;
+            /** @description SHA-256 of the bytes of the content, in hexadecimal; the version where it is not known. */
+            etag?: string | null;
+            is_dir: boolean;
+            media_type?: string | null;
+            /** @description The text in the value; empty for a directory, and where the value has none. */
+            modified_at: components["schemas"]["AnyText"];
+            /** @description That of a directory ends with a slash. */
+            path: components["schemas"]["AnyText"];
+            /** @description SHA-256 of the bytes of the content, in hexadecimal. */
+            sha256?: string | null;
+            /**
+             * Format: int64
+             * @description As the language counts it: Python the bytes of the text, and of bytes the length of their base64 text; JavaScript the units
+             *     of the text, and of bytes their number.
+             */
+            size: number;
+            /** Format: int64 */
+            version?: number | null;
+        };
+        FileList: {
+            entries: components["schemas"]["FileEntry"][];
+            /** @description Send it with the same arguments for the next page; absent at the end. */
+            next_cursor?: string | null;
+        };
+        FileStat: {
+            entry: components["schemas"]["FileEntry"];
+        };
+        FileVersion: {
+            path: components["schemas"]["AnyText"];
+            /** Format: int64 */
+            version: number;
+        };
+        /** @description `content` or `bytes`; the lines of a window have their ends as `\n` in Python. */
+        FileWindow: {
+            bytes?: components["schemas"]["Data"] | null;
+            content?: components["schemas"]["AnyText"] | null;
+            created_at?: components["schemas"]["AnyText"] | null;
+            /** @description `utf-8` or `base64`: what the value holds. */
+            encoding: string;
+            /** Format: int64 */
+            end_line?: number | null;
+            media_type: string;
+            modified_at?: components["schemas"]["AnyText"] | null;
+            /**
+             * Format: int64
+             * @description Of the next window; absent at the end.
+             */
+            next_offset?: number | null;
+            /** @description The window had no lines, and nothing was looked at. */
+            no_lines_requested?: boolean;
+            /**
+             * Format: int64
+             * @description Of the whole file, as the language counts it.
+             */
+            size: number;
+            /**
+             * Format: int64
+             * @description From 1.
+             */
+            start_line?: number | null;
+            /** Format: int64 */
+            total_lines?: number | null;
+            /** Format: int64 */
+            version: number;
+        };
         FindDocuments: {
             /** @description First parts of the keys. Absent: all. */
             key_prefix?: string[] | null;
@@ -1709,6 +2116,23 @@ export interface components {
         GetThread: {
             thread_id: string;
         };
+        GlobFiles: {
+            dialect?: components["schemas"]["FileDialect"] | null;
+            /**
+             * Format: int64
+             * @description Default and at most 10,000.
+             */
+            limit?: number | null;
+            namespace: string[];
+            path?: components["schemas"]["AnyText"] | null;
+            pattern: string;
+        };
+        GlobResult: {
+            matches: components["schemas"]["FileEntry"][];
+            truncated: boolean;
+            /** @description `budget`: a limit of the server. */
+            truncation_reason?: string | null;
+        };
         Got: {
             /** @description Newest first. */
             chain: components["schemas"]["Node"][];
@@ -1759,6 +2183,35 @@ export interface components {
             sessions?: components["schemas"]["Grant"][] | null;
             snapshots?: components["schemas"]["Grant"][] | null;
             threads?: components["schemas"]["Grant"][] | null;
+        };
+        GrepFiles: {
+            dialect?: components["schemas"]["FileDialect"] | null;
+            /** @description Only files that match. JavaScript: their names. */
+            glob?: string | null;
+            /**
+             * Format: int64
+             * @description Lines over all files.
+             */
+            max_count?: number | null;
+            namespace: string[];
+            path?: components["schemas"]["AnyText"] | null;
+            /** @description Taken literally. */
+            pattern: components["schemas"]["AnyText"];
+        };
+        GrepLine: {
+            /**
+             * Format: int64
+             * @description From 1.
+             */
+            line: number;
+            path: components["schemas"]["AnyText"];
+            text: components["schemas"]["AnyText"];
+        };
+        GrepResult: {
+            matches: components["schemas"]["GrepLine"][];
+            truncated: boolean;
+            /** @description `budget`: a limit of the server; absent where `max_count` cut. */
+            truncation_reason?: string | null;
         };
         /** @description A chain that the caller holds already. */
         Have: {
@@ -1815,6 +2268,12 @@ export interface components {
             items: components["schemas"]["Item"][];
             /** @description Send it with the same arguments for the next page; absent at the end. */
             next_cursor?: string | null;
+            /**
+             * Format: int64
+             * @description Files below the prefix that are left out because their contents are too large for a value; the files API has them. On the
+             *     first page of a listing.
+             */
+            omitted?: number;
         };
         /** @enum {string} */
         ItemSort: "created" | "updated" | "key";
@@ -1918,6 +2377,28 @@ export interface components {
             feed_seconds_kept: number;
             /**
              * Format: int64
+             * @description Text or bytes of one file that is written with its whole content.
+             */
+            file_bytes_max: number;
+            /** Format: int64 */
+            files_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Entries of one listing of files, and matches of one glob.
+             */
+            files_listed_max: number;
+            /**
+             * Format: int64
+             * @description Files of one upload, download, or move of a directory, and bytes of one download's answer.
+             */
+            files_per_request_max: number;
+            /**
+             * Format: int64
+             * @description Files that one glob, grep or recursive deletion looks at.
+             */
+            files_searched_max: number;
+            /**
+             * Format: int64
              * @description Conditions of one filter, and entries of one list of `$in`.
              */
             filter_terms_max: number;
@@ -1926,6 +2407,13 @@ export interface components {
              * @description Grants of a kind in one token, and labels in one of them.
              */
             grants_max: number;
+            /** Format: int64 */
+            grep_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Lines that one grep answers, and their bytes.
+             */
+            grep_matches_max: number;
             /**
              * Format: int64
              * @description Digests in one `have_values`.
@@ -1971,6 +2459,11 @@ export interface components {
             list_bytes_max: number;
             /** Format: int64 */
             list_rows_max: number;
+            /**
+             * Format: int64
+             * @description Media type of a file.
+             */
+            media_type_bytes_max: number;
             /**
              * Format: int64
              * @description Name of an embedding model, and how many a tenant may use.
@@ -2193,6 +2686,21 @@ export interface components {
             /** Format: int64 */
             version: number;
         };
+        ListFiles: {
+            /** @description `next_cursor` of the page before, with the same arguments. */
+            cursor?: string | null;
+            dialect?: components["schemas"]["FileDialect"] | null;
+            /**
+             * Format: int64
+             * @description Default and at most 10,000.
+             */
+            limit?: number | null;
+            /** @description Exactly this one: files of namespaces below it are not seen. */
+            namespace: string[];
+            path: components["schemas"]["AnyText"];
+            /** @description All files below the path, no directories. Default false. */
+            recursive?: boolean | null;
+        };
         ListItemVersions: {
             /** @description `next_cursor` of the page before. */
             cursor?: string | null;
@@ -2291,6 +2799,31 @@ export interface components {
              * @description 1-86,400; an hour when absent.
              */
             ttl_seconds?: number | null;
+        };
+        MovedFiles: {
+            /** Format: int64 */
+            files: number;
+            path: components["schemas"]["AnyText"];
+            /**
+             * Format: int64
+             * @description Of the first file.
+             */
+            version: number;
+        };
+        MoveFiles: {
+            dialect?: components["schemas"]["FileDialect"] | null;
+            from: components["schemas"]["AnyText"];
+            /**
+             * Format: int64
+             * @description The version that the one file must have.
+             */
+            if_version?: number | null;
+            namespace: string[];
+            /** @description Replaces files that are there. Default false. */
+            overwrite?: boolean | null;
+            to: components["schemas"]["AnyText"];
+            /** @description Default the same. */
+            to_namespace?: string[] | null;
         };
         NamespaceCondition: {
             match: components["schemas"]["NamespaceMatch"];
@@ -2407,7 +2940,7 @@ export interface components {
              * @description For programs; stable.
              * @enum {string}
              */
-            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "session_not_found" | "document_not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "version_conflict" | "thread_taken" | "session_taken" | "head_moved" | "resend_whole" | "position_gone" | "key_destroyed" | "too_large" | "quota_exceeded" | "unsupported_media_type" | "invalid" | "search_needs_plaintext" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
+            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "file_not_found" | "session_not_found" | "document_not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "version_conflict" | "base_mismatch" | "file_exists" | "thread_taken" | "session_taken" | "head_moved" | "resend_whole" | "position_gone" | "key_destroyed" | "too_large" | "value_too_large" | "quota_exceeded" | "unsupported_media_type" | "invalid" | "invalid_path" | "offset_past_end" | "not_text" | "old_string_empty" | "string_not_found" | "string_not_unique" | "invalid_glob" | "not_a_file" | "search_needs_plaintext" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
             /**
              * Format: int64
              * @description Of `head_moved`: the number of the stream's last entry; 0 when it was never written.
@@ -2555,6 +3088,21 @@ export interface components {
             requests_per_second_per_token?: number | null;
             /** Format: int64 */
             threads_max?: number | null;
+        };
+        ReadFile: {
+            dialect?: components["schemas"]["FileDialect"] | null;
+            /**
+             * Format: int64
+             * @description Lines of the window; below 0 is 0. Default 2,000, in JavaScript 500.
+             */
+            limit?: number | null;
+            namespace: string[];
+            /**
+             * Format: int64
+             * @description Lines before the window; below 0 is 0.
+             */
+            offset?: number | null;
+            path: components["schemas"]["AnyText"];
         };
         ReleaseLease: {
             /** Format: int64 */
@@ -2742,6 +3290,11 @@ export interface components {
             next_cursor?: string | null;
             sessions: components["schemas"]["Session"][];
         };
+        StatFile: {
+            dialect?: components["schemas"]["FileDialect"] | null;
+            namespace: string[];
+            path: components["schemas"]["AnyText"];
+        };
         StoreBatch: {
             /** @description Default true. */
             atomic?: boolean | null;
@@ -2872,6 +3425,27 @@ export interface components {
             /** Format: int64 */
             writes: number;
         };
+        UploadedFile: {
+            /** @description `invalid_path`, or a text. */
+            error?: string | null;
+            path: components["schemas"]["AnyText"];
+            /** Format: int64 */
+            version?: number | null;
+        };
+        UploadedFiles: {
+            results: components["schemas"]["UploadedFile"][];
+        };
+        UploadFile: {
+            bytes: components["schemas"]["Data"];
+            /** @description Kept with the file; without it the path says. */
+            media_type?: string | null;
+            path: components["schemas"]["AnyText"];
+        };
+        UploadFiles: {
+            dialect?: components["schemas"]["FileDialect"] | null;
+            files: components["schemas"]["UploadFile"][];
+            namespace: string[];
+        };
         Usage: {
             /**
              * Format: int64
@@ -2910,6 +3484,17 @@ export interface components {
             /** @description In (`task_path`, `task_id`, `idx`) order (bytes). */
             writes: components["schemas"]["TaskWrite"][];
         };
+        WriteFile: {
+            content: components["schemas"]["AnyText"];
+            dialect?: components["schemas"]["FileDialect"] | null;
+            /**
+             * Format: int64
+             * @description The version that the file must have; 0: there must be none.
+             */
+            if_version?: number | null;
+            namespace: string[];
+            path: components["schemas"]["AnyText"];
+        };
         Writes: {
             /** @description Need not exist yet. */
             checkpoint_id: string;
@@ -2923,6 +3508,13 @@ export interface components {
             task_id: string;
             task_path?: string | null;
             writes: components["schemas"]["NewWrite"][];
+        };
+        WrittenFile: {
+            /** @description There was no such file. */
+            created: boolean;
+            path: components["schemas"]["AnyText"];
+            /** Format: int64 */
+            version: number;
         };
     };
     responses: {
@@ -3046,6 +3638,30 @@ export interface components {
                 };
             };
         };
+        /** @description `file_not_found`: The file is not there */
+        "404.file_not_found": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "file_not_found",
+                 *       "detail": "The file is not there",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 404,
+                 *       "title": "The file is not there",
+                 *       "type": "urn:threadkeep:problem:file_not_found"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "file_not_found";
+                };
+            };
+        };
         /** @description `not_found`: Not found */
         "404.not_found": {
             headers: {
@@ -3139,6 +3755,30 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"] & {
                     /** @enum {string} */
                     code?: "fence_stale" | "lease_held" | "thread_taken";
+                };
+            };
+        };
+        /** @description `version_conflict`: The item has another version; `file_exists`: The file exists */
+        "409.file_exists.version_conflict": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "file_exists",
+                 *       "detail": "The file exists",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The file exists",
+                 *       "type": "urn:threadkeep:problem:file_exists"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "file_exists" | "version_conflict";
                 };
             };
         };
@@ -3382,6 +4022,30 @@ export interface components {
                 };
             };
         };
+        /** @description `version_conflict`: The item has another version; `base_mismatch`: The file has another content */
+        "409.version_conflict.base_mismatch": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "version_conflict",
+                 *       "detail": "The item has another version",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The item has another version",
+                 *       "type": "urn:threadkeep:problem:version_conflict"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "version_conflict" | "base_mismatch";
+                };
+            };
+        };
         /** @description `version_conflict`: The item has another version; `session_taken`: The session belongs to somebody else */
         "409.version_conflict.session_taken": {
             headers: {
@@ -3502,6 +4166,30 @@ export interface components {
                 };
             };
         };
+        /** @description `too_large`: Larger than a limit; `value_too_large`: The content is too large for a value */
+        "413.too_large.value_too_large": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "too_large",
+                 *       "detail": "Larger than a limit",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 413,
+                 *       "title": "Larger than a limit",
+                 *       "type": "urn:threadkeep:problem:too_large"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "too_large" | "value_too_large";
+                };
+            };
+        };
         /** @description `unsupported_media_type`: The media type is not supported */
         "415.unsupported_media_type": {
             headers: {
@@ -3547,6 +4235,78 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"] & {
                     /** @enum {string} */
                     code?: "invalid";
+                };
+            };
+        };
+        /** @description `invalid`: The request is not valid; `invalid_glob`: Not a glob pattern */
+        "422.invalid_glob.invalid": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "invalid_glob",
+                 *       "detail": "Not a glob pattern",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "Not a glob pattern",
+                 *       "type": "urn:threadkeep:problem:invalid_glob"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "invalid_glob" | "invalid";
+                };
+            };
+        };
+        /** @description `invalid`: The request is not valid; `invalid_path`: Not a path of a file; `idempotency_mismatch`: The Idempotency-Key was used before */
+        "422.invalid_path.invalid.idempotency_mismatch": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "invalid_path",
+                 *       "detail": "Not a path of a file",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "Not a path of a file",
+                 *       "type": "urn:threadkeep:problem:invalid_path"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "invalid_path" | "invalid" | "idempotency_mismatch";
+                };
+            };
+        };
+        /** @description `invalid`: The request is not valid; `invalid_path`: Not a path of a file; `not_a_file`: The item is not a file; `idempotency_mismatch`: The Idempotency-Key was used before */
+        "422.invalid_path.not_a_file.invalid.idempotency_mismatch": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "invalid_path",
+                 *       "detail": "Not a path of a file",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "Not a path of a file",
+                 *       "type": "urn:threadkeep:problem:invalid_path"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "invalid_path" | "not_a_file" | "invalid" | "idempotency_mismatch";
                 };
             };
         };
@@ -3643,6 +4403,78 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"] & {
                     /** @enum {string} */
                     code?: "invalid" | "text_fields";
+                };
+            };
+        };
+        /** @description `invalid`: The request is not valid; `invalid_path`: Not a path of a file; `not_text`: The file is not text; `not_a_file`: The item is not a file; `idempotency_mismatch`: The Idempotency-Key was used before */
+        "422.not_text.not_a_file.invalid_path.idempotency_mismatch.invalid": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "not_text",
+                 *       "detail": "The file is not text",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "The file is not text",
+                 *       "type": "urn:threadkeep:problem:not_text"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "not_text" | "not_a_file" | "invalid_path" | "idempotency_mismatch" | "invalid";
+                };
+            };
+        };
+        /** @description `invalid`: The request is not valid; `not_text`: The file is not text; `old_string_empty`: Nothing is to be replaced; `string_not_found`: The file does not have the text; `string_not_unique`: The file has the text several times; `not_a_file`: The item is not a file; `idempotency_mismatch`: The Idempotency-Key was used before */
+        "422.not_text.old_string_empty.string_not_found.string_not_unique.not_a_file.idempotency_mismatch.invalid": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "not_text",
+                 *       "detail": "The file is not text",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "The file is not text",
+                 *       "type": "urn:threadkeep:problem:not_text"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "not_text" | "old_string_empty" | "string_not_found" | "string_not_unique" | "not_a_file" | "idempotency_mismatch" | "invalid";
+                };
+            };
+        };
+        /** @description `invalid`: The request is not valid; `offset_past_end`: The file has fewer lines; `not_text`: The file is not text; `not_a_file`: The item is not a file */
+        "422.offset_past_end.not_text.not_a_file.invalid": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "offset_past_end",
+                 *       "detail": "The file has fewer lines",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "The file has fewer lines",
+                 *       "type": "urn:threadkeep:problem:offset_past_end"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "offset_past_end" | "not_text" | "not_a_file" | "invalid";
                 };
             };
         };
@@ -4409,6 +5241,825 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    append_file: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: an append that is sent again with the same key and body is answered like the first and appends nothing, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": "- tea\n",
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "path": "/log.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AppendFile"];
+                "application/msgpack": components["schemas"]["AppendFile"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "path": "/log.md",
+                     *       "version": 1793404800000001
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FileVersion"];
+                    "application/msgpack": components["schemas"]["FileVersion"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.file_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.version_conflict.base_mismatch"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large.value_too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.not_text.not_a_file.invalid_path.idempotency_mismatch.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    copy_files: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: a copy that is sent again with the same key and body is answered like the first, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "from": "/plan.md",
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "to": "/copy.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MoveFiles"];
+                "application/msgpack": components["schemas"]["MoveFiles"];
+            };
+        };
+        responses: {
+            /** @description Copied */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "files": 1,
+                     *       "path": "/copy.md",
+                     *       "version": 1793404800000005
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MovedFiles"];
+                    "application/msgpack": components["schemas"]["MovedFiles"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.file_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.file_exists.version_conflict"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large.value_too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid_path.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    delete_files: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: a deletion that is sent again with the same key and body is answered like the first, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "path": "/notes"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DeleteFiles"];
+                "application/msgpack": components["schemas"]["DeleteFiles"];
+            };
+        };
+        responses: {
+            /** @description Deleted */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deleted": 3
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeletedFiles"];
+                    "application/msgpack": components["schemas"]["DeletedFiles"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.file_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.version_conflict"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    download_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "paths": [
+                 *         "/plan.md",
+                 *         "/gone"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["DownloadFiles"];
+                "application/msgpack": components["schemas"]["DownloadFiles"];
+            };
+        };
+        responses: {
+            /** @description One result per path */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "results": [
+                     *         {
+                     *           "bytes": "IyBQbGFuCg==",
+                     *           "media_type": "text/markdown",
+                     *           "path": "/plan.md",
+                     *           "version": 1793404800000000
+                     *         },
+                     *         {
+                     *           "error": "file_not_found",
+                     *           "path": "/gone"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DownloadedFiles"];
+                    "application/msgpack": components["schemas"]["DownloadedFiles"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    edit_file: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: an edit that is sent again with the same key and body is answered like the first, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "new_string": "coffee",
+                 *       "old_string": "tea",
+                 *       "path": "/plan.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["EditFile"];
+                "application/msgpack": components["schemas"]["EditFile"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "occurrences": 1,
+                     *       "path": "/plan.md",
+                     *       "version": 1793404800000002
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EditedFile"];
+                    "application/msgpack": components["schemas"]["EditedFile"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.file_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.version_conflict"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large.value_too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.not_text.old_string_empty.string_not_found.string_not_unique.not_a_file.idempotency_mismatch.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    glob_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "path": "/notes",
+                 *       "pattern": "**\/*.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["GlobFiles"];
+                "application/msgpack": components["schemas"]["GlobFiles"];
+            };
+        };
+        responses: {
+            /** @description What matches */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "matches": [],
+                     *       "truncated": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GlobResult"];
+                    "application/msgpack": components["schemas"]["GlobResult"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid_glob.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    grep_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "glob": "*.md",
+                 *       "max_count": 100,
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "pattern": "TODO"
+                 *     }
+                 */
+                "application/json": components["schemas"]["GrepFiles"];
+                "application/msgpack": components["schemas"]["GrepFiles"];
+            };
+        };
+        responses: {
+            /** @description Lines */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "matches": [
+                     *         {
+                     *           "line": 3,
+                     *           "path": "/plan.md",
+                     *           "text": "TODO: tea"
+                     *         }
+                     *       ],
+                     *       "truncated": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GrepResult"];
+                    "application/msgpack": components["schemas"]["GrepResult"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid_glob.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    list_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "path": "/"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ListFiles"];
+                "application/msgpack": components["schemas"]["ListFiles"];
+            };
+        };
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "entries": [
+                     *         {
+                     *           "is_dir": true,
+                     *           "modified_at": "",
+                     *           "path": "/notes/",
+                     *           "size": 0
+                     *         },
+                     *         {
+                     *           "created_at": "2026-01-31T12:00:00+00:00",
+                     *           "is_dir": false,
+                     *           "media_type": "text/markdown",
+                     *           "modified_at": "2026-01-31T12:00:00.000001+00:00",
+                     *           "path": "/plan.md",
+                     *           "size": 24,
+                     *           "version": 1793404800000000
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FileList"];
+                    "application/msgpack": components["schemas"]["FileList"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    move_files: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: a move that is sent again with the same key and body is answered like the first, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "from": "/plan.md",
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "to": "/old/plan.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MoveFiles"];
+                "application/msgpack": components["schemas"]["MoveFiles"];
+            };
+        };
+        responses: {
+            /** @description Moved */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "files": 1,
+                     *       "path": "/old/plan.md",
+                     *       "version": 1793404800000004
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MovedFiles"];
+                    "application/msgpack": components["schemas"]["MovedFiles"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.file_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.file_exists.version_conflict"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large.value_too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid_path.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    read_file: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "limit": 100,
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "offset": 0,
+                 *       "path": "/plan.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReadFile"];
+                "application/msgpack": components["schemas"]["ReadFile"];
+            };
+        };
+        responses: {
+            /** @description The window */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "content": "# Plan\n",
+                     *       "created_at": "2026-01-31T12:00:00+00:00",
+                     *       "encoding": "utf-8",
+                     *       "end_line": 1,
+                     *       "media_type": "text/markdown",
+                     *       "modified_at": "2026-01-31T12:00:00.000001+00:00",
+                     *       "size": 7,
+                     *       "start_line": 1,
+                     *       "total_lines": 1,
+                     *       "version": 1793404800000000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FileWindow"];
+                    "application/msgpack": components["schemas"]["FileWindow"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.file_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large.value_too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.offset_past_end.not_text.not_a_file.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    stat_file: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "path": "/plan.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StatFile"];
+                "application/msgpack": components["schemas"]["StatFile"];
+            };
+        };
+        responses: {
+            /** @description The file or directory */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "entry": {
+                     *         "is_dir": false,
+                     *         "media_type": "text/markdown",
+                     *         "modified_at": "2026-01-31T12:00:00.000001+00:00",
+                     *         "path": "/plan.md",
+                     *         "size": 7,
+                     *         "version": 1793404800000000
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FileStat"];
+                    "application/msgpack": components["schemas"]["FileStat"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.file_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    upload_files: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "files": [
+                 *         {
+                 *           "bytes": "IyBQbGFuCg==",
+                 *           "path": "/plan.md"
+                 *         }
+                 *       ],
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["UploadFiles"];
+                "application/msgpack": components["schemas"]["UploadFiles"];
+            };
+        };
+        responses: {
+            /** @description One result per file */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "results": [
+                     *         {
+                     *           "path": "/plan.md",
+                     *           "version": 1793404800000003
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UploadedFiles"];
+                    "application/msgpack": components["schemas"]["UploadedFiles"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    write_file: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: a write that is sent again with the same key and body is answered like the first, for 24 hours */
+                "Idempotency-Key"?: string | null;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": "# Plan\n",
+                 *       "namespace": [
+                 *         "ann",
+                 *         "filesystem"
+                 *       ],
+                 *       "path": "/plan.md"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WriteFile"];
+                "application/msgpack": components["schemas"]["WriteFile"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "created": true,
+                     *       "path": "/plan.md",
+                     *       "version": 1793404800000000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WrittenFile"];
+                    "application/msgpack": components["schemas"]["WrittenFile"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.version_conflict"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid_path.not_a_file.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
     };
     get_limits: {
@@ -5824,7 +7475,7 @@ export interface operations {
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
-            413: components["responses"]["413.too_large"];
+            413: components["responses"]["413.too_large.value_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
@@ -5995,7 +7646,7 @@ export interface operations {
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.version_conflict"];
             410: components["responses"]["410.key_destroyed"];
-            413: components["responses"]["413.too_large"];
+            413: components["responses"]["413.too_large.value_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];

@@ -5,6 +5,7 @@
 
 import { ProtocolError } from "../errors.js";
 import { jsonIn, listIn, numberIn, objectOf, optionalTextIn, textIn } from "./answers.js";
+import { wideTextIn } from "./wide_text.js";
 
 type Raw = Record<string, unknown>;
 type Read<T> = (raw: Raw, name: string) => T;
@@ -45,6 +46,11 @@ export function recordOf<T extends object>() {
 
 export const text: Read<string> = (raw, name) => textIn(raw, name);
 export const optionalText: Read<string | undefined> = (raw, name) => optionalTextIn(raw, name);
+/** Text that may hold half a surrogate pair. */
+export const wideText: Read<string> = (raw, name) => wideTextIn(raw, name);
+export const optionalWideText: Read<string | undefined> = (raw, name) => {
+  return isAbsent(raw, name) ? undefined : wideTextIn(raw, name);
+};
 export const number: Read<number> = (raw, name) => numberIn(raw, name);
 export const optionalNumber: Read<number | undefined> = (raw, name) => {
   return isAbsent(raw, name) ? undefined : numberIn(raw, name);

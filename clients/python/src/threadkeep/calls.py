@@ -5,6 +5,7 @@ One function per call, used by the blocking and by the asynchronous client alike
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar
@@ -105,6 +106,11 @@ def post(path: str, body: Mapping[str, Any]) -> Request:
         return Request("POST", path, ormsgpack.packb(present))
     except (ormsgpack.MsgpackEncodeError, UnicodeEncodeError) as error:
         raise InvalidError(f"the request cannot be encoded: {error}") from error
+
+
+def once(path: str, body: Mapping[str, Any]) -> Request:
+    """A write that takes effect once, however often it is sent."""
+    return post(path, body)._replace(idempotency_key=uuid.uuid4().hex)
 
 
 def get(path: str, query: Mapping[str, Any] | None = None) -> Request:

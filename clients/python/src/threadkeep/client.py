@@ -1,4 +1,4 @@
-"""`Client` and `AsyncClient`: threads, leases, retention, tokens, subjects, usage, natively.
+"""`Client` and `AsyncClient`: threads, files, sessions, tokens, subjects, usage, natively.
 
 Constructing does no I/O; objects work across threads, event loops and a fork. Failures raise the
 types of `threadkeep.errors`.
@@ -11,10 +11,12 @@ from typing import Any
 from threadkeep import calls
 from threadkeep.account_calls import AccountCalls, AsyncAccountCalls
 from threadkeep.calls import Identity, Lease, Order, Sort, Thread, ThreadPage, ThreadStorage
+from threadkeep.file_calls import AsyncFiles, Files
 from threadkeep.http.connection import Connection
 from threadkeep.http.settings import TransportName, settings_of
 from threadkeep.http.transport import Request
 from threadkeep.retention_calls import AsyncRetentionCalls, RetentionCalls
+from threadkeep.session_calls import AsyncSessions, Sessions
 from threadkeep.subjects import AsyncSubjects, Subjects
 from threadkeep.token_calls import AsyncTokenCalls, TokenCalls
 
@@ -50,6 +52,16 @@ class _Base:
 
 class Client(_Base, RetentionCalls, AccountCalls):
     """For threads (of the operating system). See `AsyncClient` for coroutines."""
+
+    @property
+    def files(self) -> Files:
+        """Files of agents: list, read, write, edit, search, upload, download."""
+        return Files(self._connection)
+
+    @property
+    def sessions(self) -> Sessions:
+        """Logs and documents of agents that are not LangGraph."""
+        return Sessions(self._connection)
 
     @property
     def tokens(self) -> TokenCalls:
@@ -134,6 +146,16 @@ class Client(_Base, RetentionCalls, AccountCalls):
 
 class AsyncClient(_Base, AsyncRetentionCalls, AsyncAccountCalls):
     """For coroutines, on any number of event loops. The methods are those of `Client`."""
+
+    @property
+    def files(self) -> AsyncFiles:
+        """See `Client.files`."""
+        return AsyncFiles(self._connection)
+
+    @property
+    def sessions(self) -> AsyncSessions:
+        """See `Client.sessions`."""
+        return AsyncSessions(self._connection)
 
     @property
     def tokens(self) -> AsyncTokenCalls:

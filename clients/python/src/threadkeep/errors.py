@@ -65,6 +65,12 @@ class SearchNeedsPlaintextError(InvalidError):
     code = "search_needs_plaintext"
 
 
+class RangeNotSatisfiableError(InvalidError):
+    """No byte of the range of a file that was asked for is there."""
+
+    code = "range_not_satisfiable"
+
+
 class UnauthorizedError(ThreadkeepError):
     """No key or token was sent, or the server does not know it."""
 
@@ -237,6 +243,7 @@ _BY_CODE: dict[str, type[ThreadkeepError]] = {
     "malformed_body": InvalidError,
     "invalid": InvalidError,
     "idempotency_mismatch": InvalidError,
+    "range_not_satisfiable": RangeNotSatisfiableError,
     "search_needs_plaintext": SearchNeedsPlaintextError,
     "too_large": TooLargeError,
     "quota_exceeded": QuotaExceededError,

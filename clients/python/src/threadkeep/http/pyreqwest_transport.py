@@ -3,10 +3,15 @@
 Both are driven by a runtime of their own, outside Python, so the asynchronous one belongs to no
 event loop: its connections outlive a loop and are shared between loops. That runtime does not
 survive a fork; `Connection` never lets a child use a transport of its parent.
+
+Threads of that runtime hand answers to the event loop. One that is still at it while the
+interpreter is taken down aborts the process (CPython before 3.14), so the exit waits for them.
 """
 
 from __future__ import annotations
 
+import atexit
+import time
 from datetime import timedelta
 from typing import TypeVar
 
@@ -14,7 +19,16 @@ from pyreqwest.client import BaseClientBuilder, ClientBuilder, SyncClientBuilder
 from pyreqwest.exceptions import PyreqwestError, RequestTimeoutError
 
 from threadkeep.http.settings import Settings
-from threadkeep.http.transport import Answer, Request, SendFailedError, headers_of
+from threadkeep.http.transport import (
+    Answer,
+    Request,
+    SendFailedError,
+    headers_of,
+    own_headers_of,
+)
+
+HAND_OVER_SECONDS_MAX = 0.1
+"""How long such a thread may be at it. Measured: one exit of six aborted without waiting."""
 
 Builder = TypeVar("Builder", bound=BaseClientBuilder)
 
@@ -33,8 +47,8 @@ class PyreqwestTransport:
         builder = self._sync.request(request.method, self._url + request.path)
         if request.body is not None:
             builder = builder.body_bytes(request.body)
-        if request.idempotency_key:
-            builder = builder.header("idempotency-key", request.idempotency_key)
+        for name, value in own_headers_of(request).items():
+            builder = builder.header(name, value)
         try:
             response = builder.build().send()
             body = memoryview(response.bytes())
@@ -51,13 +65,15 @@ class PyreqwestTransport:
         builder = self._async.request(request.method, self._url + request.path)
         if request.body is not None:
             builder = builder.body_bytes(request.body)
-        if request.idempotency_key:
-            builder = builder.header("idempotency-key", request.idempotency_key)
+        for name, value in own_headers_of(request).items():
+            builder = builder.header(name, value)
         try:
             response = await builder.build().send()
             body = memoryview(await response.bytes())
         except PyreqwestError as error:
             raise _failure(error) from error
+        finally:
+            _handed_over.at = time.monotonic()
         return Answer(
             response.status,
             response.get_header("content-type") or "",
@@ -68,6 +84,20 @@ class PyreqwestTransport:
     def close(self) -> None:
         """Close the client for threads. The other one's connections close when it is dropped."""
         self._sync.close()
+
+
+class _HandedOver:
+    """When an answer was handed to an event loop last."""
+
+    at = 0.0
+
+    def wait(self) -> None:
+        """Until the thread that did it has left Python."""
+        time.sleep(max(0.0, self.at + HAND_OVER_SECONDS_MAX - time.monotonic()))
+
+
+_handed_over = _HandedOver()
+atexit.register(_handed_over.wait)
 
 
 def _configured(builder: Builder, settings: Settings) -> Builder:

@@ -14,10 +14,17 @@ import ssl
 import threading
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
 from threadkeep.http.settings import Settings
-from threadkeep.http.transport import Answer, Request, SendFailedError, headers_of
+from threadkeep.http.transport import (
+    Answer,
+    Request,
+    SendFailedError,
+    headers_of,
+    own_headers_of,
+)
 
 IDLE_MAX = 32
 """Connections kept alive, and threads that send for coroutines."""
@@ -47,9 +54,7 @@ class StdlibTransport:
         try:
             if connection.sock is None:
                 self._connect(connection)
-            headers = self._headers
-            if request.idempotency_key:
-                headers = {**headers, "idempotency-key": request.idempotency_key}
+            headers = {**self._headers, **own_headers_of(request)}
             connection.request(request.method, self._target(request.path), request.body, headers)
             response = connection.getresponse()
             body = response.read()
@@ -70,13 +75,21 @@ class StdlibTransport:
         )
 
     def open(
-        self, path: str, headers: dict[str, str]
+        self,
+        path: str,
+        headers: dict[str, str],
+        *,
+        method: str = "GET",
+        body: BinaryIO | None = None,
     ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
-        """An answer that is read as it comes, on a connection of its own."""
+        """An answer that is read as it comes, on a connection of its own.
+
+        A `body` is sent as it is read, and needs a content-length among the headers.
+        """
         connection = self._new()
         try:
             self._connect(connection)
-            connection.request("GET", self._target(path), None, {**self._headers, **headers})
+            connection.request(method, self._target(path), body, {**self._headers, **headers})
             return connection, connection.getresponse()
         except (OSError, http.client.HTTPException) as error:
             connection.close()

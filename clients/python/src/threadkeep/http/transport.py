@@ -27,12 +27,16 @@ class Answer(NamedTuple):
 
 
 class Request(NamedTuple):
-    """One HTTP request. `path` begins with a slash; `body` is None for a GET or a DELETE."""
+    """One HTTP request. `path` begins with a slash; `body` is None for a GET or a DELETE.
+
+    `content_type` is that of a body that is no MessagePack.
+    """
 
     method: str
     path: str
     body: bytes | None = None
     idempotency_key: str | None = None
+    content_type: str | None = None
 
 
 class SendFailedError(Exception):
@@ -69,6 +73,12 @@ def headers_of(settings: Settings) -> dict[str, str]:
     if settings.api_key:
         headers["authorization"] = f"Bearer {settings.api_key}"
     return headers
+
+
+def own_headers_of(request: Request) -> dict[str, str]:
+    """The headers of one request, which stand before those of the client."""
+    headers = {"content-type": request.content_type, "idempotency-key": request.idempotency_key}
+    return {name: value for name, value in headers.items() if value is not None}
 
 
 def open_transport(settings: Settings) -> Transport:

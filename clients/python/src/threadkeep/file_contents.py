@@ -1,0 +1,152 @@
+"""Bytes of files of any size, streamed: neither side ever holds a file whole. Blocking.
+
+Goes over the standard library whichever HTTP core the client uses.
+"""
+
+from __future__ import annotations
+
+import http.client
+import mimetypes
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+from threadkeep.file_plans import UNKNOWN_TYPE, content_target
+from threadkeep.files import Namespace
+from threadkeep.http.connection import decoded
+from threadkeep.http.retry import Attempts
+from threadkeep.http.settings import Settings
+from threadkeep.http.stdlib_transport import StdlibTransport
+from threadkeep.http.transport import Answer, SendFailedError
+
+CHUNK_BYTES = 1 << 20
+
+
+def put_content(
+    settings: Settings,
+    namespace: Namespace,
+    path: str,
+    file: BinaryIO,
+    media_type: str | None = None,
+) -> int | None:
+    """Create or replace a file from what is left of `file`, which must be seekable.
+
+    Returns the version, if the server says it. A connection that was lost begins again.
+    """
+    start = file.tell()
+    size = file.seek(0, os.SEEK_END) - start
+    kind = media_type or mimetypes.guess_type(path)[0] or UNKNOWN_TYPE
+    headers = {"content-type": kind, "content-length": str(size)}
+    attempts = Attempts(settings, is_write=True)
+    while True:
+        file.seek(start)
+        begun = time.monotonic()
+        outcome = _sent(settings, content_target(namespace, path), headers, file)
+        if isinstance(outcome, Answer) and 200 <= outcome.status < 300:
+            version = decoded(outcome).get("version")
+            return version if isinstance(version, int) else None
+        time.sleep(attempts.seconds_until_next(outcome, time.monotonic() - begun))
+
+
+def get_content(settings: Settings, namespace: Namespace, path: str, file: BinaryIO) -> int:
+    """Write a file's bytes to `file`, from where it stands; how many they are.
+
+    After a lost connection the rest is asked for, of the same state of the file; where that is
+    gone, all of it again.
+    """
+    start = file.tell()
+    attempts = Attempts(settings, is_write=False)
+    received = _Received(file, start)
+    while True:
+        begun, had = time.monotonic(), received.count
+        outcome = received.go_on(settings, content_target(namespace, path))
+        if outcome is None:
+            return received.count
+        if received.count > had:
+            # What moves forward is no failed attempt.
+            attempts = Attempts(settings, is_write=False)
+        time.sleep(attempts.seconds_until_next(outcome, time.monotonic() - begun))
+
+
+class _Received:
+    """What has come of a file so far."""
+
+    def __init__(self, file: BinaryIO, start: int) -> None:
+        self._file = file
+        self._start = start
+        self._etag: str | None = None
+        self.count = 0
+
+    def go_on(self, settings: Settings, target: str) -> Answer | SendFailedError | None:
+        """Receive the rest; what went wrong, None when it is complete."""
+        headers = {"accept": "*/*", "accept-encoding": "identity"}
+        if self.count and self._etag:
+            headers |= {"range": f"bytes={self.count}-", "if-range": self._etag}
+        try:
+            with _opened(settings, target, headers) as response:
+                if response.status not in (200, 206):
+                    return _answer(response)
+                if response.status == 200 or not self.count:
+                    self._begin()
+                self._etag = response.getheader("etag")
+                self._take(response)
+        except SendFailedError as error:
+            return error
+        return None
+
+    def _begin(self) -> None:
+        self._file.seek(self._start)
+        self._file.truncate()
+        self.count = 0
+
+    def _take(self, response: http.client.HTTPResponse) -> None:
+        while True:
+            try:
+                chunk = response.read(CHUNK_BYTES)
+            except (OSError, http.client.HTTPException) as error:
+                raise SendFailedError(f"{type(error).__name__}: {error}") from error
+            if not chunk:
+                if response.length:
+                    raise SendFailedError("the answer ended too early")
+                return
+            self._file.write(chunk)
+            self.count += len(chunk)
+
+
+def _sent(
+    settings: Settings, target: str, headers: dict[str, str], file: BinaryIO
+) -> Answer | SendFailedError:
+    try:
+        with _opened(settings, target, headers, method="PUT", body=file) as response:
+            return _answer(response)
+    except SendFailedError as error:
+        return error
+
+
+@contextmanager
+def _opened(
+    settings: Settings,
+    target: str,
+    headers: dict[str, str],
+    *,
+    method: str = "GET",
+    body: BinaryIO | None = None,
+) -> Iterator[http.client.HTTPResponse]:
+    transport = StdlibTransport(settings)
+    connection, response = transport.open(target, headers, method=method, body=body)
+    try:
+        yield response
+    finally:
+        connection.close()
+        transport.close()
+
+
+def _answer(response: http.client.HTTPResponse) -> Answer:
+    try:
+        body = response.read()
+    except (OSError, http.client.HTTPException) as error:
+        raise SendFailedError(f"{type(error).__name__}: {error}") from error
+    header = response.getheader
+    return Answer(response.status, header("content-type") or "", header("retry-after"), body)

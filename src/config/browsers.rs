@@ -1,0 +1,56 @@
+//! Settings about pages of other origins.
+
+use clap::Args;
+
+/// What pages in browsers have to do with this server.
+#[derive(Debug, Args)]
+pub struct Browsers {
+    /// `https://HOST[:PORT]` that leads to this server too, for signed addresses of files: what agents wrote then has an origin
+    /// of its own, on which nothing else is answered.
+    #[arg(long, env = "THREADKEEP_FILES_ORIGIN", value_parser = origin)]
+    pub files_origin: Option<String>,
+    /// Origin of a front end that may call `/api/storage/…` from a browser. May be given several times; none by default.
+    #[arg(long = "cors-origin", env = "THREADKEEP_CORS_ORIGINS", value_delimiter = ',', value_parser = origin)]
+    pub cors_origins: Vec<String>,
+}
+
+/// As browsers write it: lower case, without a path, without the port that its scheme has anyway.
+fn origin(text: &str) -> Result<String, String> {
+    let wrong = || {
+        "an origin is https://HOST or https://HOST:PORT, in lower case, without a path".to_owned()
+    };
+    let (scheme, host) = text.split_once("://").ok_or_else(wrong)?;
+    let default_port = match scheme {
+        "https" => ":443",
+        "http" => ":80",
+        _ => return Err(wrong()),
+    };
+    let legal = |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit() || b".-:[]".contains(&it);
+    let is_host = !host.is_empty() && host.bytes().all(legal) && !host.ends_with(default_port);
+    is_host.then(|| text.to_owned()).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::origin;
+
+    #[test]
+    fn origins_are_as_browsers_write_them() {
+        for right in ["https://app.example.com", "http://localhost:3000", "https://[::1]:8443"] {
+            assert_eq!(origin(right).as_deref(), Ok(right));
+        }
+        for wrong in [
+            "*",
+            "app.example.com",
+            "https://",
+            "https://a/",
+            "https://A.com",
+            "https://a:443",
+            "ftp://a",
+            "null",
+            "https://u@a",
+        ] {
+            assert!(origin(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Contents of files, which may be larger than memory: they come in slices, and each slice is cut into large chunks where the
+//! content says. Equal stretches of two files then have equal chunks.
+
+use fastcdc::v2020::FastCDC;
+
+use super::parts::{NAME_BYTES, Name, PART_BYTES};
+
+/// No chunk of a file is larger, unless it is packed badly: also a bound for whoever opens one.
+pub const FILE_CHUNK_BYTES_MAX: usize = 256 << 10;
+const FILE_CHUNK_BYTES_MIN: usize = 64 << 10;
+const FILE_CHUNK_BYTES: usize = 128 << 10;
+/// An entry of a list that names a chunk with content; see [`super::parts`].
+const LEAF: u8 = 0;
+
+/// The chunks of a slice, in its order. The same bytes are always cut in the same way.
+pub fn cut(slice: &[u8]) -> Vec<&[u8]> {
+    let cuts = FastCDC::new(slice, FILE_CHUNK_BYTES_MIN, FILE_CHUNK_BYTES, FILE_CHUNK_BYTES_MAX);
+    cuts.map(|cut| &slice[cut.offset..cut.offset + cut.length]).collect()
+}
+
+/// The stored list of these names. It is short, so it has no nodes.
+pub fn list(names: &[Name]) -> Vec<u8> {
+    let mut list = Vec::with_capacity(names.len() * PART_BYTES);
+    for name in names {
+        list.push(LEAF);
+        list.extend_from_slice(name);
+    }
+    debug_assert_eq!(list.len(), names.len() * (1 + NAME_BYTES));
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::content::keys::TenantSecret;
+    use crate::content::parts::{Part, read};
+
+    const SLICE_BYTES: usize = 2 << 20;
+
+    fn noise(length: usize) -> Vec<u8> {
+        let mut state = 7_u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state.to_be_bytes()[0]
+        };
+        (0..length).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn chunks_make_the_slice_and_none_is_too_large() {
+        for length in [0, 1, FILE_CHUNK_BYTES_MIN, SLICE_BYTES] {
+            let slice = noise(length);
+            let chunks = cut(&slice);
+            assert_eq!(chunks.concat(), slice);
+            assert!(chunks.iter().all(|it| it.len() <= FILE_CHUNK_BYTES_MAX));
+        }
+    }
+
+    #[test]
+    fn a_slice_that_changed_at_its_start_keeps_most_chunks() {
+        let before = noise(SLICE_BYTES);
+        let after = [b"a line more\n", &before[..]].concat();
+        let kept: HashSet<&[u8]> = cut(&before).into_iter().collect();
+        let chunks = cut(&after);
+        let shared = chunks.iter().filter(|it| kept.contains(*it)).count();
+        assert!(shared + 3 >= chunks.len(), "{shared} of {}", chunks.len());
+    }
+
+    #[test]
+    fn the_list_of_a_slice_is_a_list_like_others() {
+        let secret = TenantSecret::new([9; 32]);
+        let names: Vec<Name> = (0..20_u32).map(|at| secret.name(&at.to_le_bytes())).collect();
+        let parts = read(&list(&names)).unwrap();
+        assert_eq!(parts, names.iter().map(|it| Part::Leaf(*it)).collect::<Vec<_>>());
+    }
+}

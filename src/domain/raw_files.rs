@@ -1,0 +1,281 @@
+//! Files as raw bytes, of any size. A small one is the value of its item, written as deepagents writes it; a large one is a
+//! content that its item shows.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde_json::json;
+
+use super::caller::Caller;
+use super::clock::{Clock, Micros};
+use super::contents::ContentId;
+use super::error::{Conflict, Error, Result};
+use super::exact_json;
+use super::files::dialect::Dialect;
+use super::files::head::{FileHead, Form};
+use super::files::media;
+use super::files::storage::{FileRow, KeyRange, ListFiles};
+use super::files::value::FileValue;
+use super::files::writing::{self, NewContent};
+use super::grants::Action;
+use super::item::{Address, ChangeItem, ItemOp, KeptContent, NewValue, OpResult};
+use super::items::Items;
+use super::limits::LIMITS;
+use super::storage::Storage;
+use super::uploads::{Finished, require, sha256};
+
+/// Raw files of a tenant's callers.
+pub struct RawFiles {
+    storage: Arc<dyn Storage>,
+    items: Arc<Items>,
+    clock: Arc<Clock>,
+}
+
+/// A file to be read.
+#[derive(Debug, Clone)]
+pub struct RawFile {
+    pub version: i64,
+    /// When the item was made: one that was deleted and made again is another file.
+    pub created_at: Micros,
+    pub size_bytes: u64,
+    pub media_type: String,
+    /// Says the same of the same bytes: visible ASCII without quotes.
+    pub tag: String,
+    pub body: RawBody,
+}
+
+#[derive(Debug, Clone)]
+pub enum RawBody {
+    Small(Bytes),
+    Large(ContentId),
+}
+
+/// A file to be written.
+#[derive(Debug, Clone)]
+pub struct PutFile {
+    pub address: Address,
+    /// None: what its name says.
+    pub media_type: Option<String>,
+    /// The version that it must have; 0: there must be none.
+    pub if_version: Option<i64>,
+    pub deadline: Micros,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stored {
+    pub version: i64,
+    pub created: bool,
+    /// It had these bytes already: nothing was written.
+    pub unchanged: bool,
+    pub size_bytes: u64,
+}
+
+impl RawFiles {
+    pub fn new(storage: Arc<dyn Storage>, items: Arc<Items>, clock: Arc<Clock>) -> Self {
+        Self { storage, items, clock }
+    }
+
+    /// A file of the caller's. None: there is none, or it is not the caller's to read. One round trip, two for a large one.
+    ///
+    /// # Errors
+    /// `Integrity`, `Unavailable`.
+    pub async fn open(&self, caller: &Caller, address: &Address) -> Result<Option<RawFile>> {
+        if require_read(caller, address).is_err() {
+            return Ok(None);
+        }
+        let now = self.clock.now();
+        let found = self.storage.get_items(caller, std::slice::from_ref(address), now).await?;
+        let Some(item) = found.into_iter().next().flatten() else { return Ok(None) };
+        let (version, created_at) = (item.version, item.created_at);
+        if let Some(id) = &item.content_id {
+            let Some(row) = self.find(caller, address).await? else { return Ok(None) };
+            if row.content_id.as_ref() != Some(id) {
+                // Replaced in between: as it is now.
+                return Box::pin(self.open(caller, address)).await;
+            }
+            let media_type = media_type_of(address, &row.head);
+            let (size_bytes, body) = (row.head.size, RawBody::Large(ContentId::stored(id)?));
+            let tag = hex::encode(id);
+            return Ok(Some(RawFile { version, created_at, size_bytes, media_type, tag, body }));
+        }
+        let Some(text) = item.value else { return Ok(None) };
+        let Some(value) = FileValue::read(exact_json::parse("value", &text)?) else {
+            return Ok(None);
+        };
+        let head = FileHead::unbounded(&value);
+        let Some(bytes) = value.content.raw().map(|it| Bytes::from(it.into_owned())) else {
+            return Ok(None);
+        };
+        let media_type = media_type_of(address, &head);
+        let tag = small_tag(&sha256(&bytes));
+        let (size_bytes, body) = (bytes.len() as u64, RawBody::Small(bytes));
+        Ok(Some(RawFile { version, created_at, size_bytes, media_type, tag, body }))
+    }
+
+    /// Bytes of a large file, as they lie together: some that begin at or before `at`, and where they begin.
+    ///
+    /// # Errors
+    /// `NotFound` where the file was removed long ago; `Integrity`, `Unavailable`.
+    pub async fn read_slice(
+        &self,
+        caller: &Caller,
+        id: ContentId,
+        at: u64,
+    ) -> Result<(u64, Bytes)> {
+        self.storage.read_slice(caller, id, at).await
+    }
+
+    /// Writes a small file. Two round trips; one where it has these bytes already.
+    ///
+    /// # Errors
+    /// `NotGranted`; `VersionConflict`; `TooLarge`; those of puts.
+    pub async fn put(&self, caller: &Caller, put: PutFile, bytes: Bytes) -> Result<Stored> {
+        require(caller, &put.address, Action::Append)?;
+        let max = LIMITS.file_value_bytes_max;
+        if bytes.len() as u64 > max {
+            return Err(Error::TooLarge { field: "content".into(), limit: max });
+        }
+        let before = self.find(caller, &put.address).await?;
+        let sha256 = sha256(&bytes);
+        // Who may neither read nor replace is not told whether he guessed it.
+        let known = Some(sha256).filter(|_| may_know(caller, &put.address));
+        if let Some(stored) = unchanged(&put, before.as_ref(), bytes.len() as u64, known)? {
+            return Ok(stored);
+        }
+        let size_bytes = bytes.len() as u64;
+        let value = NewContent {
+            dialect: Dialect::Python,
+            now: self.clock.now(),
+            path: put.address.key.text().unwrap_or_default(),
+            content: writing::of_bytes(Dialect::Python, "", bytes.into()),
+            media_type: put.media_type.as_deref(),
+        };
+        let value = value.created();
+        self.store(caller, put, before.as_ref(), (value, None), size_bytes).await
+    }
+
+    /// Shows a content that is whole as a file. Again: the same answer.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub async fn show(&self, caller: &Caller, put: PutFile, whole: &Finished) -> Result<Stored> {
+        require(caller, &put.address, Action::Append)?;
+        let before = self.find(caller, &put.address).await?;
+        let size_bytes = whole.size_bytes;
+        if let Some(row) = &before
+            && row.content_id.as_deref() == Some(&whole.id.0[..])
+        {
+            return Ok(Stored {
+                version: row.version,
+                created: false,
+                unchanged: false,
+                size_bytes,
+            });
+        }
+        let known = whole.sha256.filter(|_| may_know(caller, &put.address));
+        if let Some(stored) = unchanged(&put, before.as_ref(), size_bytes, known)? {
+            self.storage.drop_upload(caller, whole.id, self.clock.now()).await?;
+            return Ok(stored);
+        }
+        let now = writing::time(Dialect::Python, self.clock.now());
+        // No content: what has one would be taken for a small file.
+        let mut value = json!({"created_at": now, "modified_at": now});
+        if let Some(media_type) = &put.media_type {
+            value["mimeType"] = json!(media_type);
+        }
+        let head = FileHead {
+            form: Form::Elsewhere,
+            size: size_bytes,
+            units: 0,
+            sha256: whole.sha256,
+            created_at: Some(now.as_str().into()),
+            modified_at: Some(now.as_str().into()),
+            media_type: put.media_type.as_deref().map(Into::into),
+        };
+        let kept = KeptContent { content_id: whole.id.0.to_vec(), head };
+        self.store(caller, put, before.as_ref(), (value.to_string(), Some(kept)), size_bytes).await
+    }
+
+    /// What is known of a file without its content. One round trip.
+    ///
+    /// # Errors
+    /// `Unavailable`.
+    pub async fn find(&self, caller: &Caller, address: &Address) -> Result<Option<FileRow>> {
+        let key = address.key.as_bytes();
+        let range = KeyRange { from: key.to_vec(), to: [key, b"\0"].concat() };
+        let query = ListFiles { namespace: address.namespace.clone(), range, limit: 1 };
+        let page = self.storage.list_files(caller, &query, self.clock.now()).await?;
+        Ok(page.files.into_iter().next())
+    }
+
+    async fn store(
+        &self,
+        caller: &Caller,
+        put: PutFile,
+        before: Option<&FileRow>,
+        (value, kept): (String, Option<KeptContent>),
+        size_bytes: u64,
+    ) -> Result<Stored> {
+        let PutFile { address, if_version, deadline, .. } = put;
+        // Who may only add is answered by the put: there must be nothing.
+        let may_replace = require(caller, &address, Action::Write).is_ok();
+        let if_version = if_version.or((!may_replace).then_some(0));
+        let text = Bytes::from(value);
+        let value = NewValue { text, ttl_micros: None, vectors: None, index: Vec::new(), kept };
+        let change = ChangeItem { address, value: Some(value), if_version };
+        let created = before.is_none();
+        match self.items.run(caller, ItemOp::Change(change), None, deadline).await? {
+            OpResult::Put(version) => Ok(Stored { version, created, unchanged: false, size_bytes }),
+            _ => Err(Error::Internal("a put has no version".into())),
+        }
+    }
+}
+
+/// What a listing and a download call the state of a file. None: a listing does not know it.
+pub fn tag_of(row: &FileRow) -> Option<String> {
+    match &row.content_id {
+        Some(id) => Some(hex::encode(id)),
+        None => row.head.sha256.as_ref().map(small_tag),
+    }
+}
+
+/// The type that was stored, else what the name says, as far as the content may be that.
+pub fn media_type_of(address: &Address, head: &FileHead) -> String {
+    let is_bytes = !matches!(head.form, Form::Text | Form::Lines);
+    let path = String::from_utf8_lossy(address.key.as_bytes());
+    media::shown(head.media_type.as_ref().and_then(|it| it.text()), is_bytes, &path)
+}
+
+fn small_tag(sha256: &[u8; 32]) -> String {
+    hex::encode(&sha256[..16])
+}
+
+fn may_know(caller: &Caller, address: &Address) -> bool {
+    let labels = address.namespace.labels();
+    [Action::Read, Action::Write].iter().any(|it| caller.may_touch_namespace(labels, *it))
+}
+
+fn require_read(caller: &Caller, address: &Address) -> Result<()> {
+    let granted = caller.may_touch_namespace(address.namespace.labels(), Action::Read);
+    if granted { Ok(()) } else { Err(Error::NotGranted("no grant covers this namespace")) }
+}
+
+/// The answer where the file has these bytes already, under the condition of the put.
+fn unchanged(
+    put: &PutFile,
+    before: Option<&FileRow>,
+    size_bytes: u64,
+    sha256: Option<[u8; 32]>,
+) -> Result<Option<Stored>> {
+    let current = before.map_or(0, |it| it.version);
+    if put.if_version.is_some_and(|it| it != current) {
+        return Err(Error::Conflict(Conflict::VersionConflict { current }));
+    }
+    let (Some(row), Some(sha256)) = (before, sha256) else { return Ok(None) };
+    let of_type = |it: &String| row.head.media_type.as_ref().and_then(|it| it.text()) == Some(it);
+    let same = row.head.sha256 == Some(sha256)
+        && row.head.size == size_bytes
+        && put.media_type.as_ref().is_none_or(of_type);
+    let stored = Stored { version: row.version, created: false, unchanged: true, size_bytes };
+    Ok(same.then_some(stored))
+}

@@ -1,0 +1,182 @@
+//! Agentrail's sessions over HTTP: its adapters' routes, each id one percent-encoded segment of the path. What is kept are
+//! sessions of ours (`domain/agentrail.rs`), so `/v1/sessions` shows and deletes them too.
+
+pub mod inspector;
+pub mod memory;
+pub mod messages;
+pub mod orchestration;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::decode::{Input, Received};
+use super::exact::{Exact, ExactOut, Text};
+use super::problem::{Code, Problem};
+use crate::app::App;
+use crate::domain::caller::Caller;
+use crate::domain::sessions::change::{Change, Done, NewEntry, PutDocument, Step};
+use crate::domain::sessions::loading::{Load, Loaded};
+use crate::domain::sessions::name::SessionName;
+use crate::domain::sessions::service::{Asking, append};
+use crate::domain::sessions::{DOCUMENT, SESSION};
+use crate::domain::{Error, Result, agentrail};
+
+/// Pages of one answer: 64 MiB of entries and more are not read at once.
+const PAGES_MAX: usize = 64;
+
+/// The ids in a path, decoded.
+pub struct Place(HashMap<String, String>);
+
+impl FromRequestParts<Arc<App>> for Place {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        let Path(ids) = Path::from_request_parts(parts, app).await.map_err(|_| {
+            Problem::new(Code::Invalid, "ids in a path are percent-encoded UTF-8").at("path")
+        })?;
+        Ok(Self(ids))
+    }
+}
+
+impl Place {
+    pub fn id(&self, name: &str) -> &str {
+        self.0.get(name).map_or("", String::as_str)
+    }
+
+    pub fn session(&self) -> Result<SessionName> {
+        agentrail::session(self.id("tenant"), self.id("session"))
+    }
+}
+
+/// Exact JSON values that travel together.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Listed {
+    #[serde(flatten)]
+    #[schema(value_type = HashMap<String, Vec<Exact>>)]
+    list: HashMap<&'static str, Vec<ExactOut>>,
+}
+
+impl Listed {
+    pub fn of(name: &'static str, loaded: Loaded) -> Self {
+        Self { list: HashMap::from([(name, values(loaded))]) }
+    }
+}
+
+pub fn values(loaded: Loaded) -> Vec<ExactOut> {
+    loaded.entries.into_iter().map(|it| ExactOut(it.data)).collect()
+}
+
+/// All of a stream, or the last ones.
+pub async fn all(
+    app: &App,
+    caller: &Caller,
+    session: &SessionName,
+    load: Load,
+) -> Result<Option<Loaded>> {
+    let first = app.sessions.load(caller, session, &load).await?;
+    let Some(mut all) = first else { return Ok(None) };
+    for _ in 0..PAGES_MAX {
+        if !all.more || load.is_tail() {
+            return Ok(Some(all));
+        }
+        let after_seq = all.entries.last().map(|it| it.seq);
+        let next = Load { after_seq, ..load.clone() };
+        let Some(page) = app.sessions.load(caller, session, &next).await? else { break };
+        all = Loaded { entries: [all.entries, page.entries].concat(), ..page };
+    }
+    if all.more {
+        let limit = crate::domain::limits::LIMITS.session_load_bytes_max * PAGES_MAX as u64;
+        return Err(Error::TooLarge { field: "the log".into(), limit });
+    }
+    Ok(Some(all))
+}
+
+/// A whole stream; of one that was never written nothing.
+pub async fn stream(
+    app: &App,
+    caller: &Caller,
+    session: &SessionName,
+    stream: &str,
+) -> Result<Loaded> {
+    let load = Load { stream: stream.to_owned(), ..Load::default() };
+    Ok(all(app, caller, session, load).await?.unwrap_or_default())
+}
+
+/// The text of a document.
+pub async fn document(
+    app: &App,
+    caller: &Caller,
+    session: &SessionName,
+    name: &str,
+) -> Result<crate::domain::sessions::Content> {
+    let found = app.sessions.get_document(caller, session, name).await?;
+    found.ok_or(Error::NotFound(DOCUMENT))
+}
+
+pub async fn change(
+    app: &App,
+    asking: &Asking<'_>,
+    session: SessionName,
+    steps: Vec<Step<NewEntry>>,
+) -> Result<Done> {
+    app.sessions.change(asking, Change { session, about: None, steps }).await
+}
+
+pub fn put(name: impl Into<String>, text: Bytes) -> Step<NewEntry> {
+    let content = NewEntry { id: None, text };
+    Step::PutDocument(PutDocument {
+        name: name.into(),
+        content,
+        if_version: None,
+        only_joins: false,
+    })
+}
+
+/// Entries whose ids stand in them under a name.
+pub fn logged(to: impl Into<String>, texts: Vec<Bytes>, id: &str) -> Result<Step<NewEntry>> {
+    let entry = |text: Bytes| {
+        let value: serde_json::Value = serde_json::from_slice(&text)
+            .map_err(|_| Error::invalid(id, format!("{id} must be in an object")))?;
+        let found = value[id].as_str().map(str::to_owned);
+        let found = found.ok_or_else(|| Error::invalid(id, format!("{id} must be a string")))?;
+        Ok(NewEntry { id: Some(found), text })
+    };
+    Ok(append(to, texts.into_iter().map(entry).collect::<Result<_>>()?))
+}
+
+/// Without what else was in the body.
+pub fn own(text: &Exact<'_>, received: &Received) -> Bytes {
+    Bytes::copy_from_slice(&text.part_of(&received.body))
+}
+
+pub fn session_absent() -> Problem {
+    Error::NotFound(SESSION).into()
+}
+
+/// A text that replaces, or extends, a document.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = AgentrailContent)]
+pub struct ContentBody {
+    content: Text,
+}
+
+pub struct ContentIn {
+    pub text: Bytes,
+    pub idempotency: Option<(String, [u8; 32])>,
+}
+
+impl Input for ContentIn {
+    type Wire<'a> = ContentBody;
+
+    fn from_wire(wire: ContentBody, received: &Received) -> Result<Self> {
+        let text = Bytes::from(wire.content.0);
+        Ok(Self { text, idempotency: received.idempotency("agentrail content") })
+    }
+}

@@ -1,0 +1,84 @@
+//! What pages of other origins may do: front ends that were named may call the drive; and what agents wrote has a host of its own,
+//! where nothing else is answered. Nothing of it by default.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+
+use super::problem::{Code, Problem};
+use crate::app::App;
+
+/// What front ends may call.
+const DRIVE: &str = "/api/storage/";
+/// What is answered on the host of files.
+const SIGNED: &str = "/api/storage/open";
+/// No cookies: who asks is in a header that a page has to set.
+const REQUEST_HEADERS: &str = "authorization, x-api-key, content-type, range, if-none-match";
+const METHODS: &str = "GET, POST, DELETE";
+const ANSWER_HEADERS: &str =
+    "etag, content-length, content-range, content-disposition, retry-after, x-request-id";
+const PREFLIGHT_SECONDS: &str = "600";
+
+pub async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    if let Some(origin) = &app.browsers.files_origin {
+        let on_files_host = host(&request) == authority(origin);
+        if on_files_host != (path == SIGNED) && (on_files_host || path == SIGNED) {
+            let detail = "on the host of files nothing is answered but signed addresses, and these nowhere else";
+            return Problem::new(Code::ForbiddenHost, detail).into_response();
+        }
+    }
+    if app.browsers.cors_origins.is_empty() || !path.starts_with(DRIVE) {
+        return next.run(request).await;
+    }
+    let origin = request.headers().get(header::ORIGIN).cloned();
+    let known = |it: &HeaderValue| app.browsers.cors_origins.iter().any(|own| own.as_str() == it);
+    let Some(origin) = origin.filter(known) else {
+        let mut response = next.run(request).await;
+        response.headers_mut().append(header::VARY, HeaderValue::from_static("origin"));
+        return response;
+    };
+    let asks = request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    let mut response = if request.method() == Method::OPTIONS && asks {
+        let headers = [
+            (header::ACCESS_CONTROL_ALLOW_METHODS, METHODS),
+            (header::ACCESS_CONTROL_ALLOW_HEADERS, REQUEST_HEADERS),
+            (header::ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECONDS),
+        ];
+        (StatusCode::NO_CONTENT, headers).into_response()
+    } else {
+        next.run(request).await
+    };
+    let headers = response.headers_mut();
+    headers.append(header::VARY, HeaderValue::from_static("origin"));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    let exposed = HeaderValue::from_static(ANSWER_HEADERS);
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
+    response
+}
+
+/// Headers that an answer keeps when it is rendered as a problem.
+pub fn kept(headers: &HeaderMap) -> Vec<(HeaderName, HeaderValue)> {
+    let ours = [
+        header::ALLOW,
+        header::VARY,
+        header::ACCESS_CONTROL_ALLOW_ORIGIN,
+        header::ACCESS_CONTROL_EXPOSE_HEADERS,
+    ];
+    let kept = headers.iter().filter(|(name, _)| ours.contains(name));
+    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+fn host(request: &Request) -> String {
+    let named = request.headers().get(header::HOST).and_then(|it| it.to_str().ok());
+    let named = named.or_else(|| request.uri().authority().map(Authority::as_str));
+    named.unwrap_or_default().to_ascii_lowercase()
+}
+
+fn authority(origin: &str) -> &str {
+    origin.split_once("://").map_or(origin, |(_, it)| it)
+}

@@ -1,0 +1,270 @@
+//! What handlers of raw bytes take and give: a body that is read as it arrives, an answer that is sent as it is read.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{FromRequest, FromRequestParts as _, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use bytes::{Bytes, BytesMut};
+use futures::stream;
+use tokio::sync::mpsc;
+
+use super::body::{self, Held};
+use super::call::{Answer, Holder};
+use super::problem::{Code, Problem};
+use super::query_fields::Fields;
+use super::raw_bytes::{self, Span, Wanted};
+use crate::app::App;
+use crate::auth::gate::Identity;
+use crate::domain::caller::Caller;
+use crate::domain::clock::Micros;
+use crate::domain::contents::ContentId;
+use crate::domain::limits::LIMITS;
+use crate::domain::raw_files::{PutFile, RawBody, RawFile, Stored};
+use crate::domain::{Error, Result};
+
+/// Who takes nothing for this long has gone.
+const STALL_MAX: Duration = Duration::from_mins(1);
+/// A slice that is being sent, and the one after it.
+const SENDING_BYTES: usize = 2 * (2 << 20);
+/// A slice that is being filled, and the same one sealed.
+const RECEIVING_BYTES: usize = 2 * (2 << 20);
+
+/// A request whose body was not read.
+pub struct Raw {
+    pub identity: Identity,
+    pub headers: HeaderMap,
+    pub uri: Uri,
+    pub body: Body,
+}
+
+impl FromRequest<Arc<App>> for Raw {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
+        let (mut parts, body) = request.into_parts();
+        let Holder(identity) = Holder::from_request_parts(&mut parts, app).await?;
+        let Parts { headers, uri, .. } = parts;
+        if headers.get(header::CONTENT_ENCODING).is_some_and(|it| it != "identity") {
+            let detail = "raw bytes come without Content-Encoding";
+            return Err(Problem::new(Code::UnsupportedMediaType, detail).at("Content-Encoding"));
+        }
+        Ok(Self { identity, headers, uri, body })
+    }
+}
+
+impl Raw {
+    pub fn caller(&self) -> &Caller {
+        &self.identity.caller
+    }
+
+    /// # Errors
+    /// As [`Fields::of`].
+    pub fn fields(&self, known: &[&str]) -> Result<Fields, Problem> {
+        Fields::of(&self.uri, known)
+    }
+
+    /// What the body says it is; None: nothing, or nothing in particular.
+    pub fn media_type(&self) -> Option<String> {
+        let sent = self.headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+        let plain = ["application/octet-stream", "application/x-www-form-urlencoded", ""];
+        (!plain.contains(&sent) && sent.len() <= MEDIA_TYPE_BYTES_MAX).then(|| sent.to_owned())
+    }
+}
+
+/// Longer ones are not noted.
+const MEDIA_TYPE_BYTES_MAX: usize = 127;
+
+/// Bytes that arrive one after the other.
+pub trait Source: Send {
+    /// None: that was all.
+    fn next(&mut self) -> impl Future<Output = Result<Option<Bytes>, Problem>> + Send;
+}
+
+impl Source for Body {
+    async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
+        body::next(self).await
+    }
+}
+
+/// Until when a write that ends a request must have begun: it begins when the body is there.
+pub fn deadline(app: &App) -> Micros {
+    app.clock.now() + Micros::try_from(LIMITS.budget_ms_max).unwrap_or(Micros::MAX / 1_000) * 1_000
+}
+
+/// Stores what arrives as a file: as a value where it is small, else as a content, of which a slice is in memory at one time.
+///
+/// # Errors
+/// Those of bodies and of puts.
+pub async fn store(
+    app: &App,
+    caller: &Caller,
+    put: PutFile,
+    source: &mut impl Source,
+) -> Result<Stored, Problem> {
+    let small_max = usize::try_from(LIMITS.file_value_bytes_max).unwrap_or(usize::MAX);
+    let mut held = Held::take(&app.body_bytes, 0)?;
+    let mut first = BytesMut::new();
+    while let Some(bytes) = source.next().await? {
+        held.grow(&app.body_bytes, bytes.len())?;
+        first.extend_from_slice(&bytes);
+        if first.len() > small_max {
+            return store_large(app, caller, put, (first, held), source).await;
+        }
+    }
+    let put = PutFile { deadline: deadline(app), ..put };
+    Ok(app.raw_files.put(caller, put, first.freeze()).await?)
+}
+
+async fn store_large(
+    app: &App,
+    caller: &Caller,
+    put: PutFile,
+    (mut first, held): (BytesMut, Held),
+    source: &mut impl Source,
+) -> Result<Stored, Problem> {
+    let id = app.uploads.begin(caller, &put.address).await?;
+    let stored = async {
+        let _held = Held::take(&app.body_bytes, RECEIVING_BYTES)?;
+        let mut incoming = app.uploads.receive(caller, id)?;
+        while !first.is_empty() {
+            let slice = first.len().min(1 << 20);
+            incoming.push(first.split_to(slice).freeze()).await?;
+        }
+        drop((first, held));
+        while let Some(bytes) = source.next().await? {
+            incoming.push(bytes).await?;
+        }
+        incoming.end(1).await?;
+        let whole = app.uploads.finish(caller, id, None).await?;
+        let put = PutFile { deadline: deadline(app), ..put };
+        Ok::<_, Problem>(app.raw_files.show(caller, put, &whole).await?)
+    };
+    let stored = stored.await;
+    if stored.is_err() {
+        // What is left goes in a day; there is no need to wait for that.
+        app.uploads.abort(caller, id).await.ok();
+    }
+    stored
+}
+
+/// Takes a part of an upload.
+///
+/// # Errors
+/// Those of bodies and of uploads.
+pub async fn receive_part(
+    app: &App,
+    caller: &Caller,
+    (id, number): (ContentId, u32),
+    source: &mut impl Source,
+) -> Result<crate::domain::contents::Part, Problem> {
+    let _held = Held::take(&app.body_bytes, RECEIVING_BYTES)?;
+    let mut incoming = app.uploads.receive(caller, id)?;
+    while let Some(bytes) = source.next().await? {
+        incoming.push(bytes).await?;
+    }
+    Ok(incoming.end(number).await?)
+}
+
+/// A file on its way out.
+pub struct Sending {
+    pub file: RawFile,
+    /// The last name of its path.
+    pub name: String,
+    pub as_attachment: bool,
+}
+
+/// Answers with the bytes that the request asks for.
+///
+/// # Errors
+/// 416 for a range that is not there; 503 when too much is being sent.
+pub fn send(app: &Arc<App>, caller: &Caller, request: &HeaderMap, sending: Sending) -> Answer {
+    let Sending { file, name, as_attachment } = sending;
+    let etag = format!("\"{}\"", file.tag);
+    let mut headers = raw_bytes::headers(&name, &file.media_type, as_attachment, &etag);
+    if raw_bytes::is_held(request, &etag) {
+        return Ok((StatusCode::NOT_MODIFIED, headers).into_response());
+    }
+    let (status, span) = match raw_bytes::wanted(request, file.size_bytes, &etag) {
+        Wanted::Whole => (StatusCode::OK, Span { start: 0, end: file.size_bytes }),
+        Wanted::Part(span) => (StatusCode::PARTIAL_CONTENT, span),
+        Wanted::Unsatisfiable => {
+            let detail =
+                format!("the file has {} bytes; no byte of the range is there", file.size_bytes);
+            return Err(Problem::new(Code::RangeNotSatisfiable, detail).at("Range"));
+        }
+    };
+    if status == StatusCode::PARTIAL_CONTENT {
+        let range = format!("bytes {}-{}/{}", span.start, span.end - 1, file.size_bytes);
+        headers.insert(header::CONTENT_RANGE, range.parse().expect("digits are legal"));
+    }
+    let length = (span.end - span.start).to_string();
+    headers.insert(header::CONTENT_LENGTH, length.parse().expect("digits are legal"));
+    let body = match file.body {
+        RawBody::Small(bytes) => {
+            let at = |it: u64| usize::try_from(it).unwrap_or(usize::MAX).min(bytes.len());
+            Body::from(bytes.slice(at(span.start)..at(span.end)))
+        }
+        RawBody::Large(id) => stream_content(app, caller, id, span)?,
+    };
+    Ok((status, headers, body).into_response())
+}
+
+/// Reads a slice ahead of what is sent, and ends when nobody takes it.
+fn stream_content(
+    app: &Arc<App>,
+    caller: &Caller,
+    id: ContentId,
+    span: Span,
+) -> Result<Body, Problem> {
+    let held = Held::take(&app.body_bytes, SENDING_BYTES)?;
+    let (sender, receiver) = mpsc::channel::<Result<Bytes, Error>>(1);
+    let (app, caller) = (Arc::clone(app), caller.clone());
+    tokio::spawn(async move {
+        let _held = held;
+        let mut at = span.start;
+        while at < span.end {
+            let read = app.raw_files.read_slice(&caller, id, at).await.map(|(start, slice)| {
+                let skip = usize::try_from(at - start).unwrap_or(usize::MAX).min(slice.len());
+                let left = usize::try_from(span.end - at).unwrap_or(usize::MAX);
+                slice.slice(skip..slice.len().min(skip.saturating_add(left)))
+            });
+            let failed = read.as_ref().err().map(ToString::to_string);
+            if let Ok(bytes) = &read {
+                at += bytes.len() as u64;
+            }
+            let sent = tokio::time::timeout(STALL_MAX, sender.send(read)).await;
+            if let Some(error) = failed {
+                tracing::error!(error, "a download ends early");
+                return;
+            }
+            if !matches!(sent, Ok(Ok(()))) {
+                return;
+            }
+        }
+    });
+    let pieces = stream::unfold(receiver, |mut receiver| async move {
+        receiver.recv().await.map(|piece| (piece, receiver))
+    });
+    Ok(Body::from_stream(pieces))
+}
+
+/// The answer where there is no such file.
+pub fn no_file() -> Problem {
+    Error::NotFound("such a file was").into()
+}
+
+/// The last name of a path.
+pub fn name_of(path: &str) -> String {
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+/// JSON for callers of raw routes, whatever they accept.
+pub fn json(status: StatusCode, answer: &impl serde::Serialize) -> Answer {
+    let body = serde_json::to_vec(answer).map_err(|error| Problem::internal(error.to_string()))?;
+    let kind = [(header::CONTENT_TYPE, "application/json")];
+    Ok((status, kind, body).into_response() as Response)
+}

@@ -1,0 +1,108 @@
+//! What nothing shows any more: uploads that were left, contents whose files are gone.
+
+use crate::domain::Result;
+use crate::domain::clock::Micros;
+use crate::domain::contents::{ContentId, IDLE_MAX};
+use crate::storage::access::{Access, Accessible, Cell, Dialect, Record};
+
+/// Contents that one statement finds.
+const FOUND_MAX: i64 = 100;
+
+const IDLE: &str = "
+select tenant, content_id from contents
+where tenant is not null and idle_since > 0 and idle_since < $1 order by idle_since limit $2";
+
+const LOCKED: &str = "
+select scope_id, idle_since from contents where tenant = $1 and content_id = $2 {lock}";
+
+const SHOWN: &str = "
+select 1 from items where tenant = $1 and content_id = $2
+union all
+select 1 from item_versions where tenant = $1 and content_id = $2";
+
+const IS_SHOWN: &str = "update contents set idle_since = 0 where tenant = $1 and content_id = $2";
+
+/// The row first, under its lock: whoever adds a slice asks for it. Then what he has added.
+const DROP: [&str; 3] = [
+    "delete from contents where tenant = $1 and content_id = $2",
+    "delete from content_parts where tenant = $1 and content_id = $2",
+    "delete from content_slices where tenant = $1 and content_id = $2",
+];
+
+/// The chunks go with a collection of the scope, an hour later at the earliest.
+const LEAVE: &str = "
+insert into garbage (tenant, thread_key, scope_id, created_at) values ($1, $2, $2, $3)
+on conflict (tenant, thread_key) do nothing";
+
+/// Removes what nothing has used or shown for a day.
+///
+/// # Errors
+/// A database that cannot be written.
+pub async fn sweep(engine: &dyn Accessible, now: Micros) -> Result<()> {
+    loop {
+        let mut access = engine.look().await?;
+        let idle = access.rows(IDLE, &[(now - IDLE_MAX).into(), FOUND_MAX.into()]).await?;
+        access.end().await?;
+        for row in &idle {
+            let id = ContentId::stored(row.bytes(1)?)?;
+            drop_unshown(engine, row.text(0)?, id, now).await?;
+        }
+        if (idle.len() as u64) < FOUND_MAX.unsigned_abs() {
+            return Ok(());
+        }
+    }
+}
+
+/// Removes a content unless something shows it. Whether it was there.
+pub(super) async fn drop_unshown(
+    engine: &dyn Accessible,
+    tenant: &str,
+    id: ContentId,
+    now: Micros,
+) -> Result<bool> {
+    let place = [tenant.into(), Cell::from(&id.0[..])];
+    let mut access = engine.hold().await?;
+    let was_there = if is_shown(&mut *access, engine.dialect(), &place).await? {
+        access.rows(IS_SHOWN, &place).await?;
+        false
+    } else {
+        drop_content(&mut *access, engine.dialect(), &place, now).await?
+    };
+    access.end().await?;
+    Ok(was_there)
+}
+
+async fn is_shown(access: &mut dyn Access, dialect: &Dialect, place: &[Cell; 2]) -> Result<bool> {
+    // Locked before it is looked at: what is about to be shown was touched lately.
+    access.rows(&dialect.fill(LOCKED), place).await?;
+    Ok(!access.rows(SHOWN, place).await?.is_empty())
+}
+
+/// Removes a content, in a transaction.
+pub(super) async fn drop_content(
+    access: &mut dyn Access,
+    dialect: &Dialect,
+    place: &[Cell; 2],
+    now: Micros,
+) -> Result<bool> {
+    let found = access.rows(&dialect.fill(LOCKED), place).await?;
+    let Some(row) = found.first() else { return Ok(false) };
+    for text in DROP {
+        access.rows(text, place).await?;
+    }
+    access.rows(LEAVE, &[place[0].clone(), row.integer(0)?.into(), now.into()]).await?;
+    Ok(true)
+}
+
+/// Leaves the chunks of slices that were dropped to a collection. Each row has their scope, which is one.
+pub(super) async fn leave_chunks(
+    access: &mut dyn Access,
+    tenant: &str,
+    dropped: &[Record],
+    now: Micros,
+) -> Result<()> {
+    if let Some(row) = dropped.first() {
+        access.rows(LEAVE, &[tenant.into(), row.integer(0)?.into(), now.into()]).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,15 @@
+//! The cases of files that are too large for a value.
+
+contract! {
+    contents:
+        a_large_file_comes_back_as_it_was_sent
+        equal_stretches_of_files_are_kept_once_and_equal_files_are_not_written
+        nothing_shows_before_it_is_whole
+        uploads_live_through_collections_and_end_after_a_day
+        what_replaces_or_removes_a_file_lets_its_content_go
+        conditions_and_grants_hold_for_large_files_too
+        an_erased_subject_leaves_no_content
+        large_files_move_to_the_object_store_at_once
+        damage_of_a_content_is_found_and_never_read
+        contents_count_for_the_quota;
+}

@@ -1,0 +1,60 @@
+//! How many small appends per second many callers get, together and one by one. Figures for people: run it with
+//! `cargo test --release --test contract session_speed -- --ignored --nocapture`.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use threadkeep::domain::clock::Clock;
+use threadkeep::domain::sessions::change::Change;
+use threadkeep::domain::sessions::ledger::Batch;
+
+use crate::harness::{Harness, NEVER};
+use crate::session_desk::{Desk, append, entry, name};
+
+const CALLERS: usize = 64;
+const SESSIONS: usize = 8;
+const APPENDS: usize = 30;
+const ENVELOPE: &str = r#"{"id":"b6c1","timestamp":"2026-01-31T12:00:00Z","sequence":7,"source":"runtime","event":{"type":"tool.before","tool":"search","input":{"query":"tea"}}}"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a measurement"]
+async fn on_sqlite() {
+    measure(Harness::sqlite().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a measurement"]
+async fn on_postgres() {
+    measure(Harness::postgres().await).await;
+}
+
+async fn measure(harness: Harness) {
+    let desk = Arc::new(Desk::on(&harness).await);
+    for queued in [true, false] {
+        let began = Instant::now();
+        let tasks = (0..CALLERS).map(|caller| {
+            let (desk, storage) = (Arc::clone(&desk), Arc::clone(&harness.storage));
+            let session = name(&["speed", &format!("{queued} {}", caller % SESSIONS)]);
+            tokio::spawn(async move {
+                for at in 0..APPENDS {
+                    let id = format!("{caller} {at}");
+                    let steps = vec![append("trace", vec![entry(Some(&id), ENVELOPE)])];
+                    if queued {
+                        desk.change(&session, steps).await.unwrap();
+                        continue;
+                    }
+                    // Past the queue: a transaction for each.
+                    let change = Change { session: session.clone(), about: None, steps };
+                    let prepared = storage.prepare_session(&desk.caller, change, None, NEVER);
+                    let batch = Batch::new(vec![prepared.await.unwrap()], Clock::System.now());
+                    while storage.write_sessions(&batch).await.is_err() {}
+                }
+            })
+        });
+        for task in tasks.collect::<Vec<_>>() {
+            task.await.unwrap();
+        }
+        let per_second = (CALLERS * APPENDS) as f64 / began.elapsed().as_secs_f64();
+        println!("{} queued={queued}: {per_second:.0} appends per second", harness.storage.name());
+    }
+}

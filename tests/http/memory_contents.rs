@@ -1,0 +1,53 @@
+//! The storage in memory keeps no contents of files: tests of them run over a real engine.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use threadkeep::domain::caller::Caller;
+use threadkeep::domain::clock::Micros;
+use threadkeep::domain::contents::{ContentId, ContentStorage, NewSlice, Part, Upload, Whole};
+use threadkeep::domain::item::Address;
+use threadkeep::domain::{Error, Result};
+
+use crate::memory::Memory;
+
+fn none<T>() -> Result<T> {
+    Err(Error::Internal("the storage in memory keeps no contents".into()))
+}
+
+#[async_trait]
+impl ContentStorage for Memory {
+    async fn begin_content(&self, _: &Caller, _: &Address, _: Micros) -> Result<ContentId> {
+        none()
+    }
+
+    async fn put_slice(&self, _: &Caller, _: NewSlice, _: Micros) -> Result<()> {
+        none()
+    }
+
+    async fn put_part(&self, _: &Caller, _: ContentId, _: &Part, _: Micros) -> Result<()> {
+        none()
+    }
+
+    async fn get_upload(&self, _: &Caller, _: ContentId) -> Result<Option<Upload>> {
+        none()
+    }
+
+    async fn finish_content(
+        &self,
+        _: &Caller,
+        _: ContentId,
+        _: &[Part],
+        _: &[u8],
+        _: Micros,
+    ) -> Result<Whole> {
+        none()
+    }
+
+    async fn drop_upload(&self, _: &Caller, _: ContentId, _: Micros) -> Result<bool> {
+        none()
+    }
+
+    async fn read_slice(&self, _: &Caller, _: ContentId, _: u64) -> Result<(u64, Bytes)> {
+        none()
+    }
+}

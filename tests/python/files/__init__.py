@@ -1,0 +1,1 @@
+"""Files of deepagents agents, through every door."""
