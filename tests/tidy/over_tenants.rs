@@ -144,4 +144,19 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
         "from item_indexing where due_at is null",
         "what another model made",
     ),
+    (
+        "contents/packing.rs",
+        "from contents c where c.tenant is not null and c.finished_at > 0",
+        "what is cold, of every tenant; its tenant is answered with each scope",
+    ),
+    (
+        "contents/sealing.rs",
+        "insert into chunks (tenant, scope_id, name, body) values {} on conflict do nothing",
+        "the rows are put in; theirs begin with the tenant",
+    ),
+    (
+        "contents/sweeping.rs",
+        "from contents where tenant is not null and idle_since > 0",
+        "what is left of every tenant; each is removed by its own",
+    ),
 ];
