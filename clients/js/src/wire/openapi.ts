@@ -5850,7 +5850,7 @@ export interface operations {
                  *         "ann",
                  *         "filesystem"
                  *       ],
-                 *       "pattern": "TODO"
+                 *       "pattern": "FIND"
                  *     }
                  */
                 "application/json": components["schemas"]["GrepFiles"];
@@ -5872,7 +5872,7 @@ export interface operations {
                      *         {
                      *           "line": 3,
                      *           "path": "/plan.md",
-                     *           "text": "TODO: tea"
+                     *           "text": "FIND: tea"
                      *         }
                      *       ],
                      *       "truncated": false
