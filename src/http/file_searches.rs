@@ -48,11 +48,11 @@ pub async fn glob(State(app): State<Arc<App>>, call: Call<Glob>) -> Answer {
 /// `truncated` says that there is more.
 #[utoipa::path(
     post, path = "/v1/files/grep", operation_id = "grep_files", tag = "files",
-    request_body(content = GrepBody, example = json!({"namespace": ["ann", "filesystem"], "pattern": "TODO", "glob": "*.md",
+    request_body(content = GrepBody, example = json!({"namespace": ["ann", "filesystem"], "pattern": "FIND", "glob": "*.md",
         "max_count": 100})),
     responses(
         (status = 200, description = "Lines", body = GrepOut, example = json!({"matches": [{"path": "/plan.md", "line": 3,
-            "text": "TODO: tea"}], "truncated": false})),
+            "text": "FIND: tea"}], "truncated": false})),
         (status = 422, description = "`invalid_glob` (Python), `invalid`"),
     ),
 )]

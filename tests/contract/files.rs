@@ -254,17 +254,17 @@ pub async fn listings_show_directories_and_skip_what_is_no_file(h: Harness) {
 pub async fn globs_and_greps_find_what_they_should(h: Harness) {
     let mut drive = Drive::on(&h).await;
     for (path, content) in [
-        ("/a.py", "import x\nTODO one\n"),
-        ("/src/b.py", "TODO two TODO"),
+        ("/a.py", "import x\nFIND one\n"),
+        ("/src/b.py", "FIND two FIND"),
         ("/src/deep/c.py", "nothing"),
-        ("/src/d.md", "a\n\nTODO"),
-        ("/.hidden/e.py", "TODO hidden"),
+        ("/src/d.md", "a\n\nFIND"),
+        ("/.hidden/e.py", "FIND hidden"),
     ] {
         drive.store.clock.advance(1_000);
         drive.write(path, content).await.unwrap();
     }
     drive.store.put(&LABELS, "/odd", r#"{"content":[1]}"#).await;
-    let bytes = UploadFile { path: key("/i.bin"), bytes: b"TODO\xff".to_vec(), media_type: None };
+    let bytes = UploadFile { path: key("/i.bin"), bytes: b"FIND\xff".to_vec(), media_type: None };
     drive.files.upload(drive.asked(), vec![bytes]).await.unwrap()[0].as_ref().unwrap();
     assert_eq!(
         drive.glob("*.py", None).await,
@@ -274,26 +274,26 @@ pub async fn globs_and_greps_find_what_they_should(h: Harness) {
     assert_eq!(drive.glob("/*.py", Some("/")).await, ["/a.py"]);
     assert_eq!(drive.glob("d.md", Some("/src/d.md")).await, ["/src/d.md"]);
     for _ in 0..2 {
-        let found = drive.grep("TODO", None, None).await;
+        let found = drive.grep("FIND", None, None).await;
         let expected = [
-            ("/.hidden/e.py", 1, "TODO hidden"),
-            ("/a.py", 2, "TODO one"),
-            ("/src/b.py", 1, "TODO two TODO"),
-            ("/src/d.md", 3, "TODO"),
+            ("/.hidden/e.py", 1, "FIND hidden"),
+            ("/a.py", 2, "FIND one"),
+            ("/src/b.py", 1, "FIND two FIND"),
+            ("/src/d.md", 3, "FIND"),
         ];
         assert_eq!(lines(&found), expected);
         assert!(!found.is_truncated);
     }
     assert_eq!(
-        lines(&drive.grep("TODO", Some("/src/"), Some("*.md")).await),
-        [("/src/d.md", 3, "TODO")]
+        lines(&drive.grep("FIND", Some("/src/"), Some("*.md")).await),
+        [("/src/d.md", 3, "FIND")]
     );
-    assert_eq!(lines(&drive.grep("TODO", Some("/a.py"), None).await), [("/a.py", 2, "TODO one")]);
+    assert_eq!(lines(&drive.grep("FIND", Some("/a.py"), None).await), [("/a.py", 2, "FIND one")]);
     // What another puts is seen at once, whatever is remembered.
-    drive.store.put(&LABELS, "/a.py", r#"{"content":"TODO now"}"#).await;
+    drive.store.put(&LABELS, "/a.py", r#"{"content":"FIND now"}"#).await;
     drive.delete("/src").await.unwrap();
-    let found = drive.grep("TODO", None, None).await;
-    assert_eq!(lines(&found), [("/.hidden/e.py", 1, "TODO hidden"), ("/a.py", 1, "TODO now")]);
+    let found = drive.grep("FIND", None, None).await;
+    assert_eq!(lines(&found), [("/.hidden/e.py", 1, "FIND hidden"), ("/a.py", 1, "FIND now")]);
     let refused = Error::to_string(
         &drive
             .files

@@ -1,3 +1,5 @@
+//! Globs against what wcmatch and micromatch find.
+
 use serde_json::Value;
 
 use super::*;

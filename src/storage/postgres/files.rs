@@ -60,7 +60,7 @@ with prior as materialized (
             and i.key >= r.first and i.key < r.behind and not exists (select from prior)
         order by i.key for update) i
 ), gone as (
-    delete from items where ctid = any (array(select place from due))
+    delete from items where tenant = $1 and ctid = any (array(select place from due))
     returning tenant, namespace, key, version, scope_id, vector_bytes, is_indexed,
         expires_at is null or expires_at > $5 as was_live
 ), logged as (

@@ -38,7 +38,7 @@ const KEYS: &str = "
 select i.key, i.version from json_each($3) j
 cross join items i on i.tenant = $1 and i.namespace = $2
     and i.key >= substr($4, j.value ->> 0, j.value ->> 1) and i.key < substr($4, j.value ->> 2, j.value ->> 3)
-where i.expires_at is null or i.expires_at > $5
+where (i.expires_at is null or i.expires_at > $5)
 order by j.key, i.key limit $6";
 
 const PRIOR: &str = "

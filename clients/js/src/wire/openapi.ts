@@ -6833,7 +6833,7 @@ export interface operations {
                  *         "ann",
                  *         "filesystem"
                  *       ],
-                 *       "pattern": "TODO"
+                 *       "pattern": "FIND"
                  *     }
                  */
                 "application/json": components["schemas"]["GrepFiles"];
@@ -6855,7 +6855,7 @@ export interface operations {
                      *         {
                      *           "line": 3,
                      *           "path": "/plan.md",
-                     *           "text": "TODO: tea"
+                     *           "text": "FIND: tea"
                      *         }
                      *       ],
                      *       "truncated": false
