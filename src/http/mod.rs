@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a handler gets its caller only through `call`, which asks for the permission declared here.
 
-pub mod agentrail;
+mod agentrail;
 mod audit;
 mod body;
 mod call;
@@ -29,7 +29,7 @@ mod refusals;
 mod retention;
 mod runs;
 mod service;
-pub mod sessions;
+mod sessions;
 mod shorten;
 mod storage_use;
 mod store;
