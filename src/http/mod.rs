@@ -65,6 +65,7 @@ pub use self::edge::SECONDS as REQUEST_SECONDS;
 pub use self::tokens::MintedToken;
 
 /// Every route. `needs` declares the permission; a route without it is for everybody who reaches the server.
+#[expect(clippy::too_many_lines, reason = "the route page")]
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default()
         .routes(needs(Threads(Append), routes!(commit::commit)))

@@ -216,10 +216,7 @@ impl From<Error> for Problem {
                 let problem = Self::new(code_of(&conflict), text);
                 match conflict {
                     Conflict::ResendWhole { field } => problem.at(field),
-                    Conflict::VersionConflict { current } => {
-                        Self { current_version: Some(current), ..problem }
-                    }
-                    Conflict::HeadMoved { current } => {
+                    Conflict::VersionConflict { current } | Conflict::HeadMoved { current } => {
                         Self { current_version: Some(current), ..problem }
                     }
                     _ => problem,
