@@ -69,7 +69,9 @@ pub fn recover(checkpoint: Option<Json>, events: &[Json]) -> Option<Json> {
         snapshot.entry(name).or_insert_with(|| json!({}));
     }
     snapshot.entry("queuedInputs").or_insert_with(|| json!([]));
-    rest.iter().for_each(|event| apply(&mut snapshot, event));
+    for event in rest {
+        apply(&mut snapshot, event);
+    }
     let is_over = |it: &Json| it["status"] == "completed" || it["status"] == "failed";
     let runs = entries(&snapshot, "runs");
     // Runs that are all over leave nothing to wait for.

@@ -111,13 +111,18 @@ async fn run<W: Writer>(
         let now = clock.now();
         let (late, kept): (Vec<Job<W>>, Vec<Job<W>>) =
             waiting.into_iter().partition(|job| W::deadline(&job.command) < now);
-        late.into_iter().for_each(|job| job.answer(Err(Error::DeadlineExceeded)));
+        for job in late {
+            job.answer(Err(Error::DeadlineExceeded));
+        }
         waiting = if kept.is_empty() { kept } else { writer.write_next(kept).await };
     }
 }
 
 /// Tries a batch again while the database asks for it. Each attempt runs in a task of its own, so that a panic in an engine
 /// does not end the lane. `repeatable`: whether it may be written again after a connection that broke in its commit.
+///
+/// # Errors
+/// The last attempt's.
 pub async fn write<T, F>(attempt: impl Fn() -> F, repeatable: bool) -> Result<T, BatchError>
 where
     T: Send + 'static,

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a handler gets its caller only through `call`, which asks for the permission declared here.
 
-pub mod agentrail;
+mod agentrail;
 mod artifacts;
 mod audit;
 mod body;
@@ -45,7 +45,7 @@ mod refusals;
 mod retention;
 mod runs;
 mod service;
-pub mod sessions;
+mod sessions;
 mod shorten;
 mod signed_files;
 mod state;
@@ -84,6 +84,7 @@ pub use self::edge::SECONDS as REQUEST_SECONDS;
 pub use self::tokens::MintedToken;
 
 /// Every route. `needs` declares the permission; a route without it is for everybody who reaches the server.
+#[expect(clippy::too_many_lines, reason = "the route page")]
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default()
         .routes(needs(Threads(Append), routes!(commit::commit)))

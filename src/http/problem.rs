@@ -25,7 +25,6 @@ pub struct Problem {
     pub field: Option<String>,
     pub limit: Option<u64>,
     pub current_version: Option<i64>,
-    pub current_head: Option<i64>,
     pub retry_after: Option<Duration>,
     /// The answer has its detail as `error` too, for readers that know no more.
     pub shows_error: bool,
@@ -144,7 +143,6 @@ impl Problem {
             field: None,
             limit: None,
             current_version: None,
-            current_head: None,
             shows_error: false,
             retry_after,
             cause: None,
@@ -179,6 +177,7 @@ impl Problem {
     /// The complete answer. Called by the edge, which knows the request's id.
     pub fn render(&self, request_id: &str) -> Response {
         let (status, code, title) = self.code.parts();
+        let is_head = self.code == Code::HeadMoved;
         let body = ProblemBody {
             r#type: format!("urn:threadkeep:problem:{code}"),
             title,
@@ -188,8 +187,8 @@ impl Problem {
             request_id,
             limit: self.limit,
             field: self.field.as_deref(),
-            current_version: self.current_version,
-            current_head: self.current_head,
+            current_version: self.current_version.filter(|_| !is_head),
+            current_head: self.current_version.filter(|_| is_head),
             error: self.shows_error.then_some(&*self.detail),
         };
         let json = serde_json::to_vec(&body).expect("texts and numbers always serialize");
@@ -231,11 +230,8 @@ impl From<Error> for Problem {
                 let problem = Self::new(code_of(&conflict), text);
                 match conflict {
                     Conflict::ResendWhole { field } => problem.at(field),
-                    Conflict::VersionConflict { current } => {
+                    Conflict::VersionConflict { current } | Conflict::HeadMoved { current } => {
                         Self { current_version: Some(current), ..problem }
-                    }
-                    Conflict::HeadMoved { current } => {
-                        Self { current_head: Some(current), ..problem }
                     }
                     _ => problem,
                 }

@@ -104,7 +104,9 @@ impl SessionWriter {
                 Some(members)
             }
             Err(error) => {
-                members.into_iter().for_each(|job| job.answer(Err(refusal(&error))));
+                for job in members {
+                    job.answer(Err(refusal(&error)));
+                }
                 None
             }
         }

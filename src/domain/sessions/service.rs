@@ -104,7 +104,7 @@ impl Sessions {
     async fn commit(&self, asking: &Asking<'_>, change: &Change) -> Result<Done> {
         for _ in 0..PLANS_MAX {
             let Asking { caller, idempotency, deadline } = asking;
-            let own = self.idempotency(caller, idempotency.as_ref(), change);
+            let own = Self::idempotency(caller, idempotency.as_ref(), change);
             let prepared = self.storage.prepare_session(caller, change.clone(), own, *deadline);
             match self.commits.commit(prepared.await?).await? {
                 Ended::Done(done) => return Ok(done),
@@ -120,7 +120,6 @@ impl Sessions {
     /// Without a key from the caller it is a random one where a repetition could not be told from another's change: for a
     /// connection that is lost during the commit.
     fn idempotency(
-        &self,
         caller: &Caller,
         given: Option<&(String, [u8; 32])>,
         change: &Change,
@@ -150,7 +149,7 @@ impl Sessions {
             let change = compact.filled(archives_before, &id)?;
             change.check()?;
             self.quotas.require_bytes(caller)?;
-            let own = self.idempotency(caller, asking.idempotency.as_ref(), &change);
+            let own = Self::idempotency(caller, asking.idempotency.as_ref(), &change);
             let prepared = self.storage.prepare_session(caller, change, own, asking.deadline);
             if let Ended::Done(done) = self.commits.commit(prepared.await?).await? {
                 let archive = done.steps.iter().find_map(|it| match it {

@@ -237,6 +237,7 @@ pub struct UserSessions {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = AgentrailMessages)]
+#[expect(clippy::struct_field_names, reason = "the names of the wire")]
 pub struct Messages {
     #[schema(value_type = Vec<Exact>)]
     messages: Vec<ExactOut>,

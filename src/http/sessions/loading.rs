@@ -141,6 +141,7 @@ pub struct EntryOut {
 }
 
 #[derive(Serialize, ToSchema)]
+#[expect(clippy::struct_field_names, reason = "the names of the wire")]
 pub struct Entries {
     entries: Vec<EntryOut>,
     /// Number of the stream's last entry.

@@ -174,6 +174,7 @@ pub struct CreatedSession {
 }
 
 #[derive(Serialize, ToSchema)]
+#[expect(clippy::struct_field_names, reason = "the names of the wire")]
 pub struct Appended {
     /// Of what was appended; absent where nothing was.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -213,7 +213,7 @@ async fn read_stream(
     let placed = Range { era, from: after, to: before.min(floor + 1), newest_first };
     let mut ranges = vec![tail];
     if era > 0 && after < floor {
-        ranges.insert(if newest_first { 1 } else { 0 }, placed);
+        ranges.insert(usize::from(newest_first), placed);
     }
     let mut left = (limit_of(asked.rows_max), limit_of(asked.bytes_max));
     let (mut all, mut more) = (Vec::new(), false);

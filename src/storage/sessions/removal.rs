@@ -26,6 +26,9 @@ const BURY: [&str; 4] = [
 ];
 
 /// The session with everything in it.
+///
+/// # Errors
+/// A database that cannot be written.
 pub async fn delete<T: SessionEngine>(
     engine: &T,
     caller: &Caller,
@@ -56,6 +59,9 @@ async fn bury(access: &mut dyn Access, tenant: &str, session_no: i64, now: Micro
 }
 
 /// One slice of an erasure: sessions that the subject owns become absent.
+///
+/// # Errors
+/// A database that cannot be written.
 pub async fn erase<T: SessionEngine>(
     engine: &T,
     tenant: &str,
@@ -98,6 +104,9 @@ pub async fn erase<T: SessionEngine>(
 const SLICE: u64 = SLICE_SESSIONS.unsigned_abs();
 
 /// One slice of the rows of removed streams and documents of a session that is still there, under its gate. False: there are no more.
+///
+/// # Errors
+/// A database that cannot be written.
 pub async fn remove_slice(
     access: &mut dyn Access,
     dialect: &Dialect,
