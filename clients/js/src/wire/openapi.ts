@@ -1,5 +1,577 @@
 /** Types of requests and answers as MessagePack, made from the OpenAPI document by scripts/wire_types.mjs. */
 export interface paths {
+    "/__inspector/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the Inspector is served */
+        get: operations["inspect_health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/__inspector/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Sessions, newest first */
+        get: operations["inspect_sessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/__inspector/sessions/{session}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Messages */
+        get: operations["inspect_messages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/__inspector/sessions/{session}/orchestration": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The orchestration as it is recovered */
+        get: operations["inspect_orchestration"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/__inspector/sessions/{session}/trace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Trace and orchestration's events, by time */
+        get: operations["inspect_trace"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/memo/{scope}/{owner}/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a memo of Agentrail's */
+        get: operations["agentrail_get_memo"];
+        /** Put a memo of Agentrail's */
+        put: operations["agentrail_put_memo"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/memo/{scope}/{owner}/{name}/append": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Append to a memo of Agentrail's */
+        post: operations["agentrail_append_memo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Make a session of Agentrail's
+         * @description Unless it is there: its first user and agent stay.
+         */
+        put: operations["agentrail_put_session"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/archives": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List archives of Agentrail's messages */
+        get: operations["agentrail_list_archives"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/archives/{archive}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Load an archive of Agentrail's messages */
+        get: operations["agentrail_load_archive"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/artifacts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List results of tools of a session of Agentrail's */
+        get: operations["agentrail_list_artifacts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/artifacts/{tool_call}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the result of a tool of Agentrail's */
+        get: operations["agentrail_get_artifact"];
+        /** Put the result of a tool of Agentrail's */
+        put: operations["agentrail_put_artifact"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/compact": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compact messages of Agentrail's
+         * @description In one transaction: the messages up to `throughSeq` become an archive, the placeholder takes their place, and NOTES.md of the session is
+         *     extended. `{archive_id}` in both is filled in; with an `archiveId` the archive gets that one, or nothing happens.
+         */
+        post: operations["agentrail_compact"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Load messages of Agentrail's
+         * @description All that are visible, or the last `limit`. `headSeq` and `count` are of all: message `i` of them has the number `headSeq - count + 1 + i`.
+         */
+        get: operations["agentrail_load_messages"];
+        put?: never;
+        /** Append messages of Agentrail's */
+        post: operations["agentrail_append_messages"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/orch/agents/{agent}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the history of an agent of Agentrail's */
+        get: operations["agentrail_get_history"];
+        /** Put the history of an agent of Agentrail's */
+        put: operations["agentrail_put_history"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/orch/agents/{agent}/mailbox": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Load the mailbox of an agent of Agentrail's */
+        get: operations["agentrail_load_mailbox"];
+        put?: never;
+        /**
+         * Append to the mailbox of an agent of Agentrail's
+         * @description An event whose `eventId` is there is left out.
+         */
+        post: operations["agentrail_append_mailbox"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/orch/agents/{agent}/mailbox-state": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the state of a mailbox of Agentrail's */
+        get: operations["agentrail_get_mailbox_state"];
+        /** Put the state of a mailbox of Agentrail's */
+        put: operations["agentrail_put_mailbox_state"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/orch/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Load the orchestration's events of a session of Agentrail's */
+        get: operations["agentrail_load_events"];
+        put?: never;
+        /**
+         * Append to the orchestration's events of a session of Agentrail's
+         * @description An event whose `eventId` is there is left out. `event` with `snapshot` is one transaction: the event and the checkpoint behind it.
+         */
+        post: operations["agentrail_append_events"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/orch/snapshot": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the orchestration's checkpoint of a session of Agentrail's */
+        get: operations["agentrail_get_snapshot"];
+        /** Put the orchestration's checkpoint of a session of Agentrail's */
+        put: operations["agentrail_put_snapshot"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/skill-logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Log what a skill of Agentrail's did
+         * @description The body is the log's entry.
+         */
+        post: operations["agentrail_log_skill"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/todos": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the todos of a session of Agentrail's */
+        get: operations["agentrail_get_todos"];
+        /** Put the todos of a session of Agentrail's */
+        put: operations["agentrail_put_todos"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/trace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Load the trace of a session of Agentrail's
+         * @description In the order in which it was appended.
+         */
+        get: operations["agentrail_load_trace"];
+        put?: never;
+        /**
+         * Append to the trace of a session of Agentrail's
+         * @description An envelope whose `id` the trace has is left out.
+         */
+        post: operations["agentrail_append_trace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/turns": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record a turn of Agentrail's
+         * @description The body is its usage. Turns are numbered from 0 in the order of commits.
+         */
+        post: operations["agentrail_record_turn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/users/{user}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the sessions of a user of Agentrail's
+         * @description Newest first.
+         */
+        get: operations["agentrail_list_sessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/storage/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a file or folder of the drive
+         * @description A folder with all that is in it. What is not there is no error.
+         */
+        delete: operations["delete_from_drive"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/storage/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download a file of the drive
+         * @description As `GET /v1/files/content`.
+         */
+        get: operations["download_from_drive"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/storage/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a folder of the drive
+         * @description Folders and files right in it, or with `recursive=true` all files below it. `/memories` is the agent's memory, `/threads/{id}` what
+         *     a thread left aside, everything else the workspace. A path that is no folder has no entries.
+         */
+        get: operations["list_drive"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/storage/open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a file by its signed address
+         * @description Without a key. The address says all there is to say; a changed one opens nothing.
+         */
+        get: operations["open_signed_file"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/storage/upload": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload a file into the drive
+         * @description As a form (`multipart/form-data`) with the fields `path` and then `file`, or as the raw body with `?path=`. Replaces what is there.
+         */
+        post: operations["upload_to_drive"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/storage/url": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an address of a file
+         * @description Whoever has the address may read this file, and nothing else, without a key, until it expires: for `<img>` and previews. It ends
+         *     with the key or token it was made with, with the file (one that is deleted and made again is another one) and with the subject.
+         *     `version` ties it to one version of the file. Begins with `--files-origin` where the server has one, else with `/`.
+         */
+        get: operations["get_drive_url"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/docs": {
         parameters: {
             query?: never;
@@ -29,6 +601,86 @@ export interface paths {
          * @description The process answers; says nothing about its storage.
          */
         get: operations["get_health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/i/{token}/__inspector/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["inspect_health_by_token"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/i/{token}/__inspector/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["inspect_sessions_by_token"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/i/{token}/__inspector/sessions/{session}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["inspect_messages_by_token"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/i/{token}/__inspector/sessions/{session}/orchestration": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["inspect_orchestration_by_token"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/i/{token}/__inspector/sessions/{session}/trace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["inspect_trace_by_token"];
         put?: never;
         post?: never;
         delete?: never;
@@ -240,6 +892,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/checkpoints/values": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the values of a checkpoint
+         * @description Every channel with a value, those that are the graph's own affair too, as they enter the step of the checkpoint; decoded for
+         *     display as `GET /v1/state` does. An absent `checkpoint` means that there is none, and nothing else.
+         */
+        get: operations["get_checkpoint_values"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/files/append": {
         parameters: {
             query?: never;
@@ -255,6 +928,35 @@ export interface paths {
          *     the whole text sends no more than what is new.
          */
         post: operations["append_file"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a file as raw bytes
+         * @description With ranges, `ETag` and `If-None-Match`, of a file of exactly the namespace that `ns` names (`ns=a&ns=b`). Whatever type the
+         *     file says it is, nothing in it runs: `nosniff`, a sandbox without sources, and as an attachment unless it is PNG, JPEG, GIF,
+         *     WebP, PDF or plain text.
+         */
+        get: operations["get_file_content"];
+        /**
+         * Put a file as raw bytes
+         * @description Creates or replaces it. Up to 16 MiB it becomes the value of its item, as deepagents writes it: text where it is UTF-8, else
+         *     base64. A larger one is kept beside the items: the store answers 413 `value_too_large` for it and leaves it out of searches. The
+         *     same bytes again cost nothing. Nothing shows before all has arrived; what breaks off is sent again, or in parts
+         *     (`/v1/files/uploads`).
+         */
+        put: operations["put_file_content"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -486,6 +1188,91 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/files/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin an upload
+         * @description Nothing shows before it is completed. One to which nothing was added for a day is removed.
+         */
+        post: operations["begin_upload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/uploads/{upload_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an upload
+         * @description What has arrived of it, to go on after an interruption.
+         */
+        get: operations["get_upload"];
+        put?: never;
+        post?: never;
+        /**
+         * Abort an upload
+         * @description Its parts go. Can be repeated; a completed one stays.
+         */
+        delete: operations["abort_upload"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/uploads/{upload_id}/complete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Complete an upload
+         * @description Makes the file out of the parts, in the order of their numbers, from 1 without a gap. With `parts` it must be exactly these. Again: the
+         *     same answer.
+         */
+        post: operations["complete_upload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/files/uploads/{upload_id}/parts/{part}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put a part
+         * @description In any order, several at a time. A part that is sent again replaces the earlier one once it has arrived.
+         */
+        put: operations["put_upload_part"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/files/write": {
         parameters: {
             query?: never;
@@ -625,6 +1412,28 @@ export interface paths {
          * @description Makes the thread's policy due, or without `thread_id` all of the tenant, and answers how many. Their reports follow.
          */
         post: operations["run_retention"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sandboxes/artifacts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Store what a sandbox made
+         * @description A tar archive (plain, gzip or zstd), or with `path` one file, goes to `/workspace/sandbox-output/{date}/` of the drive. Files that are there
+         *     with the same bytes cost nothing. Regular files and folders only: links, devices, sparse files, absolute names and names with `..` are refused by
+         *     name. Nothing of a refused archive is stored, but for one with more than 32 MiB before the member that is at fault: send it again.
+         */
+        post: operations["store_artifacts"];
         delete?: never;
         options?: never;
         head?: never;
@@ -911,6 +1720,30 @@ export interface paths {
          * @description By name, of one session. None: there is no such session, or nothing in it.
          */
         post: operations["list_streams"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/state": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a state
+         * @description The newest of a thread, or the record of a checkpoint that is named, in plain JSON: what the graph's `get_state` tells, with
+         *     messages as objects with `type` and `content`, delta channels replayed, the tasks that are next, what they ask and what they have
+         *     written. Values are decoded for display and never built: what cannot be shown is `{"$opaque": {"codec", "size_bytes", "reason"}}`.
+         *     The reducers of a graph are not known here, so the newest state shows what finished parallel tasks wrote in `writes` and, but for
+         *     delta channels, not yet in `values`. An absent `state` means that there is no such checkpoint, and nothing else.
+         */
+        get: operations["get_state"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1540,6 +2373,117 @@ export interface components {
             kind: string;
         };
         Age: number | string;
+        AgentrailAppended: {
+            /** Format: int64 */
+            firstSeq?: number | null;
+            /** Format: int64 */
+            lastSeq?: number | null;
+        };
+        AgentrailArchive: {
+            archiveId: string;
+        };
+        AgentrailArchives: {
+            archives: components["schemas"]["AgentrailArchive"][];
+        };
+        AgentrailArtifacts: {
+            artifacts: string[];
+        };
+        AgentrailCompaction: {
+            /** @description Four digits or more. */
+            archiveId?: string | null;
+            /**
+             * Format: int64
+             * @description How many messages go to the archive.
+             */
+            compressedCount: number;
+            /** Format: int64 */
+            expectedHead: number;
+            idempotencyKey?: string | null;
+            notesAppend?: string | null;
+            placeholder: components["schemas"]["Exact"];
+            /** Format: int64 */
+            throughSeq: number;
+        };
+        /** @description A text that replaces, or extends, a document. */
+        AgentrailContent: {
+            content: string;
+        };
+        AgentrailEvents: {
+            event?: components["schemas"]["Exact"] | null;
+            events?: components["schemas"]["Exact"][] | null;
+            snapshot?: components["schemas"]["Exact"] | null;
+        };
+        AgentrailHistory: {
+            history: components["schemas"]["Exact"];
+        };
+        AgentrailHistoryRead: {
+            history: components["schemas"]["Exact"];
+        };
+        AgentrailMailboxState: {
+            state: components["schemas"]["Exact"];
+        };
+        AgentrailMailboxStateRead: {
+            state: components["schemas"]["Exact"];
+        };
+        AgentrailMemo: {
+            /** Format: int64 */
+            bytes: number;
+            content: string;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970.
+             */
+            updatedAt: number;
+        };
+        AgentrailMessages: {
+            /** Format: int64 */
+            count: number;
+            /** Format: int64 */
+            headSeq: number;
+            messages: components["schemas"]["Exact"][];
+        };
+        AgentrailNewMessages: {
+            /** @description As the header `Idempotency-Key`. */
+            idempotencyKey?: string | null;
+            messages: components["schemas"]["Exact"][];
+        };
+        AgentrailSession: {
+            agentId: string;
+            title?: string | null;
+            userId: string;
+        };
+        AgentrailSessionMade: {
+            created: boolean;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970, like the others.
+             */
+            createdAt: number;
+            sessionId: string;
+            /** Format: int64 */
+            updatedAt: number;
+        };
+        AgentrailSnapshot: {
+            snapshot: components["schemas"]["Exact"];
+        };
+        AgentrailSnapshotRead: {
+            snapshot: components["schemas"]["Exact"];
+        };
+        AgentrailTrace: {
+            envelopes: components["schemas"]["Exact"][];
+        };
+        AgentrailTurn: {
+            /** Format: int64 */
+            turnIndex: number;
+        };
+        AgentrailUserSession: {
+            sessionId: string;
+            /** Format: int64 */
+            updatedAt: number;
+        };
+        AgentrailUserSessions: {
+            sessions: components["schemas"]["AgentrailUserSession"][];
+        };
         /** @description Any string, with NUL or lone surrogates too. In application/msgpack a `str`; one with lone surrogates is a `bin` with the JSON text of the string. */
         AnyText: string | Uint8Array;
         AppendDocument: {
@@ -1628,6 +2572,14 @@ export interface components {
             tag: string;
             task_id: string;
         };
+        BeginUpload: {
+            /** @description Labels. */
+            namespace: string[];
+            path: string;
+        };
+        BegunUpload: {
+            upload_id: string;
+        };
         Caller: {
             /**
              * @description What was presented: the id of a key (`key_…`) or token (`tok_…`), `issuer:NAME:SUBJECT`, or `local` on a server
@@ -1677,6 +2629,13 @@ export interface components {
             /** @description One per channel of `new_versions`. */
             values: components["schemas"]["NewValue"][];
         };
+        CheckpointValues: {
+            /** @description In channel order (bytes). */
+            channels: components["schemas"]["ShownChannel"][];
+            checkpoint_id: string;
+            checkpoint_ns: string;
+            thread_id: string;
+        };
         Commit: {
             /**
              * Format: int64
@@ -1722,6 +2681,17 @@ export interface components {
              * @description The last entry that goes to the archive.
              */
             through_seq: number;
+        };
+        CompleteUpload: {
+            /**
+             * Format: int64
+             * @description The version that the file must have; 0: there must be none.
+             */
+            if_version?: number | null;
+            /** @description What the file says it is; absent: what its name says. */
+            media_type?: string | null;
+            /** @description Those that the caller has sent; absent: whatever has arrived. */
+            parts?: components["schemas"]["NamedPart"][] | null;
         };
         Copied: {
             /** Format: int64 */
@@ -1865,6 +2835,28 @@ export interface components {
             namespace: string[];
             paths: components["schemas"]["AnyText"][];
         };
+        /** @description A file or folder of the drive. */
+        DriveEntry: {
+            /** @description As a download has it. */
+            etag?: string | null;
+            is_dir: boolean;
+            media_type?: string | null;
+            /** @description As its writer wrote it; absent for folders. */
+            modified_at?: string | null;
+            name: string;
+            path: string;
+            /**
+             * Format: int64
+             * @description Bytes; 0 for folders.
+             */
+            size: number;
+        };
+        DriveListing: {
+            entries: components["schemas"]["DriveEntry"][];
+            /** @description There may be more. */
+            next_cursor?: string | null;
+            path: string;
+        };
         EditedFile: {
             /**
              * Format: int64
@@ -1925,6 +2917,11 @@ export interface components {
             checkpoints: number;
             /** Format: int64 */
             chunks: number;
+            /**
+             * Format: int64
+             * @description Contents of files that are too large for an item, and unfinished uploads.
+             */
+            contents: number;
             /** Format: int64 */
             delta_bases: number;
             /**
@@ -1984,6 +2981,11 @@ export interface components {
             /** @description Which part of the value it stands for, for whoever reads it: a path, `$` for all of it. */
             field?: string | null;
             vector: components["schemas"]["Numbers"];
+        };
+        FileAddress: {
+            /** Format: date-time */
+            expires_at: string;
+            url: string;
         };
         /**
          * @description Which of deepagents' languages asks.
@@ -2156,11 +3158,17 @@ export interface components {
             effective: components["schemas"]["EffectiveNamespaceSetting"];
             setting?: components["schemas"]["NamespaceSetting"] | null;
         };
+        GotState: {
+            state?: components["schemas"]["State"] | null;
+        };
         GotStorage: {
             storage?: components["schemas"]["ThreadStorage"] | null;
         };
         GotThread: {
             thread?: components["schemas"]["Thread"] | null;
+        };
+        GotValues: {
+            checkpoint?: components["schemas"]["CheckpointValues"] | null;
         };
         /** @description Things by name. Exactly one of `id`, `prefix` and `owned`. */
         Grant: {
@@ -2319,6 +3327,18 @@ export interface components {
         Limits: {
             /**
              * Format: int64
+             * @description An archive of artifacts, unpacked, and how many times its size that may be.
+             */
+            archive_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Members of an archive of artifacts.
+             */
+            archive_members_max: number;
+            /** Format: int64 */
+            archive_ratio_max: number;
+            /**
+             * Format: int64
              * @description A request body after decompression.
              */
             body_bytes_max: number;
@@ -2345,6 +3365,16 @@ export interface components {
             checkpoint_ns_bytes_max: number;
             /**
              * Format: int64
+             * @description Content of any file.
+             */
+            content_bytes_max: number;
+            /**
+             * Format: int64
+             * @description What of a large content is in memory at one time, on its way in or out.
+             */
+            content_slice_bytes: number;
+            /**
+             * Format: int64
              * @description Values smaller than this are not remembered as bases.
              */
             difference_bytes_min: number;
@@ -2353,6 +3383,16 @@ export interface components {
              * @description Copies and inserts of one difference.
              */
             difference_ops_max: number;
+            /**
+             * Format: int64
+             * @description Memory that the values of one answer take to be shown as JSON; what does not fit is told by size.
+             */
+            display_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Entries of one page of a drive's listing.
+             */
+            drive_entries_max: number;
             /**
              * Format: int64
              * @description Items that one search or count with a filter opens where values are encrypted at rest.
@@ -2380,6 +3420,11 @@ export interface components {
              * @description Text or bytes of one file that is written with its whole content.
              */
             file_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Content of a file up to which it is the value of its item; a larger one is kept beside the items.
+             */
+            file_value_bytes_max: number;
             /** Format: int64 */
             files_bytes_max: number;
             /**
@@ -2443,7 +3488,7 @@ export interface components {
             item_versions_max: number;
             /**
              * Format: int64
-             * @description Nesting of skeleton, metadata and filter documents.
+             * @description Nesting of skeleton, metadata and filter documents, and of values that are shown as JSON.
              */
             json_depth_max: number;
             /**
@@ -2544,6 +3589,16 @@ export interface components {
             session_name_bytes_max: number;
             /**
              * Format: int64
+             * @description Of an address whose maker did not say.
+             */
+            signed_url_seconds_default: number;
+            /**
+             * Format: int64
+             * @description How long a signed address of a file is valid.
+             */
+            signed_url_seconds_max: number;
+            /**
+             * Format: int64
              * @description Checkpoints, writes, values and chunks of a thread whose storage is reported.
              */
             storage_report_rows_max: number;
@@ -2617,6 +3672,16 @@ export interface components {
              * @description Time to live of an item. A hundred years.
              */
             ttl_minutes_max: number;
+            /**
+             * Format: int64
+             * @description How long an upload waits for its next part.
+             */
+            upload_idle_seconds_max: number;
+            /**
+             * Format: int64
+             * @description Parts of one upload.
+             */
+            upload_parts_max: number;
             /**
              * Format: int64
              * @description One value, write, skeleton or metadata document.
@@ -2825,6 +3890,12 @@ export interface components {
             /** @description Default the same. */
             to_namespace?: string[] | null;
         };
+        NamedPart: {
+            /** Format: int32 */
+            part: number;
+            /** @description Hexadecimal. */
+            sha256: string;
+        };
         NamespaceCondition: {
             match: components["schemas"]["NamespaceMatch"];
             /** @description `*` stands for any one label. */
@@ -2940,7 +4011,7 @@ export interface components {
              * @description For programs; stable.
              * @enum {string}
              */
-            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "file_not_found" | "session_not_found" | "document_not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "version_conflict" | "base_mismatch" | "file_exists" | "thread_taken" | "session_taken" | "head_moved" | "resend_whole" | "position_gone" | "key_destroyed" | "too_large" | "value_too_large" | "quota_exceeded" | "unsupported_media_type" | "invalid" | "invalid_path" | "offset_past_end" | "not_text" | "old_string_empty" | "string_not_found" | "string_not_unique" | "invalid_glob" | "not_a_file" | "search_needs_plaintext" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
+            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "session_not_found" | "document_not_found" | "file_not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "version_conflict" | "base_mismatch" | "file_exists" | "thread_taken" | "session_taken" | "head_moved" | "resend_whole" | "position_gone" | "key_destroyed" | "too_large" | "value_too_large" | "quota_exceeded" | "range_not_satisfiable" | "unsupported_media_type" | "invalid" | "invalid_path" | "offset_past_end" | "not_text" | "old_string_empty" | "string_not_found" | "string_not_unique" | "invalid_glob" | "not_a_file" | "search_needs_plaintext" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
             /**
              * Format: int64
              * @description Of `head_moved`: the number of the stream's last entry; 0 when it was never written.
@@ -2953,6 +4024,8 @@ export interface components {
             current_version?: number | null;
             /** @description For people. */
             detail: string;
+            /** @description The detail again; only where Agentrail's Inspector asks. */
+            error?: string | null;
             /** @description The input that is at fault. */
             field?: string | null;
             /**
@@ -3088,6 +4161,17 @@ export interface components {
             requests_per_second_per_token?: number | null;
             /** Format: int64 */
             threads_max?: number | null;
+        };
+        /** @description What is stored for a channel: a value, or the seed and the writes of a delta channel, oldest first. */
+        RawChannel: {
+            channel: string;
+            seed?: components["schemas"]["RawValue"] | null;
+            value?: components["schemas"]["RawValue"] | null;
+            writes: components["schemas"]["RawValue"][];
+        };
+        RawValue: {
+            data: components["schemas"]["Data"];
+            tag: string;
         };
         ReadFile: {
             dialect?: components["schemas"]["FileDialect"] | null;
@@ -3290,6 +4374,66 @@ export interface components {
             next_cursor?: string | null;
             sessions: components["schemas"]["Session"][];
         };
+        ShownChannel: {
+            channel: string;
+            /** @description Whether the value is replayed from a seed and writes. */
+            is_delta: boolean;
+            raw?: components["schemas"]["RawChannel"] | null;
+            /**
+             * Format: int64
+             * @description Of what is decoded.
+             */
+            size_bytes: number;
+            /** @description Codec of the value; absent for a channel that is kept as writes. */
+            tag?: string | null;
+            value: unknown;
+            /** @description A string or a number, as the client sent it. */
+            version?: unknown;
+        };
+        State: {
+            checkpoint_id: string;
+            checkpoint_ns: string;
+            /** @description As the client said when it made the checkpoint. */
+            created_at?: string | null;
+            /** @description Those of all tasks. */
+            interrupts: components["schemas"]["StateInterrupt"][];
+            metadata: unknown;
+            /** @description Names of the tasks that have still to run. */
+            next: string[];
+            parent_checkpoint_id?: string | null;
+            /** @description With `raw` only. */
+            raw?: components["schemas"]["RawChannel"][] | null;
+            tasks: components["schemas"]["StateTask"][];
+            thread_id: string;
+            /** @description An object by channel, without those that are the graph's own affair; of a graph with one unnamed value, the value. */
+            values: unknown;
+            /** @description Pending writes, in (task path, task id, index) order. */
+            writes: components["schemas"]["StateWrite"][];
+        };
+        StateInterrupt: {
+            id?: string | null;
+            response_schema?: unknown;
+            value: unknown;
+        };
+        StateTask: {
+            error?: unknown;
+            /** @description Absent where the checkpoint's id is none that LangGraph makes. */
+            id?: string | null;
+            interrupts: components["schemas"]["StateInterrupt"][];
+            /** @description Name of the node; `__start__` for the function of a functional graph. */
+            name: string;
+            /** @description `["__pregel_pull", name]` or `["__pregel_push", index, …]`. */
+            path: unknown[];
+            /** @description What the task wrote, once it has ended. */
+            result?: unknown;
+        };
+        StateWrite: {
+            channel: string;
+            raw?: components["schemas"]["RawValue"] | null;
+            tag: string;
+            task_id: string;
+            value: unknown;
+        };
         StatFile: {
             dialect?: components["schemas"]["FileDialect"] | null;
             namespace: string[];
@@ -3301,6 +4445,16 @@ export interface components {
             /** @description At most 1,000. */
             ops: components["schemas"]["StoreOp"][];
         };
+        /** @description What was stored. */
+        StoredArtifacts: {
+            files: components["schemas"]["StoredFile"][];
+            /** @description Of the drive. */
+            folder: string;
+            /** @description Files that were written. */
+            stored: number;
+            /** @description Files that were there already. */
+            unchanged: number;
+        };
         StoredDocument: {
             /**
              * Format: int64
@@ -3309,6 +4463,18 @@ export interface components {
             size: number;
             /** Format: int64 */
             updated_at_ms: number;
+            /** Format: int64 */
+            version: number;
+        };
+        /** @description A file that was written. */
+        StoredFile: {
+            /** @description There was none before. */
+            created: boolean;
+            path: string;
+            /** Format: int64 */
+            size_bytes: number;
+            /** @description It had these bytes already: nothing was written. */
+            unchanged: boolean;
             /** Format: int64 */
             version: number;
         };
@@ -3425,6 +4591,20 @@ export interface components {
             /** Format: int64 */
             writes: number;
         };
+        Upload: {
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it goes, if nothing more arrives.
+             */
+            expires_at: string;
+            is_complete: boolean;
+            namespace: string[];
+            parts: components["schemas"]["UploadPart"][];
+            path: string;
+            upload_id: string;
+        };
         UploadedFile: {
             /** @description `invalid_path`, or a text. */
             error?: string | null;
@@ -3445,6 +4625,19 @@ export interface components {
             dialect?: components["schemas"]["FileDialect"] | null;
             files: components["schemas"]["UploadFile"][];
             namespace: string[];
+        };
+        /** @description For the document. */
+        UploadForm: {
+            /** Format: binary */
+            file: string;
+            path: string;
+        };
+        UploadPart: {
+            /** Format: int32 */
+            part: number;
+            sha256: string;
+            /** Format: int64 */
+            size_bytes: number;
         };
         Usage: {
             /**
@@ -4214,6 +5407,30 @@ export interface components {
                 };
             };
         };
+        /** @description `range_not_satisfiable`: No byte of the range is there */
+        "416.range_not_satisfiable": {
+            headers: {
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "range_not_satisfiable",
+                 *       "detail": "No byte of the range is there",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 416,
+                 *       "title": "No byte of the range is there",
+                 *       "type": "urn:threadkeep:problem:range_not_satisfiable"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "range_not_satisfiable";
+                };
+            };
+        };
         /** @description `invalid`: The request is not valid */
         "422.invalid": {
             headers: {
@@ -4334,7 +5551,7 @@ export interface components {
                 };
             };
         };
-        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Too much is encrypted to be searched; `idempotency_mismatch`: The Idempotency-Key was used before */
+        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Values are encrypted: this cannot be searched; `idempotency_mismatch`: The Idempotency-Key was used before */
         "422.invalid.idempotency_mismatch.search_needs_plaintext": {
             headers: {
                 /** @description Of the request; finds it in the server's log */
@@ -4358,7 +5575,7 @@ export interface components {
                 };
             };
         };
-        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Too much is encrypted to be searched */
+        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Values are encrypted: this cannot be searched */
         "422.invalid.search_needs_plaintext": {
             headers: {
                 /** @description Of the request; finds it in the server's log */
@@ -4528,6 +5745,84 @@ export interface components {
                 };
             };
         };
+        /** @description `unavailable`: Not available now; `deadline_exceeded`: The time budget ran out; `commit_unknown`: It is not known whether the write happened */
+        "503.commit_unknown.unavailable.deadline_exceeded": {
+            headers: {
+                /** @description Seconds */
+                "retry-after"?: number;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "commit_unknown",
+                 *       "detail": "It is not known whether the write happened",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 503,
+                 *       "title": "It is not known whether the write happened",
+                 *       "type": "urn:threadkeep:problem:commit_unknown"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "commit_unknown" | "unavailable" | "deadline_exceeded";
+                };
+            };
+        };
+        /** @description `unavailable`: Not available now; `deadline_exceeded`: The time budget ran out; `overloaded`: Too much at once; `commit_unknown`: It is not known whether the write happened */
+        "503.commit_unknown.unavailable.overloaded.deadline_exceeded": {
+            headers: {
+                /** @description Seconds */
+                "retry-after"?: number;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "commit_unknown",
+                 *       "detail": "It is not known whether the write happened",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 503,
+                 *       "title": "It is not known whether the write happened",
+                 *       "type": "urn:threadkeep:problem:commit_unknown"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "commit_unknown" | "unavailable" | "overloaded" | "deadline_exceeded";
+                };
+            };
+        };
+        /** @description `unavailable`: Not available now; `overloaded`: Too much at once */
+        "503.overloaded.unavailable": {
+            headers: {
+                /** @description Seconds */
+                "retry-after"?: number;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "overloaded",
+                 *       "detail": "Too much at once",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 503,
+                 *       "title": "Too much at once",
+                 *       "type": "urn:threadkeep:problem:overloaded"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "overloaded" | "unavailable";
+                };
+            };
+        };
         /** @description `unavailable`: Not available now */
         "503.unavailable": {
             headers: {
@@ -4551,6 +5846,32 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"] & {
                     /** @enum {string} */
                     code?: "unavailable";
+                };
+            };
+        };
+        /** @description `unavailable`: Not available now; `deadline_exceeded`: The time budget ran out */
+        "503.unavailable.deadline_exceeded": {
+            headers: {
+                /** @description Seconds */
+                "retry-after"?: number;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "unavailable",
+                 *       "detail": "Not available now",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 503,
+                 *       "title": "Not available now",
+                 *       "type": "urn:threadkeep:problem:unavailable"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    code?: "unavailable" | "deadline_exceeded";
                 };
             };
         };
@@ -4640,6 +5961,1826 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    inspect_health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description For Agentrail's Inspector */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "application/msgpack": Record<string, never>;
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    inspect_sessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description For Agentrail's Inspector */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "application/msgpack": Record<string, never>;
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    inspect_messages: {
+        parameters: {
+            query?: {
+                /** @description Of Agentrail. Default `default`. */
+                tenantId?: string;
+            };
+            header?: never;
+            path: {
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description For Agentrail's Inspector */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "application/msgpack": Record<string, never>;
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    inspect_orchestration: {
+        parameters: {
+            query?: {
+                /** @description Of Agentrail. Default `default`. */
+                tenantId?: string;
+            };
+            header?: never;
+            path: {
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description For Agentrail's Inspector */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "application/msgpack": Record<string, never>;
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    inspect_trace: {
+        parameters: {
+            query?: {
+                /** @description Of Agentrail. Default `default`. */
+                tenantId?: string;
+            };
+            header?: never;
+            path: {
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description For Agentrail's Inspector */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "application/msgpack": Record<string, never>;
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_get_memo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                owner: string;
+                /** @description `session` or `user` */
+                scope: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description With its content */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailMemo"];
+                    "application/msgpack": components["schemas"]["AgentrailMemo"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.document_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_put_memo: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                name: string;
+                owner: string;
+                scope: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": "# Notes"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailContent"];
+                "application/msgpack": components["schemas"]["AgentrailContent"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_append_memo: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                name: string;
+                owner: string;
+                scope: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": "\nmore"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailContent"];
+                "application/msgpack": components["schemas"]["AgentrailContent"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_put_session: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "agentId": "helper",
+                 *       "userId": "ann"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailSession"];
+                "application/msgpack": components["schemas"]["AgentrailSession"];
+            };
+        };
+        responses: {
+            /** @description It is there */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailSessionMade"];
+                    "application/msgpack": components["schemas"]["AgentrailSessionMade"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_list_archives: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description In the order of their ids */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailArchives"];
+                    "application/msgpack": components["schemas"]["AgentrailArchives"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_load_archive: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                archive: string;
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description In their order */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "messages": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Listed"];
+                    "application/msgpack": components["schemas"]["Listed"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.session_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_list_artifacts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Their ids */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailArtifacts"];
+                    "application/msgpack": components["schemas"]["AgentrailArtifacts"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_get_artifact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+                tenant: string;
+                tool_call: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description With its content */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailMemo"];
+                    "application/msgpack": components["schemas"]["AgentrailMemo"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.document_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_put_artifact: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                session: string;
+                tenant: string;
+                tool_call: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": "output"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailContent"];
+                "application/msgpack": components["schemas"]["AgentrailContent"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_compact: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "compressedCount": 20,
+                 *       "expectedHead": 60,
+                 *       "notesAppend": "\n## Compaction Summary\n",
+                 *       "placeholder": {
+                 *         "content": "[Conversation compacted at 2026-01-31T12:00:00Z. …]",
+                 *         "role": "user",
+                 *         "timestamp": 1
+                 *       },
+                 *       "throughSeq": 20
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailCompaction"];
+                "application/msgpack": components["schemas"]["AgentrailCompaction"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "archiveId": "0001"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AgentrailArchive"];
+                    "application/msgpack": components["schemas"]["AgentrailArchive"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.session_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.head_moved.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_load_messages: {
+        parameters: {
+            query?: {
+                /** @description The last so many. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description In their order */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailMessages"];
+                    "application/msgpack": components["schemas"]["AgentrailMessages"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.session_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_append_messages: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "messages": [
+                 *         {
+                 *           "content": "hi",
+                 *           "role": "user",
+                 *           "timestamp": 1
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailNewMessages"];
+                "application/msgpack": components["schemas"]["AgentrailNewMessages"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailAppended"];
+                    "application/msgpack": components["schemas"]["AgentrailAppended"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_get_history: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent: string;
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it was put */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailHistoryRead"];
+                    "application/msgpack": components["schemas"]["AgentrailHistoryRead"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.document_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_put_history: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                agent: string;
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "history": []
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailHistory"];
+                "application/msgpack": components["schemas"]["AgentrailHistory"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_load_mailbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent: string;
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of it */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "events": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Listed"];
+                    "application/msgpack": components["schemas"]["Listed"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_append_mailbox: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                agent: string;
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "events": [
+                 *         {
+                 *           "eventId": "e1",
+                 *           "type": "input_enqueued"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailEvents"];
+                "application/msgpack": components["schemas"]["AgentrailEvents"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_get_mailbox_state: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent: string;
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it was put */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailMailboxStateRead"];
+                    "application/msgpack": components["schemas"]["AgentrailMailboxStateRead"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.document_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_put_mailbox_state: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                agent: string;
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "state": {
+                 *         "closeRequested": null,
+                 *         "processedEventCount": 1
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailMailboxState"];
+                "application/msgpack": components["schemas"]["AgentrailMailboxState"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_load_events: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "events": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Listed"];
+                    "application/msgpack": components["schemas"]["Listed"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_append_events: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": {
+                 *         "eventId": "e1",
+                 *         "type": "run_started"
+                 *       },
+                 *       "snapshot": {
+                 *         "runs": {}
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailEvents"];
+                "application/msgpack": components["schemas"]["AgentrailEvents"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_get_snapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The last one */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailSnapshotRead"];
+                    "application/msgpack": components["schemas"]["AgentrailSnapshotRead"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.document_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_put_snapshot: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "snapshot": {
+                 *         "runs": {}
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailSnapshot"];
+                "application/msgpack": components["schemas"]["AgentrailSnapshot"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_log_skill: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "messages": [],
+                 *       "skillName": "search",
+                 *       "task": "find"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Exact"];
+                "application/msgpack": components["schemas"]["Exact"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_get_todos: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description With their content */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailMemo"];
+                    "application/msgpack": components["schemas"]["AgentrailMemo"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.document_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_put_todos: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": "- [ ] tea"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailContent"];
+                "application/msgpack": components["schemas"]["AgentrailContent"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_load_trace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of it */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "envelopes": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Listed"];
+                    "application/msgpack": components["schemas"]["Listed"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_append_trace: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "envelopes": [
+                 *         {
+                 *           "event": {},
+                 *           "id": "e1",
+                 *           "sequence": 0
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailTrace"];
+                "application/msgpack": components["schemas"]["AgentrailTrace"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_record_turn: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "inputTokens": 10,
+                 *       "outputTokens": 5,
+                 *       "totalTokens": 15
+                 *     }
+                 */
+                "application/json": components["schemas"]["Exact"];
+                "application/msgpack": components["schemas"]["Exact"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailTurn"];
+                    "application/msgpack": components["schemas"]["AgentrailTurn"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_list_sessions: {
+        parameters: {
+            query?: {
+                /** @description The last so many. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                tenant: string;
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Those that the caller may read */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailUserSessions"];
+                    "application/msgpack": components["schemas"]["AgentrailUserSessions"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    delete_from_drive: {
+        parameters: {
+            query: {
+                /** @description The file or folder */
+                path: string;
+                /** @description Whose drive: for keys without a subject */
+                subject?: string;
+            };
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Gone */
+            204: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.commit_unknown.unavailable.deadline_exceeded"];
+        };
+    };
+    download_from_drive: {
+        parameters: {
+            query: {
+                /** @description The file */
+                path: string;
+                /** @description Whose drive: for keys without a subject */
+                subject?: string;
+            };
+            header?: {
+                /** @description `ETag` of what the caller holds */
+                "If-None-Match"?: string | null;
+                /** @description One range of bytes */
+                Range?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The bytes */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": number[];
+                };
+            };
+            /** @description The range */
+            206: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": number[];
+                };
+            };
+            /** @description The caller holds it */
+            304: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            416: components["responses"]["416.range_not_satisfiable"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.overloaded.unavailable"];
+        };
+    };
+    list_drive: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+                /** @description 1 to 1,000 */
+                limit?: number;
+                /** @description The folder; absent: the root */
+                path?: string;
+                /** @description All files below */
+                recursive?: boolean;
+                /** @description Whose drive: for keys without a subject */
+                subject?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "entries": [
+                     *         {
+                     *           "etag": "\"2d711642b726b04401627ca9fbac32f5\"",
+                     *           "is_dir": false,
+                     *           "media_type": "text/plain",
+                     *           "modified_at": "2026-01-31T12:00:00.000001+00:00",
+                     *           "name": "main.py",
+                     *           "path": "/code/main.py",
+                     *           "size": 120
+                     *         }
+                     *       ],
+                     *       "path": "/code"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DriveListing"];
+                    "application/msgpack": components["schemas"]["DriveListing"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    open_signed_file: {
+        parameters: {
+            query: {
+                /** @description What `GET /api/storage/url` put there */
+                u: string;
+            };
+            header?: {
+                /** @description `ETag` of what the caller holds */
+                "If-None-Match"?: string | null;
+                /** @description One range of bytes */
+                Range?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The bytes */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": number[];
+                };
+            };
+            /** @description The range */
+            206: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": number[];
+                };
+            };
+            /** @description The caller holds it */
+            304: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding"];
+            404: components["responses"]["404.not_found"];
+            410: components["responses"]["410.key_destroyed"];
+            416: components["responses"]["416.range_not_satisfiable"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    upload_to_drive: {
+        parameters: {
+            query?: {
+                /** @description Where to; in a form the field `path` */
+                path?: string;
+                /** @description Whose drive: for keys without a subject */
+                subject?: string;
+            };
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A form, or with any other Content-Type the bytes themselves */
+        requestBody: {
+            content: {
+                "multipart/form-data": components["schemas"]["UploadForm"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            201: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DriveEntry"];
+                    "application/msgpack": components["schemas"]["DriveEntry"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.version_conflict"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.commit_unknown.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    get_drive_url: {
+        parameters: {
+            query: {
+                /** @description As an attachment, whatever its type */
+                download?: boolean;
+                /** @description The file */
+                path: string;
+                /** @description 1 to 86,400; an hour when absent, and no longer than what was presented */
+                seconds?: number;
+                /** @description Whose drive: for keys without a subject */
+                subject?: string;
+                /** @description Only this version of the file */
+                version?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The address */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "expires_at": "2026-01-31T13:00:00.000000Z",
+                     *       "url": "/api/storage/open?u=5f0c1d2e3b4a5968.AQAAAAdkZWZhdWx0…"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FileAddress"];
+                    "application/msgpack": components["schemas"]["FileAddress"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
     get_docs: {
         parameters: {
             query?: never;
@@ -4687,6 +7828,188 @@ export interface operations {
             };
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding"];
             500: components["responses"]["500.internal"];
+        };
+    };
+    inspect_health_by_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A token that only reads */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description For Agentrail's Inspector */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "application/msgpack": Record<string, never>;
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    inspect_sessions_by_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A token that only reads */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description For Agentrail's Inspector */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "application/msgpack": Record<string, never>;
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    inspect_messages_by_token: {
+        parameters: {
+            query?: {
+                /** @description Of Agentrail. Default `default`. */
+                tenantId?: string;
+            };
+            header?: never;
+            path: {
+                session: string;
+                /** @description A token that only reads */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description For Agentrail's Inspector */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "application/msgpack": Record<string, never>;
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    inspect_orchestration_by_token: {
+        parameters: {
+            query?: {
+                /** @description Of Agentrail. Default `default`. */
+                tenantId?: string;
+            };
+            header?: never;
+            path: {
+                session: string;
+                /** @description A token that only reads */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description For Agentrail's Inspector */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "application/msgpack": Record<string, never>;
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    inspect_trace_by_token: {
+        parameters: {
+            query?: {
+                /** @description Of Agentrail. Default `default`. */
+                tenantId?: string;
+            };
+            header?: never;
+            path: {
+                session: string;
+                /** @description A token that only reads */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description For Agentrail's Inspector */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "application/msgpack": Record<string, never>;
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
         };
     };
     get_metrics: {
@@ -5243,6 +8566,91 @@ export interface operations {
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
     };
+    get_checkpoint_values: {
+        parameters: {
+            query: {
+                /** @description Only this one; another is another `channel`. Absent: all. */
+                channel?: string[];
+                /** @description Absent: the newest, by byte order. */
+                checkpoint_id?: string;
+                /** @description Absent: the root graph. */
+                checkpoint_ns?: string;
+                /** @description Also what is stored, as it is: base64 with the tag of its codec. Default false. */
+                raw?: boolean;
+                thread_id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The values, if there is such a checkpoint */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "checkpoint": {
+                     *         "channels": [
+                     *           {
+                     *             "channel": "branch:to:model",
+                     *             "is_delta": false,
+                     *             "raw": {
+                     *               "channel": "branch:to:model",
+                     *               "value": {
+                     *                 "data": "",
+                     *                 "tag": "null"
+                     *               },
+                     *               "writes": []
+                     *             },
+                     *             "size_bytes": 0,
+                     *             "tag": "null",
+                     *             "value": null,
+                     *             "version": "2"
+                     *           },
+                     *           {
+                     *             "channel": "title",
+                     *             "is_delta": false,
+                     *             "raw": {
+                     *               "channel": "title",
+                     *               "value": {
+                     *                 "data": "pWhlbGxv",
+                     *                 "tag": "msgpack"
+                     *               },
+                     *               "writes": []
+                     *             },
+                     *             "size_bytes": 6,
+                     *             "tag": "msgpack",
+                     *             "value": "hello",
+                     *             "version": "1"
+                     *           }
+                     *         ],
+                     *         "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875",
+                     *         "checkpoint_ns": "",
+                     *         "thread_id": "t-1"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GotValues"];
+                    "application/msgpack": components["schemas"]["GotValues"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
     append_file: {
         parameters: {
             query?: never;
@@ -5303,6 +8711,130 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    get_file_content: {
+        parameters: {
+            query: {
+                /** @description As an attachment, whatever its type */
+                download?: boolean;
+                /** @description Labels of the namespace, in their order */
+                ns: string[];
+                /** @description The file's path: the exact key of its item */
+                path: string;
+            };
+            header?: {
+                /** @description `ETag` of what the caller holds */
+                "If-None-Match"?: string | null;
+                /** @description One range of bytes */
+                Range?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The bytes */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": number[];
+                };
+            };
+            /** @description The range */
+            206: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": number[];
+                };
+            };
+            /** @description The caller holds it */
+            304: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            416: components["responses"]["416.range_not_satisfiable"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.overloaded.unavailable"];
+        };
+    };
+    put_file_content: {
+        parameters: {
+            query: {
+                /** @description The version that the file must have; 0: there must be none */
+                if_version?: number;
+                /** @description Labels of the namespace, in their order */
+                ns: string[];
+                /** @description The file's path: the key of its item */
+                path: string;
+            };
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The bytes. Content-Type is kept, but for application/octet-stream */
+        requestBody: {
+            content: {
+                "application/octet-stream": number[];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "created": true,
+                     *       "path": "/report.pdf",
+                     *       "size_bytes": 81234,
+                     *       "unchanged": false,
+                     *       "version": 1793404800000000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StoredFile"];
+                    "application/msgpack": components["schemas"]["StoredFile"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.version_conflict"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.commit_unknown.unavailable.overloaded.deadline_exceeded"];
         };
     };
     copy_files: {
@@ -6000,6 +9532,245 @@ export interface operations {
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
     };
+    begin_upload: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "namespace": [
+                 *         "ann",
+                 *         "workspace"
+                 *       ],
+                 *       "path": "/film.mp4"
+                 *     }
+                 */
+                "application/json": components["schemas"]["BeginUpload"];
+                "application/msgpack": components["schemas"]["BeginUpload"];
+            };
+        };
+        responses: {
+            /** @description Begun */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "upload_id": "upl_0b9df1c3a2e54d7c8f60718293a4b5c6"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["BegunUpload"];
+                    "application/msgpack": components["schemas"]["BegunUpload"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    get_upload: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                /** @description Of the upload */
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The upload */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Upload"];
+                    "application/msgpack": components["schemas"]["Upload"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
+        };
+    };
+    abort_upload: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                /** @description Of the upload */
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Gone */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
+        };
+    };
+    complete_upload: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                /** @description Of the upload */
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "if_version": 0,
+                 *       "media_type": "video/mp4"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CompleteUpload"];
+                "application/msgpack": components["schemas"]["CompleteUpload"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredFile"];
+                    "application/msgpack": components["schemas"]["StoredFile"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.version_conflict"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.commit_unknown.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    put_upload_part: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                /** @description 1 to 10,000: where it comes in the file */
+                part: number;
+                /** @description Of the upload */
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        /** @description The bytes */
+        requestBody: {
+            content: {
+                "application/octet-stream": number[];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "part": 1,
+                     *       "sha256": "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881",
+                     *       "size_bytes": 8388608
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UploadPart"];
+                    "application/msgpack": components["schemas"]["UploadPart"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
     write_file: {
         parameters: {
             query?: never;
@@ -6318,6 +10089,73 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    store_artifacts: {
+        parameters: {
+            query?: {
+                /** @description `2026-01-31`; absent: today, UTC */
+                date?: string;
+                /** @description Of one file; absent: the body is an archive */
+                path?: string;
+                /** @description Whose drive: for keys without a subject */
+                subject?: string;
+            };
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The archive, or the file */
+        requestBody: {
+            content: {
+                "application/x-tar": number[];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "files": [
+                     *         {
+                     *           "created": true,
+                     *           "path": "/workspace/sandbox-output/2026-01-31/plot.png",
+                     *           "size_bytes": 81234,
+                     *           "unchanged": false,
+                     *           "version": 1793404800000000
+                     *         }
+                     *       ],
+                     *       "folder": "/workspace/sandbox-output/2026-01-31",
+                     *       "stored": 1,
+                     *       "unchanged": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StoredArtifacts"];
+                    "application/msgpack": components["schemas"]["StoredArtifacts"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.version_conflict"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.commit_unknown.unavailable.overloaded.deadline_exceeded"];
         };
     };
     append_entries: {
@@ -7194,6 +11032,118 @@ export interface operations {
             503: components["responses"]["503.unavailable.overloaded"];
         };
     };
+    get_state: {
+        parameters: {
+            query: {
+                /** @description Absent: the newest, by byte order. */
+                checkpoint_id?: string;
+                /** @description Absent: the root graph. */
+                checkpoint_ns?: string;
+                /** @description Also what is stored, as it is: base64 with the tag of its codec. Default false. */
+                raw?: boolean;
+                thread_id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The state, if there is one */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "state": {
+                     *         "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875",
+                     *         "checkpoint_ns": "",
+                     *         "created_at": "2026-01-31T12:00:09.000000+00:00",
+                     *         "interrupts": [
+                     *           {
+                     *             "id": "32b1c9",
+                     *             "value": {
+                     *               "question": "Which door?"
+                     *             }
+                     *           }
+                     *         ],
+                     *         "metadata": {
+                     *           "parents": {},
+                     *           "source": "loop",
+                     *           "step": 1
+                     *         },
+                     *         "next": [
+                     *           "ask"
+                     *         ],
+                     *         "parent_checkpoint_id": "1ef4f797-8335-6428-8000-8a1503f9b874",
+                     *         "tasks": [
+                     *           {
+                     *             "id": "a4ee5b0f-c3f7-d0f2-3b69-c0580291e4b2",
+                     *             "interrupts": [
+                     *               {
+                     *                 "id": "32b1c9",
+                     *                 "value": {
+                     *                   "question": "Which door?"
+                     *                 }
+                     *               }
+                     *             ],
+                     *             "name": "ask",
+                     *             "path": [
+                     *               "__pregel_pull",
+                     *               "ask"
+                     *             ]
+                     *           }
+                     *         ],
+                     *         "thread_id": "t-1",
+                     *         "values": {
+                     *           "messages": [
+                     *             {
+                     *               "additional_kwargs": {},
+                     *               "content": "Remember the door code",
+                     *               "id": "h1",
+                     *               "name": null,
+                     *               "response_metadata": {},
+                     *               "type": "human"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "writes": [
+                     *           {
+                     *             "channel": "__interrupt__",
+                     *             "tag": "msgpack",
+                     *             "task_id": "a4ee5b0f-c3f7-d0f2-3b69-c0580291e4b2",
+                     *             "value": [
+                     *               {
+                     *                 "id": "32b1c9",
+                     *                 "value": {
+                     *                   "question": "Which door?"
+                     *                 }
+                     *               }
+                     *             ]
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GotState"];
+                    "application/msgpack": components["schemas"]["GotState"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
     run_store_batch: {
         parameters: {
             query?: never;
@@ -7776,7 +11726,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
-            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            422: components["responses"]["422.invalid.idempotency_mismatch.search_needs_plaintext"];
             429: components["responses"]["429.too_many_requests"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
