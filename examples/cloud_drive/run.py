@@ -19,7 +19,11 @@ PAGE = "<script>document.title = 'this must not run'</script>"
 
 def curl(*arguments: str) -> bytes:
     print("  $ curl", " ".join(arguments))
-    done = subprocess.run(["curl", "-sS", "--fail-with-body", *arguments], capture_output=True)
+    done = subprocess.run(
+        ["curl", "-sS", "--fail-with-body", *arguments],
+        check=False,
+        capture_output=True,
+    )
     if done.returncode != 0:
         raise SystemExit(done.stdout.decode() + done.stderr.decode())
     return done.stdout
@@ -32,7 +36,12 @@ def asked(*arguments: str) -> Any:
 def agent_writes(url: str) -> None:
     """What deepagents' StoreBackend puts for `/findings.md`, and a page that wants to run."""
     for path, content in [("/findings.md", NOTE), ("/report/page.html", PAGE)]:
-        value = {"content": content, "encoding": "utf-8", "created_at": "", "modified_at": ""}
+        value = {
+            "content": content,
+            "encoding": "utf-8",
+            "created_at": "",
+            "modified_at": "",
+        }
         item = {"namespace": ["default", "workspace"], "key": path, "value": value}
         header = "content-type: application/json"
         curl("-H", header, "-d", json.dumps(item), f"{url}/v1/store/put")
@@ -59,10 +68,19 @@ def person_looks(url: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--binary", type=Path, required=True, help="the program threadkeep")
+    parser.add_argument(
+        "--binary", type=Path, required=True, help="the program threadkeep"
+    )
     binary = parser.parse_args().binary.resolve()
     with tempfile.TemporaryDirectory() as folder:
-        command = [binary, "serve", "--listen", "127.0.0.1:0", "--data-dir", f"{folder}/data"]
+        command = [
+            binary,
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--data-dir",
+            f"{folder}/data",
+        ]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
             try:
                 assert server.stdout is not None

@@ -4,7 +4,7 @@ import hashlib
 import http.client
 import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -18,9 +18,9 @@ GROWTH_BYTES_MAX = 100 * MIB
 PLACE = "?ns=ann&ns=workspace&path=/large.bin"
 
 
-def digest(of: "itertools.chain[bytes] | object") -> str:
+def digest(of: Iterator[bytes]) -> str:
     total = hashlib.sha256()
-    for piece in of:  # type: ignore[attr-defined]
+    for piece in of:
         total.update(piece)
     return total.hexdigest()
 
@@ -31,9 +31,7 @@ def test_a_large_file_goes_up_and_down_in_bounded_memory(own_server: Server) -> 
     # What a first small request takes is not the file's.
     send(own_server, "PUT", "/v1/files/content?ns=ann&path=/warm", key, pieces(1))
     with Watched(own_server) as memory:
-        stored = json.loads(
-            send(own_server, "PUT", f"/v1/files/content{PLACE}", key, pieces(size))
-        )
+        stored = json.loads(send(own_server, "PUT", f"/v1/files/content{PLACE}", key, pieces(size)))
         assert stored["size_bytes"] == size * MIB
         taken = digest(take(own_server, f"/v1/files/content{PLACE}", key))
     assert taken == digest(pieces(size))
@@ -62,8 +60,8 @@ def test_an_upload_that_breaks_off_goes_on(
         server.url,
         "POST",
         "/v1/files/uploads",
-        place,
-        {"content-type": "application/json"},
+        body=place,
+        headers={"content-type": "application/json"},
         key=key,
     )
     upload = f"/v1/files/uploads/{json.loads(begun.body)['upload_id']}"
@@ -91,14 +89,12 @@ def test_an_upload_that_breaks_off_goes_on(
         server.url,
         "POST",
         f"{upload}/complete",
-        b"{}",
-        {"content-type": "application/json"},
+        body=b"{}",
+        headers={"content-type": "application/json"},
         key=key,
     )
     assert completed.status == 200, completed
-    whole = b"".join(
-        take(server, "/v1/files/content?ns=ann&ns=workspace&path=/film.bin", key)
-    )
+    whole = b"".join(take(server, "/v1/files/content?ns=ann&ns=workspace&path=/film.bin", key))
     assert whole == b"".join(piece for part in parts for piece in part)
 
 

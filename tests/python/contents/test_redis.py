@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.object_store import BUCKET, ObjectStore
-from support.raw import pieces, send, take
+from support.raw import MIB, pieces, send, take
 from support.redis import Redis
 from support.server import Place, Server
 from support.waiting import wait_until
@@ -72,13 +72,14 @@ def test_another_server_reads_from_redis_what_one_has_read(
     server.stop()
     other = start()
     assert b"".join(take(other, PLACE, key)) == expected
-    assert metric(other, "threadkeep_pack_bytes_read_total") == 0
+    # Where Redis is slow for a moment, the store is asked.
+    assert metric(other, "threadkeep_pack_bytes_read_total") < SIZE * MIB / 2
     assert metric(other, "threadkeep_redis_hits_total") > 50
     redis.ask("flushall")
     other.stop()
     third = start()
     assert b"".join(take(third, PLACE, key)) == expected
-    assert metric(third, "threadkeep_pack_bytes_read_total") > 0
+    assert metric(third, "threadkeep_pack_bytes_read_total") > SIZE * MIB / 2
 
 
 def test_wrong_bytes_in_redis_are_not_taken(
@@ -90,7 +91,9 @@ def test_wrong_bytes_in_redis_are_not_taken(
     wait_until(lambda: packed(own_place), "the file to be moved to the object store")
     list(take(server, PLACE, key))
     wait_until(lambda: int(redis.ask("dbsize")) > 50, "what was read to be in Redis")
-    script = "for _, k in ipairs(redis.call('keys', '*')) do redis.call('setrange', k, 40, 'damage') end"
+    script = (
+        "for _, k in ipairs(redis.call('keys', '*')) do redis.call('setrange', k, 40, 'damage') end"
+    )
     redis.ask("eval", script, "0")
     server.stop()
     other = start()

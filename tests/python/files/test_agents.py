@@ -4,7 +4,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 from deepagents import create_deep_agent
@@ -95,6 +95,37 @@ async def test_large_results_stay_out_of_the_checkpoints(server: Server, api_key
         sizes[name] = found.logical_bytes
         assert [entry.size for entry in artifacts] == ([len(LARGE) + 1] if name == "routes" else [])
     assert sizes["routes"] * 3 < sizes["state"], sizes
+
+
+class Context(TypedDict):
+    user: str
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_the_user_may_come_from_the_runtime(
+    server: Server, api_key: str, is_async: bool
+) -> None:
+    routes = threadkeep_routes(lambda rt: rt.context["user"], url=server.url, api_key=api_key)
+    for user in ("ann", "bob"):
+        script = [
+            tool("write_file", file_path="/memories/m.md", content=f"of {user}"),
+            tool("ls", path="/memories"),
+            tool("grep", pattern="of", path="/"),
+            AIMessage("done"),
+        ]
+        agent: Any = create_deep_agent(
+            model=Scripted(script=script), backend=routes, context_schema=Context
+        )
+        message: Any = {"messages": [("user", "go")]}
+        if is_async:
+            state = await agent.ainvoke(message, context={"user": user})
+        else:
+            state = agent.invoke(message, context={"user": user})
+        told = [it.text for it in state["messages"] if it.type == "tool"]
+        assert all("/memories/m.md" in text for text in told), told
+    with Client(server.url, api_key=api_key) as client:
+        for user in ("ann", "bob"):
+            assert client.files.read((user, "filesystem"), "/m.md").content == f"of {user}"
 
 
 def test_a_second_process_reads_what_the_first_one_wrote(

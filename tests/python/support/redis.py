@@ -19,7 +19,16 @@ class Redis:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> "Redis":
-        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(self.folder)]
+        options = [
+            "--port",
+            str(self.port),
+            "--bind",
+            "127.0.0.1",
+            "--save",
+            "",
+            "--dir",
+            str(self.folder),
+        ]
         with (self.folder / "redis.log").open("ab") as log:
             self.process = subprocess.Popen(
                 ["redis-server", *options], stdin=subprocess.DEVNULL, stdout=log, stderr=log
