@@ -96,21 +96,13 @@ export const uploadedFile = recordOf<Schemas["UploadedFile"]>()("an uploaded fil
 
 /** `unchanged`: the file had these bytes already. */
 export type StoredFile = ReturnType<typeof storedFile>;
-export const storedFile = recordOf<WireStoredFile>()("a stored file", {
+export const storedFile = recordOf<Schemas["StoredFile"]>()("a stored file", {
   path: text,
   version: number,
   size_bytes: number,
   created: flag,
   unchanged: flag,
 });
-
-interface WireStoredFile {
-  path: string;
-  version: number;
-  size_bytes: number;
-  created: boolean;
-  unchanged: boolean;
-}
 
 const downloadedFields = recordOf<Schemas["DownloadedFile"]>()("a downloaded file", {
   path: wideText,
