@@ -60,9 +60,9 @@ with prior as materialized (
             and i.key >= r.first and i.key < r.behind and not exists (select from prior)
         order by i.key for update) i
 ), gone as (
-    delete from items where tenant = $1 and ctid = any (array(select place from due))
+    delete from items d where d.tenant = $1 and d.ctid = any (array(select place from due))
     returning tenant, namespace, key, version, scope_id, vector_bytes, is_indexed,
-        expires_at is null or expires_at > $5 as was_live
+        (expires_at is null or expires_at > $5) as was_live
 ), logged as (
     insert into item_changes (tenant, xid, n, namespace, key, version, kind, written_at)
     select g.tenant, pg_current_xact_id(), row_number() over (order by g.key), g.namespace, g.key, g.version,
