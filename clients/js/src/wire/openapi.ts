@@ -1845,7 +1845,7 @@ export interface components {
         };
         Age: number | string;
         /** @description Any string, with NUL or lone surrogates too. In application/msgpack a `str`; one with lone surrogates is a `bin` with the JSON text of the string. */
-        AnyText: string;
+        AnyText: string | Uint8Array;
         AppendDocument: {
             content: components["schemas"]["DocumentContent"];
             key: string[];
@@ -2172,7 +2172,7 @@ export interface components {
             version: number;
         };
         /** @description Any string, also with NUL or with lone surrogates. In application/msgpack a `str`; one with lone surrogates is a `bin` with the JSON text of the string. */
-        DocumentContent: string;
+        DocumentContent: string | Uint8Array;
         Documents: {
             documents: components["schemas"]["ListedDocument"][];
         };
@@ -2631,7 +2631,7 @@ export interface components {
         /** @description Paths of texts, or `false` for none. */
         ItemIndex: string[] | boolean;
         /** @description Any string, also empty, with NUL or with lone surrogates. In application/msgpack a `str`; one with lone surrogates is a `bin` with the JSON text of the string. */
-        ItemKey: string;
+        ItemKey: string | Uint8Array;
         ItemPage: {
             items: components["schemas"]["Item"][];
             /** @description Send it with the same arguments for the next page; absent at the end. */
