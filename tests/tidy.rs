@@ -172,7 +172,8 @@ fn what_is_left_to_do_has_an_issue() {
         for (at, line) in source.text.lines().enumerate() {
             let comment = line.split_once("//").map_or("", |(_, comment)| comment);
             // A name of a file is none.
-            let is_mark = |mark: &&str| comment.contains(mark) && !comment.contains(&format!("{mark}.md"));
+            let is_mark =
+                |mark: &&str| comment.contains(mark) && !comment.contains(&format!("{mark}.md"));
             let is_left = marks[..3].iter().any(is_mark) || line.contains(marks[3]);
             if is_left && !line.contains('#') {
                 violations.push(format!("{}:{}: {}", source.path, at + 1, line.trim()));

@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 use crate::drive_world::{World, noise};
 use crate::server::JSON;
 
+/// Name, file name and bytes of a part of a form.
+type Field<'a> = (&'a str, Option<&'a str>, &'a [u8]);
+
 /// Over what a value holds.
 const LARGE: usize = (16 << 20) + 70_001;
 
@@ -239,7 +242,7 @@ async fn a_body_that_breaks_off_leaves_no_file() {
 async fn forms_say_where_before_what() {
     let it = World::new().await;
     let file: (&str, Option<&str>, &[u8]) = ("file", Some("text/plain"), b"x");
-    let cases: [(&[(&str, Option<&str>, &[u8])], &str); 5] = [
+    let cases: [(&[Field], &str); 5] = [
         (&[file], "path"),
         (&[("path", None, b"/a"), ("path", None, b"/b"), file], "path"),
         (&[("path", None, b"/../a"), file], "path"),

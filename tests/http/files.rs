@@ -77,6 +77,7 @@ async fn listings_and_searches_show_entries() {
 }
 
 #[tokio::test]
+#[allow(clippy::too_many_lines)]
 async fn refusals_have_their_codes_and_the_texts_of_deepagents() {
     let server = with_files().await;
     for (route, body, status, code, detail) in [

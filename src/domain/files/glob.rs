@@ -192,10 +192,7 @@ fn holds(
         match segment {
             Segment::Directories => {
                 let is_last = at + 1 == segments.len();
-                for from in 0..=parts.len() {
-                    if !reached[from] {
-                        continue;
-                    }
+                for (from, _) in reached.iter().enumerate().filter(|it| *it.1) {
                     for (to, reach) in next.iter_mut().enumerate().skip(from) {
                         if to > from && !may_enter(&parts[to - 1]) {
                             break;

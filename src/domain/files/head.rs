@@ -75,10 +75,9 @@ impl FileHead {
     /// The size that a listing of the language shows.
     pub fn size_in(&self, dialect: Dialect) -> u64 {
         match (dialect, self.form) {
-            (Dialect::Python, Form::Base64) => self.units,
             // As it would stand in a value that Python wrote.
             (Dialect::Python, Form::Bytes) => self.size.div_ceil(3) * 4,
-            (Dialect::JavaScript, Form::Text | Form::Lines | Form::Base64) => self.units,
+            (_, Form::Base64) | (Dialect::JavaScript, Form::Text | Form::Lines) => self.units,
             (Dialect::Python, Form::Text | Form::Lines | Form::Elsewhere)
             | (Dialect::JavaScript, Form::Bytes | Form::Elsewhere) => self.size,
         }
@@ -147,6 +146,8 @@ impl<'a> Rest<'a> {
         self.take(1).map(|it| it[0] != 0)
     }
 
+    /// None when the bytes end too early; within, None for a text that is not there.
+    #[allow(clippy::option_option)]
     fn text(&mut self) -> Option<Option<WideText>> {
         if !self.flag()? {
             return Some(None);

@@ -142,6 +142,7 @@ mod tests {
         window(Dialect::JavaScript, &text.into(), offset, limit).unwrap()
     }
 
+    #[allow(clippy::unnecessary_wraps)]
     fn place(total_lines: u64, start_line: u64, end_line: u64, next: Option<u64>) -> Option<Place> {
         Some(Place { total_lines, start_line, end_line, next_offset: next })
     }

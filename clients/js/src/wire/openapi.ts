@@ -1,5 +1,454 @@
 /** Types of requests and answers as MessagePack, made from the OpenAPI document by scripts/wire_types.mjs. */
 export interface paths {
+    "/__inspector/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the Inspector is served */
+        get: operations["inspect_health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/__inspector/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Sessions, newest first */
+        get: operations["inspect_sessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/__inspector/sessions/{session}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Messages */
+        get: operations["inspect_messages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/__inspector/sessions/{session}/orchestration": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The orchestration as it is recovered */
+        get: operations["inspect_orchestration"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/__inspector/sessions/{session}/trace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Trace and orchestration's events, by time */
+        get: operations["inspect_trace"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/memo/{scope}/{owner}/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a memo of Agentrail's */
+        get: operations["agentrail_get_memo"];
+        /** Put a memo of Agentrail's */
+        put: operations["agentrail_put_memo"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/memo/{scope}/{owner}/{name}/append": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Append to a memo of Agentrail's */
+        post: operations["agentrail_append_memo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Make a session of Agentrail's
+         * @description Unless it is there: its first user and agent stay.
+         */
+        put: operations["agentrail_put_session"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/archives": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List archives of Agentrail's messages */
+        get: operations["agentrail_list_archives"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/archives/{archive}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Load an archive of Agentrail's messages */
+        get: operations["agentrail_load_archive"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/artifacts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List results of tools of a session of Agentrail's */
+        get: operations["agentrail_list_artifacts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/artifacts/{tool_call}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the result of a tool of Agentrail's */
+        get: operations["agentrail_get_artifact"];
+        /** Put the result of a tool of Agentrail's */
+        put: operations["agentrail_put_artifact"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/compact": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compact messages of Agentrail's
+         * @description In one transaction: the messages up to `throughSeq` become an archive, the placeholder takes their place, and NOTES.md of the session is
+         *     extended. `{archive_id}` in both is filled in; with an `archiveId` the archive gets that one, or nothing happens.
+         */
+        post: operations["agentrail_compact"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Load messages of Agentrail's
+         * @description All that are visible, or the last `limit`. `headSeq` and `count` are of all: message `i` of them has the number `headSeq - count + 1 + i`.
+         */
+        get: operations["agentrail_load_messages"];
+        put?: never;
+        /** Append messages of Agentrail's */
+        post: operations["agentrail_append_messages"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/orch/agents/{agent}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the history of an agent of Agentrail's */
+        get: operations["agentrail_get_history"];
+        /** Put the history of an agent of Agentrail's */
+        put: operations["agentrail_put_history"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/orch/agents/{agent}/mailbox": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Load the mailbox of an agent of Agentrail's */
+        get: operations["agentrail_load_mailbox"];
+        put?: never;
+        /**
+         * Append to the mailbox of an agent of Agentrail's
+         * @description An event whose `eventId` is there is left out.
+         */
+        post: operations["agentrail_append_mailbox"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/orch/agents/{agent}/mailbox-state": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the state of a mailbox of Agentrail's */
+        get: operations["agentrail_get_mailbox_state"];
+        /** Put the state of a mailbox of Agentrail's */
+        put: operations["agentrail_put_mailbox_state"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/orch/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Load the orchestration's events of a session of Agentrail's */
+        get: operations["agentrail_load_events"];
+        put?: never;
+        /**
+         * Append to the orchestration's events of a session of Agentrail's
+         * @description An event whose `eventId` is there is left out. `event` with `snapshot` is one transaction: the event and the checkpoint behind it.
+         */
+        post: operations["agentrail_append_events"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/orch/snapshot": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the orchestration's checkpoint of a session of Agentrail's */
+        get: operations["agentrail_get_snapshot"];
+        /** Put the orchestration's checkpoint of a session of Agentrail's */
+        put: operations["agentrail_put_snapshot"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/skill-logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Log what a skill of Agentrail's did
+         * @description The body is the log's entry.
+         */
+        post: operations["agentrail_log_skill"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/todos": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the todos of a session of Agentrail's */
+        get: operations["agentrail_get_todos"];
+        /** Put the todos of a session of Agentrail's */
+        put: operations["agentrail_put_todos"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/trace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Load the trace of a session of Agentrail's
+         * @description In the order in which it was appended.
+         */
+        get: operations["agentrail_load_trace"];
+        put?: never;
+        /**
+         * Append to the trace of a session of Agentrail's
+         * @description An envelope whose `id` the trace has is left out.
+         */
+        post: operations["agentrail_append_trace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/s/{session}/turns": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record a turn of Agentrail's
+         * @description The body is its usage. Turns are numbered from 0 in the order of commits.
+         */
+        post: operations["agentrail_record_turn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agentrail/v1/t/{tenant}/users/{user}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the sessions of a user of Agentrail's
+         * @description Newest first.
+         */
+        get: operations["agentrail_list_sessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/storage/delete": {
         parameters: {
             query?: never;
@@ -152,6 +601,91 @@ export interface paths {
          * @description The process answers; says nothing about its storage.
          */
         get: operations["get_health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/i/{token}/__inspector/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the Inspector is served; by an address with a token */
+        get: operations["inspect_health_by_token"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/i/{token}/__inspector/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Sessions, newest first; by an address with a token */
+        get: operations["inspect_sessions_by_token"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/i/{token}/__inspector/sessions/{session}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Messages; by an address with a token */
+        get: operations["inspect_messages_by_token"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/i/{token}/__inspector/sessions/{session}/orchestration": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The orchestration as it is recovered; by an address with a token */
+        get: operations["inspect_orchestration_by_token"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/i/{token}/__inspector/sessions/{session}/trace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Trace and orchestration's events, by time; by an address with a token */
+        get: operations["inspect_trace_by_token"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1844,6 +2378,117 @@ export interface components {
             kind: string;
         };
         Age: number | string;
+        AgentrailAppended: {
+            /** Format: int64 */
+            firstSeq?: number | null;
+            /** Format: int64 */
+            lastSeq?: number | null;
+        };
+        AgentrailArchive: {
+            archiveId: string;
+        };
+        AgentrailArchives: {
+            archives: components["schemas"]["AgentrailArchive"][];
+        };
+        AgentrailArtifacts: {
+            artifacts: string[];
+        };
+        AgentrailCompaction: {
+            /** @description Four digits or more. */
+            archiveId?: string | null;
+            /**
+             * Format: int64
+             * @description How many messages go to the archive.
+             */
+            compressedCount: number;
+            /** Format: int64 */
+            expectedHead: number;
+            idempotencyKey?: string | null;
+            notesAppend?: string | null;
+            placeholder: components["schemas"]["Exact"];
+            /** Format: int64 */
+            throughSeq: number;
+        };
+        /** @description A text that replaces, or extends, a document. */
+        AgentrailContent: {
+            content: string;
+        };
+        AgentrailEvents: {
+            event?: components["schemas"]["Exact"] | null;
+            events?: components["schemas"]["Exact"][] | null;
+            snapshot?: components["schemas"]["Exact"] | null;
+        };
+        AgentrailHistory: {
+            history: components["schemas"]["Exact"];
+        };
+        AgentrailHistoryRead: {
+            history: components["schemas"]["Exact"];
+        };
+        AgentrailMailboxState: {
+            state: components["schemas"]["Exact"];
+        };
+        AgentrailMailboxStateRead: {
+            state: components["schemas"]["Exact"];
+        };
+        AgentrailMemo: {
+            /** Format: int64 */
+            bytes: number;
+            content: string;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970.
+             */
+            updatedAt: number;
+        };
+        AgentrailMessages: {
+            /** Format: int64 */
+            count: number;
+            /** Format: int64 */
+            headSeq: number;
+            messages: components["schemas"]["Exact"][];
+        };
+        AgentrailNewMessages: {
+            /** @description As the header `Idempotency-Key`. */
+            idempotencyKey?: string | null;
+            messages: components["schemas"]["Exact"][];
+        };
+        AgentrailSession: {
+            agentId: string;
+            title?: string | null;
+            userId: string;
+        };
+        AgentrailSessionMade: {
+            created: boolean;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970, like the others.
+             */
+            createdAt: number;
+            sessionId: string;
+            /** Format: int64 */
+            updatedAt: number;
+        };
+        AgentrailSnapshot: {
+            snapshot: components["schemas"]["Exact"];
+        };
+        AgentrailSnapshotRead: {
+            snapshot: components["schemas"]["Exact"];
+        };
+        AgentrailTrace: {
+            envelopes: components["schemas"]["Exact"][];
+        };
+        AgentrailTurn: {
+            /** Format: int64 */
+            turnIndex: number;
+        };
+        AgentrailUserSession: {
+            sessionId: string;
+            /** Format: int64 */
+            updatedAt: number;
+        };
+        AgentrailUserSessions: {
+            sessions: components["schemas"]["AgentrailUserSession"][];
+        };
         /** @description Any string, with NUL or lone surrogates too. In application/msgpack a `str`; one with lone surrogates is a `bin` with the JSON text of the string. */
         AnyText: string | Uint8Array;
         AppendDocument: {
@@ -3094,13 +3739,9 @@ export interface components {
             kind: string;
             name_prefix?: string | null;
         };
+        /** @description Exact JSON values that travel together. */
         Listed: {
-            /** @description Nodes that the histories of the listed checkpoints need, each once. */
-            chain: components["schemas"]["Node"][];
-            checkpoints: components["schemas"]["View"][];
-            history_channels: string[];
-            /** @description Send it with the same arguments for the next page; absent at the end. */
-            next_cursor?: string | null;
+            [key: string]: components["schemas"]["Exact"][];
         };
         ListedDocument: {
             name: string;
@@ -3384,6 +4025,8 @@ export interface components {
             current_version?: number | null;
             /** @description For people. */
             detail: string;
+            /** @description The detail again; only where Agentrail's Inspector asks. */
+            error?: string | null;
             /** @description The input that is at fault. */
             field?: string | null;
             /**
@@ -5319,6 +5962,1512 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    inspect_health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description For Agentrail's Inspector */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "application/msgpack": Record<string, never>;
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    inspect_sessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description For Agentrail's Inspector */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "application/msgpack": Record<string, never>;
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    inspect_messages: {
+        parameters: {
+            query?: {
+                /** @description Of Agentrail. Default `default`. */
+                tenantId?: string;
+            };
+            header?: never;
+            path: {
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description For Agentrail's Inspector */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "application/msgpack": Record<string, never>;
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    inspect_orchestration: {
+        parameters: {
+            query?: {
+                /** @description Of Agentrail. Default `default`. */
+                tenantId?: string;
+            };
+            header?: never;
+            path: {
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description For Agentrail's Inspector */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "application/msgpack": Record<string, never>;
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    inspect_trace: {
+        parameters: {
+            query?: {
+                /** @description Of Agentrail. Default `default`. */
+                tenantId?: string;
+            };
+            header?: never;
+            path: {
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description For Agentrail's Inspector */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "application/msgpack": Record<string, never>;
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_get_memo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                owner: string;
+                /** @description `session` or `user` */
+                scope: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description With its content */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailMemo"];
+                    "application/msgpack": components["schemas"]["AgentrailMemo"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.document_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_put_memo: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                name: string;
+                owner: string;
+                scope: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": "# Notes"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailContent"];
+                "application/msgpack": components["schemas"]["AgentrailContent"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_append_memo: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                name: string;
+                owner: string;
+                scope: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": "\nmore"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailContent"];
+                "application/msgpack": components["schemas"]["AgentrailContent"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_put_session: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "agentId": "helper",
+                 *       "userId": "ann"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailSession"];
+                "application/msgpack": components["schemas"]["AgentrailSession"];
+            };
+        };
+        responses: {
+            /** @description It is there */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailSessionMade"];
+                    "application/msgpack": components["schemas"]["AgentrailSessionMade"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_list_archives: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description In the order of their ids */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailArchives"];
+                    "application/msgpack": components["schemas"]["AgentrailArchives"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_load_archive: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                archive: string;
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description In their order */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "messages": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Listed"];
+                    "application/msgpack": components["schemas"]["Listed"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.session_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_list_artifacts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Their ids */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailArtifacts"];
+                    "application/msgpack": components["schemas"]["AgentrailArtifacts"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_get_artifact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+                tenant: string;
+                tool_call: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description With its content */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailMemo"];
+                    "application/msgpack": components["schemas"]["AgentrailMemo"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.document_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_put_artifact: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                session: string;
+                tenant: string;
+                tool_call: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": "output"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailContent"];
+                "application/msgpack": components["schemas"]["AgentrailContent"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_compact: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "compressedCount": 20,
+                 *       "expectedHead": 60,
+                 *       "notesAppend": "\n## Compaction Summary\n",
+                 *       "placeholder": {
+                 *         "content": "[Conversation compacted at 2026-01-31T12:00:00Z. …]",
+                 *         "role": "user",
+                 *         "timestamp": 1
+                 *       },
+                 *       "throughSeq": 20
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailCompaction"];
+                "application/msgpack": components["schemas"]["AgentrailCompaction"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "archiveId": "0001"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AgentrailArchive"];
+                    "application/msgpack": components["schemas"]["AgentrailArchive"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.session_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.head_moved.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_load_messages: {
+        parameters: {
+            query?: {
+                /** @description The last so many. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description In their order */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailMessages"];
+                    "application/msgpack": components["schemas"]["AgentrailMessages"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.session_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_append_messages: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "messages": [
+                 *         {
+                 *           "content": "hi",
+                 *           "role": "user",
+                 *           "timestamp": 1
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailNewMessages"];
+                "application/msgpack": components["schemas"]["AgentrailNewMessages"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailAppended"];
+                    "application/msgpack": components["schemas"]["AgentrailAppended"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_get_history: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent: string;
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it was put */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailHistoryRead"];
+                    "application/msgpack": components["schemas"]["AgentrailHistoryRead"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.document_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_put_history: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                agent: string;
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "history": []
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailHistory"];
+                "application/msgpack": components["schemas"]["AgentrailHistory"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_load_mailbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent: string;
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of it */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "events": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Listed"];
+                    "application/msgpack": components["schemas"]["Listed"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_append_mailbox: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                agent: string;
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "events": [
+                 *         {
+                 *           "eventId": "e1",
+                 *           "type": "input_enqueued"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailEvents"];
+                "application/msgpack": components["schemas"]["AgentrailEvents"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_get_mailbox_state: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent: string;
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it was put */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailMailboxStateRead"];
+                    "application/msgpack": components["schemas"]["AgentrailMailboxStateRead"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.document_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_put_mailbox_state: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                agent: string;
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "state": {
+                 *         "closeRequested": null,
+                 *         "processedEventCount": 1
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailMailboxState"];
+                "application/msgpack": components["schemas"]["AgentrailMailboxState"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_load_events: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "events": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Listed"];
+                    "application/msgpack": components["schemas"]["Listed"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_append_events: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": {
+                 *         "eventId": "e1",
+                 *         "type": "run_started"
+                 *       },
+                 *       "snapshot": {
+                 *         "runs": {}
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailEvents"];
+                "application/msgpack": components["schemas"]["AgentrailEvents"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_get_snapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The last one */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailSnapshotRead"];
+                    "application/msgpack": components["schemas"]["AgentrailSnapshotRead"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.document_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_put_snapshot: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "snapshot": {
+                 *         "runs": {}
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailSnapshot"];
+                "application/msgpack": components["schemas"]["AgentrailSnapshot"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_log_skill: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "messages": [],
+                 *       "skillName": "search",
+                 *       "task": "find"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Exact"];
+                "application/msgpack": components["schemas"]["Exact"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_get_todos: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description With their content */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailMemo"];
+                    "application/msgpack": components["schemas"]["AgentrailMemo"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.document_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_put_todos: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": "- [ ] tea"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailContent"];
+                "application/msgpack": components["schemas"]["AgentrailContent"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_load_trace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of it */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "envelopes": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Listed"];
+                    "application/msgpack": components["schemas"]["Listed"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    agentrail_append_trace: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "envelopes": [
+                 *         {
+                 *           "event": {},
+                 *           "id": "e1",
+                 *           "sequence": 0
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentrailTrace"];
+                "application/msgpack": components["schemas"]["AgentrailTrace"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_record_turn: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path: {
+                session: string;
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "inputTokens": 10,
+                 *       "outputTokens": 5,
+                 *       "totalTokens": 15
+                 *     }
+                 */
+                "application/json": components["schemas"]["Exact"];
+                "application/msgpack": components["schemas"]["Exact"];
+            };
+        };
+        responses: {
+            /** @description Durable */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailTurn"];
+                    "application/msgpack": components["schemas"]["AgentrailTurn"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    agentrail_list_sessions: {
+        parameters: {
+            query?: {
+                /** @description The last so many. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                tenant: string;
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Those that the caller may read */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentrailUserSessions"];
+                    "application/msgpack": components["schemas"]["AgentrailUserSessions"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
     delete_from_drive: {
         parameters: {
             query: {
@@ -5680,6 +7829,188 @@ export interface operations {
             };
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding"];
             500: components["responses"]["500.internal"];
+        };
+    };
+    inspect_health_by_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A token that only reads */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description For Agentrail's Inspector */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "application/msgpack": Record<string, never>;
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    inspect_sessions_by_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A token that only reads */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description For Agentrail's Inspector */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "application/msgpack": Record<string, never>;
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    inspect_messages_by_token: {
+        parameters: {
+            query?: {
+                /** @description Of Agentrail. Default `default`. */
+                tenantId?: string;
+            };
+            header?: never;
+            path: {
+                session: string;
+                /** @description A token that only reads */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description For Agentrail's Inspector */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "application/msgpack": Record<string, never>;
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    inspect_orchestration_by_token: {
+        parameters: {
+            query?: {
+                /** @description Of Agentrail. Default `default`. */
+                tenantId?: string;
+            };
+            header?: never;
+            path: {
+                session: string;
+                /** @description A token that only reads */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description For Agentrail's Inspector */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "application/msgpack": Record<string, never>;
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    inspect_trace_by_token: {
+        parameters: {
+            query?: {
+                /** @description Of Agentrail. Default `default`. */
+                tenantId?: string;
+            };
+            header?: never;
+            path: {
+                session: string;
+                /** @description A token that only reads */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description For Agentrail's Inspector */
+            200: {
+                headers: {
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "application/msgpack": Record<string, never>;
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
         };
     };
     get_metrics: {
