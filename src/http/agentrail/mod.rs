@@ -56,6 +56,7 @@ impl Place {
 
 /// Exact JSON values that travel together.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AgentrailList)]
 pub struct Listed {
     #[serde(flatten)]
     #[schema(value_type = HashMap<String, Vec<Exact>>)]

@@ -2424,6 +2424,10 @@ export interface components {
         AgentrailHistoryRead: {
             history: components["schemas"]["Exact"];
         };
+        /** @description Exact JSON values that travel together. */
+        AgentrailList: {
+            [key: string]: components["schemas"]["Exact"][];
+        };
         AgentrailMailboxState: {
             state: components["schemas"]["Exact"];
         };
@@ -3739,9 +3743,13 @@ export interface components {
             kind: string;
             name_prefix?: string | null;
         };
-        /** @description Exact JSON values that travel together. */
         Listed: {
-            [key: string]: components["schemas"]["Exact"][];
+            /** @description Nodes that the histories of the listed checkpoints need, each once. */
+            chain: components["schemas"]["Node"][];
+            checkpoints: components["schemas"]["View"][];
+            history_channels: string[];
+            /** @description Send it with the same arguments for the next page; absent at the end. */
+            next_cursor?: string | null;
         };
         ListedDocument: {
             name: string;
@@ -6386,8 +6394,8 @@ export interface operations {
                      *       "messages": []
                      *     }
                      */
-                    "application/json": components["schemas"]["Listed"];
-                    "application/msgpack": components["schemas"]["Listed"];
+                    "application/json": components["schemas"]["AgentrailList"];
+                    "application/msgpack": components["schemas"]["AgentrailList"];
                 };
             };
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
@@ -6797,8 +6805,8 @@ export interface operations {
                      *       "events": []
                      *     }
                      */
-                    "application/json": components["schemas"]["Listed"];
-                    "application/msgpack": components["schemas"]["Listed"];
+                    "application/json": components["schemas"]["AgentrailList"];
+                    "application/msgpack": components["schemas"]["AgentrailList"];
                 };
             };
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
@@ -6984,8 +6992,8 @@ export interface operations {
                      *       "events": []
                      *     }
                      */
-                    "application/json": components["schemas"]["Listed"];
-                    "application/msgpack": components["schemas"]["Listed"];
+                    "application/json": components["schemas"]["AgentrailList"];
+                    "application/msgpack": components["schemas"]["AgentrailList"];
                 };
             };
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
@@ -7307,8 +7315,8 @@ export interface operations {
                      *       "envelopes": []
                      *     }
                      */
-                    "application/json": components["schemas"]["Listed"];
-                    "application/msgpack": components["schemas"]["Listed"];
+                    "application/json": components["schemas"]["AgentrailList"];
+                    "application/msgpack": components["schemas"]["AgentrailList"];
                 };
             };
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
