@@ -7,7 +7,7 @@ mod tenants;
 #[path = "tidy/over_tenants.rs"]
 mod over_tenants;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -139,6 +139,37 @@ fn every_file_says_what_it_is_for_and_ends_in_time() {
         }
     }
     assert_none("files", &violations);
+}
+
+#[test]
+fn no_two_schemas_have_one_name() {
+    // The document would have one of them only.
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for source in sources(&["src"]) {
+        let mut lines = source.text.lines();
+        while let Some(line) = lines.next() {
+            if !(line.starts_with("#[derive(") && line.contains("ToSchema")) {
+                continue;
+            }
+            let mut name = String::new();
+            for line in lines.by_ref() {
+                if let Some((_, given)) = line.split_once("schema(as = ") {
+                    given.split([',', ')']).next().unwrap().clone_into(&mut name);
+                }
+                let words: Vec<&str> = line.split(|it: char| !it.is_alphanumeric()).collect();
+                if let Some(at) = words.iter().position(|it| ["struct", "enum"].contains(it)) {
+                    if name.is_empty() {
+                        words[at + 1].clone_into(&mut name);
+                    }
+                    break;
+                }
+            }
+            places.entry(name).or_default().push(source.path.clone());
+        }
+    }
+    assert!(places.len() > 100, "only {} schemas were found", places.len());
+    let twice = places.into_iter().filter(|it| it.1.len() > 1);
+    assert_none("names", &twice.map(|it| format!("{}: {:?}", it.0, it.1)).collect::<Vec<_>>());
 }
 
 #[test]

@@ -249,15 +249,21 @@ async fn read_range(
     (rows_max, bytes_max): (i64, i64),
 ) -> Result<(Vec<StoredEntry>, bool)> {
     let direction = if range.newest_first { "desc" } else { "asc" };
+    // The bounds first: a join on the number of each entry is planned as a comparison of all with all.
     let text = format!(
-        "select {COLUMNS}, n.total from (
+        "with n as (
             select c.seq, cast(sum(c.size_bytes) over (order by c.seq {direction}) - c.size_bytes as bigint) as bytes_before,
                 row_number() over (order by c.seq {direction}) as place, count(*) over () as total from (
                 select e.seq, e.size_bytes from session_entries e
                 where e.tenant = $1 and e.session_no = $2 and e.log_no = $3 and e.era = $4 and e.seq > $5 and e.seq < $6
-                order by e.seq {direction} limit $7) c) n
-         join session_entries e on e.tenant = $1 and e.session_no = $2 and e.log_no = $3 and e.era = $4 and e.seq = n.seq
-         where (n.bytes_before < $8 or n.place = 1) and n.place < $7
+                order by e.seq {direction} limit $7) c
+         ), bounds as (
+            select min(n.seq) as low, max(n.seq) as high, max(n.total) as total from n
+            where (n.bytes_before < $8 or n.place = 1) and n.place < $7
+         )
+         select {COLUMNS}, b.total from bounds b
+         join session_entries e on e.tenant = $1 and e.session_no = $2 and e.log_no = $3 and e.era = $4
+            and e.seq >= b.low and e.seq <= b.high
          order by e.seq"
     );
     let (tenant, log_no) = (place.tenant, place.log.log_no);

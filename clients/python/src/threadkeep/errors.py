@@ -181,6 +181,12 @@ class PathTakenError(ConflictError):
     code = "file_exists"
 
 
+class SessionTakenError(ConflictError):
+    """The session belongs to another subject than that of the key: choose another key for it."""
+
+    code = "session_taken"
+
+
 class HeadMovedError(ConflictError):
     """The stream of a session has other entries than `if_head`: its last is `current_head`."""
 
@@ -265,6 +271,7 @@ _BY_CODE: dict[str, type[ThreadkeepError]] = {
     "file_not_found": NoSuchFileError,
     "base_mismatch": BaseMismatchError,
     "file_exists": PathTakenError,
+    "session_taken": SessionTakenError,
     "head_moved": HeadMovedError,
     "lease_held": LeaseHeldError,
     "fence_stale": FenceStaleError,
