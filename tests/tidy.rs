@@ -156,10 +156,12 @@ fn no_two_schemas_have_one_name() {
                 if let Some((_, given)) = line.split_once("schema(as = ") {
                     given.split([',', ')']).next().unwrap().clone_into(&mut name);
                 }
-                let words: Vec<&str> = line.split(|it: char| !it.is_alphanumeric()).collect();
-                if let Some(at) = words.iter().position(|it| ["struct", "enum"].contains(it)) {
+                let declared = line.trim_start_matches("pub ").trim_start_matches("pub(crate) ");
+                let kinds = ["struct ", "enum "].iter().find_map(|it| declared.strip_prefix(it));
+                if let Some(rest) = kinds {
                     if name.is_empty() {
-                        words[at + 1].clone_into(&mut name);
+                        let end = rest.find(|it: char| !it.is_alphanumeric());
+                        rest[..end.unwrap_or(rest.len())].clone_into(&mut name);
                     }
                     break;
                 }
