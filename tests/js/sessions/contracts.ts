@@ -83,7 +83,9 @@ function transcripts(makeStore: () => Store | Promise<Store>, emptyIsNull: boole
       expect(await store.listSessions("B")).toHaveLength(1);
     });
 
-    it.runIf(emptyIsNull)("of nothing at all are null", async () => {
+    if (!emptyIsNull) return;
+
+    it("of nothing at all are null", async () => {
       const store = await makeStore();
       await store.append(KEY, []);
       await store.append(SUB, []);
