@@ -2,9 +2,9 @@
 
 PYTHON := target/py/bin/python
 RELEASE := $(CURDIR)/target/release/threadkeep
-SOAK := FUZZ_SECONDS=600 FUZZ_FACTOR=100 KILLS=20 DATABASE_SHUTDOWNS=5 COMMITS_BETWEEN_FAULTS=300 CONCURRENCY_SECONDS=60 DIFFERENTIAL_EXAMPLES=60 ROUND_TRIPS=300 DERANDOMIZED=0 SCAN_ITEMS=10000 STALL_CHANGES=200000 STALL_GROWTH_MIB_MAX=48 VECTORS=50000 CONTENT_MIB=1024
+SOAK := FUZZ_SECONDS=600 KILLS=20 DATABASE_SHUTDOWNS=5 COMMITS_BETWEEN_FAULTS=300 CONCURRENCY_SECONDS=60 DIFFERENTIAL_EXAMPLES=60 ROUND_TRIPS=300 DERANDOMIZED=0 SCAN_ITEMS=10000 STALL_CHANGES=200000 STALL_GROWTH_MIB_MAX=48 VECTORS=50000 CONTENT_MIB=1024 WORKSPACE_MIB=100 SCHEMATHESIS_REQUESTS=50000 SNAPSHOT_SEEDS=8 SNAPSHOT_SIZE=1000
 
-.PHONY: run test demo bench soak lint pin setup setup-python setup-node release
+.PHONY: run test demo demo-warm-sandbox bench soak lint pin setup setup-python setup-node release
 
 run: ## serve on the embedded database
 	cargo run --release --locked -- serve
@@ -19,6 +19,9 @@ demo: setup-python setup-node release ## deepagents agents, in Python and JavaSc
 	$(PYTHON) examples/deepagents_memory/run.py --binary $(RELEASE)
 	if [ -d node_modules ]; then node examples/deepagents_memory_js/run.mjs --binary $(RELEASE); \
 		else echo "no Node.js 20 here: the JavaScript example did not run" >&2; fi
+
+demo-warm-sandbox: setup-python setup-node release ## a sandbox that is killed comes back from its snapshot, with all that its agent knew
+	$(PYTHON) examples/warm_sandbox/run.py --binary $(RELEASE)
 
 bench: setup release ## speed and size against the Postgres savers, on one PostgreSQL with fsync on
 	THREADKEEP_BIN=$(RELEASE) THREADKEEP_TEST_PG_BIN="$$(tests/setup/postgres.sh)" $(PYTHON) clients/python/bench/run.py
@@ -46,4 +49,6 @@ setup-node:
 setup: setup-python setup-node
 	tests/setup/postgres.sh
 	tests/setup/object_store.sh
+	tests/setup/chromium.sh
 	tests/setup/weights.sh
+	tests/setup/openapi.sh

@@ -1,5 +1,6 @@
 //! What a request may reach for. The only place that wires the rooms together.
 
+pub mod archives;
 pub mod artifacts;
 pub mod values;
 
@@ -17,6 +18,7 @@ use crate::auth::gate::Gate;
 use crate::auth::issuers::Issuers;
 use crate::auth::tokens::Tokens;
 use crate::domain::Result;
+use crate::domain::agentrail::OtherUser;
 use crate::domain::audit::{Audit, AuditStorage};
 use crate::domain::checkpoints::Checkpoints;
 use crate::domain::clock::Clock;
@@ -38,6 +40,8 @@ use crate::domain::refusals::Refusals;
 use crate::domain::retention_policies::Policies;
 use crate::domain::sessions::commit::SessionCommit;
 use crate::domain::sessions::service::Sessions;
+use crate::domain::snapshots::archives::Archives;
+use crate::domain::snapshots::service::Snapshots;
 use crate::domain::storage::{CredentialStorage, Storage};
 use crate::domain::sweeper::Sweeper;
 use crate::domain::threads::Threads;
@@ -59,10 +63,13 @@ pub struct App {
     pub items: Arc<Items>,
     pub files: Files,
     pub sessions: Sessions,
+    pub snapshots: Snapshots,
+    pub archives: Archives,
     pub raw_files: RawFiles,
     pub uploads: Uploads,
     pub drive: DriveFiles,
     pub browsers: Browsers,
+    pub agentrail_other_user: OtherUser,
     pub namespace_settings: Arc<NamespaceSettings>,
     pub feeds: Arc<Feeds>,
     pub tokens: Tokens,
@@ -110,6 +117,7 @@ pub struct Outside {
     /// Makes vectors.
     pub embedder: Embedder,
     pub browsers: Browsers,
+    pub agentrail_other_user: OtherUser,
 }
 
 /// What pages of other origins have to do with this server.
@@ -140,14 +148,14 @@ impl App {
         metrics: Option<PrometheusHandle>,
         outside: impl Into<Outside>,
     ) -> Result<Self> {
-        let Outside { issuers, embedder, browsers } = outside.into();
+        let Outside { issuers, embedder, browsers, agentrail_other_user } = outside.into();
         let Settings { memory, retention_interval, audit_keep_days, rates } = settings;
         let credentials: Arc<dyn CredentialStorage> = Arc::<dyn Storage>::clone(&storage);
         let acts: Arc<dyn AuditStorage> = Arc::<dyn Storage>::clone(&storage);
         let gate = Gate::load(Arc::clone(&credentials), Arc::clone(&clock), listen, issuers);
         let gate = Arc::new(gate.await?);
-        let commits = Arc::new(GroupCommit::start(Arc::clone(&storage), Arc::clone(&clock)));
-        let item_commits = Arc::new(ItemCommit::start(Arc::clone(&storage), Arc::clone(&clock)));
+        let commits = Arc::new(GroupCommit::start(&storage, &clock));
+        let item_commits = Arc::new(ItemCommit::start(&storage, &clock));
         let session_commits = Arc::new(SessionCommit::start(&storage, &clock));
         let feeds = Feeds::new(Arc::clone(&storage), Arc::clone(&clock), item_commits.written());
         let feeds = Arc::new(feeds);
@@ -182,11 +190,7 @@ impl App {
             background.push(tokio::spawn(move_content(storage, clock, period)));
         }
         let indexer = Arc::new(Notify::new());
-        if let Some(embeddings) = embedder.get() {
-            let (storage, clock) = (Arc::clone(&storage), Arc::clone(&clock));
-            let (embeddings, wake) = (Arc::clone(embeddings), Arc::clone(&indexer));
-            background.push(tokio::spawn(Indexer::new(storage, embeddings, clock, wake).run()));
-        }
+        background.extend(index(&storage, &clock, &embedder, &indexer));
         let items = Items::new(
             Arc::clone(&storage),
             Arc::clone(&item_commits),
@@ -211,6 +215,7 @@ impl App {
             uploads: Uploads::new(Arc::clone(&storage), Arc::clone(&quotas), Arc::clone(&clock)),
             drive: DriveFiles::new(Arc::clone(&storage), Arc::clone(&items), Arc::clone(&clock)),
             browsers,
+            agentrail_other_user,
             items,
             sessions: Sessions::new(
                 Arc::clone(&storage),
@@ -218,6 +223,8 @@ impl App {
                 Arc::clone(&clock),
                 Arc::clone(&quotas),
             ),
+            snapshots: snapshots(&storage, &clock, &quotas),
+            archives: archives(&storage, &clock, &quotas),
             namespace_settings,
             feeds,
             quotas,
@@ -259,6 +266,26 @@ impl App {
         }
         self.storage.close().await;
     }
+}
+
+/// The work on vectors that the server makes, where it makes any.
+fn index(
+    storage: &Arc<dyn Storage>,
+    clock: &Arc<Clock>,
+    embedder: &Embedder,
+    wake: &Arc<Notify>,
+) -> Option<JoinHandle<()>> {
+    let (storage, clock, wake) = (Arc::clone(storage), Arc::clone(clock), Arc::clone(wake));
+    let embeddings = Arc::clone(embedder.get()?);
+    Some(tokio::spawn(Indexer::new(storage, embeddings, clock, wake).run()))
+}
+
+fn snapshots(storage: &Arc<dyn Storage>, clock: &Arc<Clock>, quotas: &Arc<Quotas>) -> Snapshots {
+    Snapshots::new(Arc::clone(storage), Arc::clone(clock), Arc::clone(quotas))
+}
+
+fn archives(storage: &Arc<dyn Storage>, clock: &Arc<Clock>, quotas: &Arc<Quotas>) -> Archives {
+    Archives::new(Arc::clone(storage), Arc::clone(quotas), Arc::clone(clock))
 }
 
 async fn sweep(storage: Arc<dyn Storage>, clock: Arc<Clock>) {

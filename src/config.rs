@@ -4,6 +4,7 @@
 mod administration;
 mod browsers;
 mod embeddings;
+mod transfer;
 
 use std::path::PathBuf;
 
@@ -12,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use self::administration::{Audit, Erase, Keys, MintToken, Quotas, SetQuota, SqlRoles, Token};
 pub use self::browsers::Browsers;
 pub use self::embeddings::EmbeddingsEndpoint;
+pub use self::transfer::{Export, Import};
 
 /// Memory for AI agents that outlives their sandbox.
 #[derive(Debug, Parser)]
@@ -46,6 +48,15 @@ pub enum Command {
     /// It can be interrupted; the same command removes the rest. Threads that a key of the whole tenant made belong to
     /// no subject and stay.
     Erase(Erase),
+    /// Write a tenant, or parts of it, into one file that any threadkeep reads, whatever database it has.
+    ///
+    /// The file is NOT encrypted. Runs beside a server.
+    Export(Export),
+    /// Read a file of `threadkeep export` into a tenant, or, with `--from`, what another store has.
+    ///
+    /// It can be interrupted and repeated: what is here as there stays. Runs beside a server. Another store is only read; all that
+    /// comes from it is read back and compared. Exit code 0: all is here; 1: something failed and is named.
+    Import(Import),
     /// Make a master key, change it, and destroy the key of a tenant.
     #[command(subcommand)]
     MasterKey(MasterKey),
@@ -60,7 +71,11 @@ pub enum Command {
     Doctor(Doctor),
     /// Print the OpenAPI document.
     #[command(hide = true)]
-    Openapi,
+    Openapi {
+        /// With bodies as JSON only, for generators of clients that know one media type for a body.
+        #[arg(long)]
+        plain: bool,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -72,7 +87,7 @@ pub struct Serve {
     pub database: Database,
     #[command(flatten)]
     pub objects: ObjectStore,
-    /// `redis://…`: a memory that servers share for what they have read from the object store. Without an object store it is not
+    /// `redis://…`, or `rediss://…` with TLS: a memory that servers share for what they have read from the object store, and for files just moved there. Without an object store it is not
     /// used; gone, slow or flushed it only costs time.
     #[arg(long, env = "THREADKEEP_REDIS_URL", hide_env_values = true)]
     pub redis_url: Option<String>,
@@ -80,6 +95,10 @@ pub struct Serve {
     pub embeddings: EmbeddingsEndpoint,
     #[command(flatten)]
     pub browsers: Browsers,
+    /// What a program of Agentrail's is told that asks, for one user, for a session of another: the session, as Agentrail's own store
+    /// does; 409; or 403.
+    #[arg(long, env = "THREADKEEP_AGENTRAIL_OTHER_USER", value_enum, default_value_t = OtherUser::Answered)]
+    pub agentrail_other_user: OtherUser,
     /// JSON file that says which other issuers' tokens (JWT) are accepted, and for which tenant.
     #[arg(long, env = "THREADKEEP_ISSUERS", value_name = "FILE")]
     pub issuers: Option<PathBuf>,
@@ -109,6 +128,14 @@ pub struct Serve {
     #[arg(long, env = "THREADKEEP_REQUESTS_PER_SECOND_PER_TOKEN",
           value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub requests_per_second_per_token: Option<u64>,
+    /// Connections of clients at one time; more are told to come again. Fewer where the system grants fewer file descriptors.
+    #[arg(long, env = "THREADKEEP_CLIENT_CONNECTIONS_MAX", default_value_t = 8_192,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub client_connections_max: u32,
+    /// Seconds in which the head of a request has to arrive; a connection that stays idle for longer is closed.
+    #[arg(long, env = "THREADKEEP_HEAD_SECONDS_MAX", default_value_t = 30,
+          value_parser = clap::value_parser!(u32).range(1..=3_600))]
+    pub head_seconds_max: u32,
     /// Days that the audit log is kept.
     #[arg(long, env = "THREADKEEP_AUDIT_KEEP_DAYS", default_value_t = 90,
           value_parser = clap::value_parser!(u32).range(1..=36_500))]
@@ -231,6 +258,13 @@ pub struct Doctor {
 pub enum ReportFormat {
     Text,
     Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OtherUser {
+    Answered,
+    Conflict,
+    Forbidden,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

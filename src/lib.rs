@@ -13,5 +13,7 @@ pub mod content;
 pub mod display;
 pub mod domain;
 pub mod embed;
+pub mod export;
+pub mod foreign;
 pub mod http;
 pub mod storage;

@@ -1,7 +1,7 @@
 """An agent writes files, a person sees them: list, download, and an address for a browser.
 
-Starts a server of its own on an empty folder; needs nothing but the program. Every request that a
-front end would make is shown as the curl line that makes it.
+Starts a server of its own on an empty folder. Every request that a front end would make is shown as
+the curl line that makes it.
 
     python examples/cloud_drive/run.py --binary target/release/threadkeep
 """
@@ -13,6 +13,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from agent import write_files
+
+USER = "default"
 NOTE = "# Findings\n\nThe bridge was built in 1931.\n"
 PAGE = "<script>document.title = 'this must not run'</script>"
 
@@ -31,20 +34,6 @@ def curl(*arguments: str) -> bytes:
 
 def asked(*arguments: str) -> Any:
     return json.loads(curl(*arguments))
-
-
-def agent_writes(url: str) -> None:
-    """What deepagents' StoreBackend puts for `/findings.md`, and a page that wants to run."""
-    for path, content in [("/findings.md", NOTE), ("/report/page.html", PAGE)]:
-        value = {
-            "content": content,
-            "encoding": "utf-8",
-            "created_at": "",
-            "modified_at": "",
-        }
-        item = {"namespace": ["default", "workspace"], "key": path, "value": value}
-        header = "content-type: application/json"
-        curl("-H", header, "-d", json.dumps(item), f"{url}/v1/store/put")
 
 
 def person_looks(url: str) -> None:
@@ -68,9 +57,7 @@ def person_looks(url: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--binary", type=Path, required=True, help="the program threadkeep"
-    )
+    parser.add_argument("--binary", type=Path, required=True, help="the program threadkeep")
     binary = parser.parse_args().binary.resolve()
     with tempfile.TemporaryDirectory() as folder:
         command = [
@@ -85,7 +72,7 @@ def main() -> None:
             try:
                 assert server.stdout is not None
                 url = server.stdout.readline().split()[-1]
-                agent_writes(url)
+                write_files(url, USER, {"/findings.md": NOTE, "/report/page.html": PAGE})
                 person_looks(url)
             finally:
                 server.terminate()

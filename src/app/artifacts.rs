@@ -27,7 +27,7 @@ pub struct Feed(mpsc::Sender<Bytes>);
 impl Unpacking {
     /// An archive, packed with gzip, zstd or not at all. What comes in goes into the feed.
     pub fn begin() -> (Self, Feed) {
-        let (input, arriving) = mpsc::channel(WAITING);
+        let (feed, mut arriving) = Feed::open();
         let (leaving, pieces) = mpsc::channel(WAITING);
         let limits = TarLimits {
             members_max: LIMITS.archive_members_max,
@@ -36,13 +36,12 @@ impl Unpacking {
             path_bytes_max: usize::try_from(LIMITS.item_key_bytes_max).unwrap_or(usize::MAX),
         };
         let reader = tokio::task::spawn_blocking(move || {
-            let mut arriving = Arriving { arriving, rest: Bytes::new() };
             tar::read(&mut arriving, limits, |piece| leaving.blocking_send(piece).is_ok())?;
             // What follows the end of an archive is taken, so that its sender is not cut off.
             while arriving.arriving.blocking_recv().is_some() {}
             Ok(())
         });
-        (Self { pieces, reader }, Feed(input))
+        (Self { pieces, reader }, feed)
     }
 
     /// The next piece; None: the archive has ended, well or not.
@@ -65,16 +64,27 @@ impl Unpacking {
         if matches!(read, Err(TarError::Stopped)) {
             return Ok(());
         }
-        read.map_err(|error| match error {
-            TarError::Members(limit) | TarError::Decoded(limit) | TarError::Ratio(limit) => {
-                Error::out_of_range("archive", error.to_string(), limit)
-            }
-            error => Error::invalid("archive", error.to_string()),
-        })
+        read.map_err(|error| refusal(&error))
+    }
+}
+
+/// Naming the member that is at fault, or the limit.
+pub(super) fn refusal(error: &TarError) -> Error {
+    match error {
+        TarError::Members(limit)
+        | TarError::Links(limit)
+        | TarError::Decoded(limit)
+        | TarError::Ratio(limit) => Error::out_of_range("archive", error.to_string(), *limit),
+        _ => Error::invalid("archive", error.to_string()),
     }
 }
 
 impl Feed {
+    pub(super) fn open() -> (Self, Arriving) {
+        let (input, arriving) = mpsc::channel(WAITING);
+        (Self(input), Arriving { arriving, rest: Bytes::new() })
+    }
+
     /// False: nobody reads any more.
     pub async fn push(&self, bytes: Bytes) -> bool {
         self.0.send(bytes).await.is_ok()
@@ -82,7 +92,7 @@ impl Feed {
 }
 
 /// The other end of the feed, for a reader that blocks.
-struct Arriving {
+pub(super) struct Arriving {
     arriving: mpsc::Receiver<Bytes>,
     rest: Bytes,
 }

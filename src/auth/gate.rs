@@ -32,6 +32,7 @@ pub const POLL_EVERY: Duration = Duration::from_secs(2);
 pub const FRESH_FOR: Duration = Duration::from_secs(5);
 /// A database that hangs must not keep the next poll from trying.
 const POLL_WITHIN: Duration = Duration::from_secs(4);
+const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(250);
 /// A token whose secret is not known: it may have been made on another server just now.
 const REREAD_EVERY: Duration = Duration::from_secs(1);
 /// Tenant of a server without keys.
@@ -188,8 +189,10 @@ impl Gate {
         ticks.tick().await;
         loop {
             ticks.tick().await;
-            if let Err(error) = self.refresh().await {
+            // A database that comes back is met before what was read last is too old.
+            while let Err(error) = self.refresh().await {
                 tracing::warn!(%error, "the keys could not be read");
+                tokio::time::sleep(PAUSE_AFTER_ERROR).await;
             }
         }
     }

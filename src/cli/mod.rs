@@ -4,6 +4,9 @@ mod audit;
 mod doctor;
 mod encryption;
 mod erase;
+mod export;
+mod import;
+mod import_from;
 mod keys;
 mod logging;
 mod quotas;
@@ -28,8 +31,8 @@ use crate::storage::{self, StorageConfig};
 /// # Errors
 /// What the person at the terminal has to know; the text is meant for them.
 pub fn run(config: Config) -> Result<ExitCode> {
-    if let Command::Openapi = config.command {
-        print(&http::document::text())?;
+    if let Command::Openapi { plain } = config.command {
+        print(&if plain { http::document::plain_text() } else { http::document::text() })?;
         return Ok(ExitCode::SUCCESS);
     }
     let (format, filter) = match &config.command {
@@ -51,7 +54,12 @@ pub fn run(config: Config) -> Result<ExitCode> {
             Command::MasterKey(command) => encryption::run(command).await?,
             Command::Encrypt(command) => encryption::encrypt(command).await?,
             Command::Doctor(command) => return Ok(doctor::run(command).await),
-            Command::Openapi => {}
+            Command::Openapi { .. } => {}
+            Command::Export(command) => export::run(command).await?,
+            Command::Import(command) if command.from.is_some() => {
+                return import_from::run(command).await;
+            }
+            Command::Import(command) => import::run(command).await?,
         }
         Ok(ExitCode::SUCCESS)
     })
@@ -66,7 +74,15 @@ async fn migrate(database: &Database) -> Result<()> {
 /// Opens the storage for a short command, perhaps beside a running server. Durability settings are the
 /// server's business, so nothing is refused here.
 async fn open_beside(database: &Database) -> Result<Arc<dyn Storage>> {
-    let config = storage_config(database, true, true)?;
+    open_beside_with(database, None).await
+}
+
+/// As [`open_beside`], with the object store where cold content lies.
+async fn open_beside_with(
+    database: &Database,
+    objects: Option<Arc<Objects>>,
+) -> Result<Arc<dyn Storage>> {
+    let config = StorageConfig { objects, ..storage_config(database, true, true)? };
     storage::open(&config).await
 }
 

@@ -6,19 +6,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use tokio::net::TcpListener;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{io, print, storage_config};
 use crate::app::{App, Browsers, DifferenceMemory, Outside, Settings};
 use crate::auth::issuers::Issuers;
-use crate::config::{EmbeddingsEndpoint, ObjectStore, Serve};
+use crate::config::{self, EmbeddingsEndpoint, ObjectStore, Serve};
+use crate::domain::agentrail::OtherUser;
 use crate::domain::clock::Clock;
 use crate::domain::embedding::{Embedder, Embeddings};
 use crate::domain::rates::Rates;
 use crate::domain::storage::Storage;
 use crate::domain::{Error, Result};
 use crate::embed::{self, OpenAi};
+use crate::http::listener::Bounds;
 use crate::http::{self, listener};
 use crate::storage;
 use crate::storage::objects::{Objects, Packing};
@@ -30,6 +32,8 @@ const LATENCY_BUCKETS: &[f64] = &[
 ];
 /// What Redis remembers of objects, from when it was read: they never change.
 const REMEMBERED_FOR: Duration = Duration::from_mins(10);
+/// Files of the embedded database, connections to an object store, to Redis, to issuers and endpoints.
+const RESERVED_DESCRIPTORS: usize = 256;
 const EMBEDDINGS_KEY: &str = "THREADKEEP_EMBEDDINGS_KEY";
 const BATCH_BUCKETS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 
@@ -81,7 +85,7 @@ async fn objects(
 
 async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHandle) -> Result<()> {
     let address = serve.listen.as_str();
-    let listener = TcpListener::bind(address)
+    let listener = listener::bind(address)
         .await
         .map_err(|error| io(&format!("cannot listen on {address}"), &error))?;
     let local = listener.local_addr().map_err(|error| io("the listening address", &error))?;
@@ -106,6 +110,11 @@ async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHan
             files_origin: serve.browsers.files_origin.clone(),
             cors_origins: serve.browsers.cors_origins.clone(),
         },
+        agentrail_other_user: match serve.agentrail_other_user {
+            config::OtherUser::Answered => OtherUser::Answered,
+            config::OtherUser::Conflict => OtherUser::Conflict,
+            config::OtherUser::Forbidden => OtherUser::Forbidden,
+        },
     };
     let app = App::start(storage, clock, local, settings, Some(metrics), outside).await?;
     if app.gate.is_unprotected() {
@@ -123,13 +132,38 @@ async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHan
         tracing::info!("no key exists: only local programs are answered, as tenant `default`");
     }
     print(&format!("listening on http://{local}\n"))?;
-    listener::serve(listener, router, stop).await;
+    listener::serve(listener, router, bounds(serve), stop).await;
     if let Some(app) = Arc::into_inner(app) {
         app.stop().await;
     } else {
         tracing::warn!("requests still run, the storage is left as it is");
     }
     Ok(())
+}
+
+/// What connections of clients may take. What else needs file descriptors is left enough of them.
+fn bounds(serve: &Serve) -> Bounds {
+    let wanted = serve.client_connections_max as usize;
+    let free = descriptors()
+        .map(|it| it.saturating_sub(RESERVED_DESCRIPTORS + serve.database.connections));
+    let connections_max = free.map_or(wanted, |it| wanted.min(it.max(1)));
+    if connections_max < wanted {
+        tracing::warn!(
+            connections_max,
+            wanted,
+            "the system grants fewer file descriptors (ulimit -n)"
+        );
+    }
+    let head_within = Duration::from_secs(serve.head_seconds_max.into());
+    Bounds { connections_max, head_within }
+}
+
+/// How many file descriptors there are, after taking all that are granted; None: without a limit.
+fn descriptors() -> Option<usize> {
+    let granted = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: granted.maximum, ..granted };
+    let now = if setrlimit(Resource::Nofile, raised).is_ok() { raised } else { granted };
+    now.current.map(|it| usize::try_from(it).unwrap_or(usize::MAX))
 }
 
 /// What makes vectors.

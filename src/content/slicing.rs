@@ -18,6 +18,13 @@ pub fn cut(slice: &[u8]) -> Vec<&[u8]> {
     cuts.map(|cut| &slice[cut.offset..cut.offset + cut.length]).collect()
 }
 
+/// How many bytes of the beginning of something longer are whole chunks of it. Slices that end there are cut, one after the
+/// other, as the whole would be: what is put in or taken out changes the chunks around it, wherever slices begin and end.
+pub fn whole_chunks(beginning: &[u8]) -> usize {
+    let last = cut(beginning).last().map_or(0, |it| it.len());
+    beginning.len() - last
+}
+
 /// The stored list of these names. It is short, so it has no nodes.
 pub fn list(names: &[Name]) -> Vec<u8> {
     let mut list = Vec::with_capacity(names.len() * PART_BYTES);
@@ -66,6 +73,31 @@ mod tests {
         let chunks = cut(&after);
         let shared = chunks.iter().filter(|it| kept.contains(*it)).count();
         assert!(shared + 3 >= chunks.len(), "{shared} of {}", chunks.len());
+    }
+
+    #[test]
+    fn slices_of_whole_chunks_are_cut_like_the_whole() {
+        let before = noise(5 * SLICE_BYTES / 2);
+        let after = [&before[..100_000], b"a line more\n", &before[100_000..]].concat();
+        let in_slices = |bytes: &[u8]| {
+            let (mut chunks, mut rest) = (Vec::new(), bytes);
+            while rest.len() > SLICE_BYTES {
+                let (slice, behind) = rest.split_at(whole_chunks(&rest[..SLICE_BYTES]));
+                chunks.extend(cut(slice).into_iter().map(<[u8]>::to_vec));
+                rest = behind;
+            }
+            chunks.extend(cut(rest).into_iter().map(<[u8]>::to_vec));
+            chunks
+        };
+        for bytes in [&before, &after] {
+            assert_eq!(
+                in_slices(bytes),
+                cut(bytes).into_iter().map(<[u8]>::to_vec).collect::<Vec<_>>()
+            );
+        }
+        let kept: HashSet<Vec<u8>> = in_slices(&before).into_iter().collect();
+        let new = in_slices(&after).iter().filter(|it| !kept.contains(*it)).count();
+        assert!(new <= 2, "{new}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::error::Result;
+use super::error::{Conflict, Error, Result};
 use super::sessions::name::SessionName;
 
 pub const KIND: &str = "agentrail";
@@ -23,6 +23,44 @@ pub const NOTES: &str = "memo/NOTES.md";
 pub const TODO: &str = "memo/TODO.md";
 /// Counts what the turns used.
 pub const TOKENS: &str = "tokens";
+
+/// What becomes of one user's request for a session that another user has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OtherUser {
+    /// It is the first user's session, and is answered.
+    #[default]
+    Answered,
+    Conflict,
+    Forbidden,
+}
+
+impl OtherUser {
+    /// # Errors
+    /// `SessionTaken`, `NotGranted`.
+    pub fn check(self, user: Option<&str>, asks: Option<&str>) -> Result<()> {
+        if user.is_none() || asks.is_none() || user == asks {
+            return Ok(());
+        }
+        match self {
+            Self::Answered => Ok(()),
+            Self::Conflict => Err(Error::Conflict(Conflict::SessionTaken)),
+            Self::Forbidden => Err(Error::NotGranted("the session is another user's")),
+        }
+    }
+}
+
+/// What a session's trace, read from its end, says of it: `error` where something has failed since it last began.
+pub fn status(trace: &[Json]) -> &'static str {
+    const BEGINS: [&str; 4] =
+        ["session.start", "agent_start", "turn.start", "orchestration_run_start"];
+    let kind = |it: &Json| it["event"]["type"].as_str().unwrap_or_default().to_owned();
+    let mut since = trace.iter().rev().take_while(|it| !BEGINS.contains(&kind(it).as_str()));
+    let failed = |it: &Json| {
+        let kind = kind(it);
+        kind == "error" || kind == "orchestration_run_complete" && it["event"]["status"] == "failed"
+    };
+    if since.any(failed) { "error" } else { "idle" }
+}
 
 /// # Errors
 /// 422 for a key that is too long.

@@ -34,12 +34,18 @@ pub enum ActKind {
     RoleDropped,
     SubjectErased,
     SnapshotRestored,
+    SnapshotDeleted,
+    /// A tenant's key took a lease from its holder.
+    LeaseBroken,
+    /// Values left the tenant, in clear.
+    Exported,
+    Imported,
     /// Requests that were turned away, added up.
     Refused,
 }
 
 impl ActKind {
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 19] = [
         Self::KeyCreated,
         Self::KeyRevoked,
         Self::TokenMinted,
@@ -54,6 +60,10 @@ impl ActKind {
         Self::RoleDropped,
         Self::SubjectErased,
         Self::SnapshotRestored,
+        Self::SnapshotDeleted,
+        Self::LeaseBroken,
+        Self::Exported,
+        Self::Imported,
         Self::Refused,
     ];
 
@@ -73,6 +83,10 @@ impl ActKind {
             Self::RoleDropped => "role_dropped",
             Self::SubjectErased => "subject_erased",
             Self::SnapshotRestored => "snapshot_restored",
+            Self::SnapshotDeleted => "snapshot_deleted",
+            Self::LeaseBroken => "lease_broken",
+            Self::Exported => "exported",
+            Self::Imported => "imported",
             Self::Refused => "refused",
         }
     }

@@ -7,6 +7,7 @@ use super::grants::{self, Access, Action, Grant, Reach, Scoped};
 use super::limits::LIMITS;
 use super::names::ThreadId;
 use super::sessions::name::SessionName;
+use super::snapshots::SnapshotId;
 
 /// An authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -201,6 +202,25 @@ impl Caller {
             return Ok(());
         }
         Err(Error::NotGranted("no grant covers a list of sessions"))
+    }
+
+    /// What the token alone says about a snapshot.
+    pub fn snapshot_access(&self, id: &str, action: Action) -> Access<'_> {
+        match &self.grants {
+            Grants::Tenant => Access::Granted,
+            Grants::Scoped(it) => {
+                grants::access(&it.snapshots, self.subject.as_deref(), id, action)
+            }
+        }
+    }
+
+    /// # Errors
+    /// `NotGranted` when the grants do not cover this action on this snapshot, whoever owns it.
+    pub fn require_snapshot(&self, id: &SnapshotId, action: Action) -> Result<()> {
+        match self.snapshot_access(id.as_str(), action) {
+            Access::Denied => Err(Error::NotGranted("no grant covers this snapshot")),
+            Access::Granted | Access::IfOwnedBy(_) => Ok(()),
+        }
     }
 
     /// Prefixes of the namespaces that this action reaches; None: all of the tenant.

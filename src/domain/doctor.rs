@@ -68,6 +68,8 @@ pub enum Noun {
     ItemVersions,
     /// Of sessions: entries of streams and pieces of documents.
     Entries,
+    /// What they say that they keep, and what is kept for none.
+    Snapshots,
     Values,
     Chunks,
     /// Objects with cold chunks, and their rows.

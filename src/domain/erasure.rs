@@ -24,6 +24,8 @@ const SHORT_SLICES_MAX: u32 = 3;
 pub enum Stage {
     /// Nothing new comes by a key of the subject.
     Keys,
+    /// Snapshots that it made, and what is its own in snapshots of others.
+    Snapshots,
     /// Threads become absent, with what names them: policies, reports, what is left of earlier ones of the same id.
     Threads,
     /// Sessions that it owns become absent.
@@ -41,6 +43,8 @@ pub enum Stage {
 #[schema(as = ErasureReceipt)]
 pub struct Receipt {
     pub keys: u64,
+    /// That it made.
+    pub snapshots: u64,
     pub threads: u64,
     pub sessions: u64,
     /// Of the store, below the subject's label.
@@ -168,7 +172,8 @@ impl<'a> Erasure<'a> {
 
 fn after(stage: Stage) -> Option<Stage> {
     match stage {
-        Stage::Keys => Some(Stage::Threads),
+        Stage::Keys => Some(Stage::Snapshots),
+        Stage::Snapshots => Some(Stage::Threads),
         Stage::Threads => Some(Stage::Sessions),
         Stage::Sessions => Some(Stage::Items),
         Stage::Items => Some(Stage::Traces),
@@ -181,6 +186,7 @@ impl AddAssign for Receipt {
     fn add_assign(&mut self, other: Self) {
         let Self {
             keys,
+            snapshots,
             threads,
             sessions,
             entries,
@@ -199,6 +205,7 @@ impl AddAssign for Receipt {
             answers,
         } = other;
         self.keys += keys;
+        self.snapshots += snapshots;
         self.threads += threads;
         self.sessions += sessions;
         self.entries += entries;

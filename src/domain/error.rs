@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::export::FileFault;
 use super::files::problem::FileProblem;
 use super::quotas::Full;
 
@@ -40,9 +41,15 @@ pub enum Error {
         "the log of changes does not reach back to this position; list the items and follow without one"
     )]
     PositionGone,
+    /// A file of an export cannot be imported. What of it was whole before the place may have been.
+    #[error("{detail}")]
+    Export { fault: FileFault, detail: String },
     /// The same idempotency key was used for another request.
     #[error("this Idempotency-Key was used for another request")]
     IdempotencyMismatch,
+    /// The id that a client gave its snapshot belongs to another one.
+    #[error("this snapshot_id was used for another snapshot")]
+    SnapshotIdTaken,
     /// Nothing happened; the same request may be sent again.
     #[error("not available now: {detail}")]
     Unavailable { detail: String, retry_after: Duration },
@@ -86,6 +93,12 @@ pub enum Conflict {
     FenceStale { current: i64 },
     #[error("the thread exists and is not empty")]
     ThreadExists,
+    /// A restore into another namespace.
+    #[error("the namespace has items: {name}")]
+    NamespaceExists { name: String },
+    /// A restore into another key.
+    #[error("the session exists")]
+    SessionExists,
     /// Only for callers that reach nothing but what their subject owns: the one answer that tells them that another's
     /// thread is there.
     #[error("the thread belongs to somebody else; choose another id")]
@@ -104,6 +117,11 @@ pub enum Conflict {
     /// As [`Self::ThreadTaken`].
     #[error("the session belongs to somebody else; choose another key")]
     SessionTaken,
+    /// Of an import: it is here with other contents than in the file.
+    #[error(
+        "{noun} {name} is here already, and not as in the file; import with overwrite to replace it"
+    )]
+    ImportConflict { noun: &'static str, name: String },
 }
 
 impl Error {

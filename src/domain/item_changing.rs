@@ -8,6 +8,7 @@ use super::error::Result;
 use super::exact_json;
 use super::item::ChangeItem;
 use super::item_batch::{Idempotency, PreparedChanges};
+use super::item_commit::Changed;
 use super::item_history::kept_versions;
 use super::items::Items;
 use super::words::ItemWords;
@@ -38,6 +39,20 @@ impl Items {
             }
         }
         Ok(())
+    }
+
+    /// What was answered to this very request before. One statement.
+    ///
+    /// # Errors
+    /// `IdempotencyMismatch`; as a commit.
+    pub(super) async fn answered(&self, changing: &Changing<'_>) -> Result<Option<Vec<i64>>> {
+        let key = changing.idempotency(None);
+        let tenant = &changing.caller.tenant;
+        let question = PreparedChanges::question(tenant, Some(key), changing.deadline);
+        match self.commits.commit(question).await? {
+            Changed::Versions(answer) if !answer.is_empty() => Ok(Some(answer)),
+            _ => Ok(None),
+        }
     }
 }
 

@@ -1,31 +1,22 @@
-//! The queue in front of the items: while one batch is being written the next gathers, without a timer. As
-//! `group_commit` has it for checkpoints, with batches of items.
+//! The queue in front of the items: changes of many callers that wait together are one statement.
 //!
-//! **Invariant:** a caller that leaves cancels nothing that was taken; a poisonous change fails alone.
+//! **Invariant:** a poisonous change fails alone.
 
 use std::collections::HashMap;
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
 
-use futures::FutureExt;
-use tokio::sync::{Notify, mpsc, oneshot};
-use tokio::task::JoinHandle;
+use async_trait::async_trait;
+use tokio::sync::Notify;
 
 use super::clock::{Clock, Micros};
 use super::error::{Conflict, Error, Result};
 use super::item_batch::{ItemBatch, ItemOutcome, PreparedChanges, Role, Taken, fold};
+use super::lanes::{Job, Lanes, Writer, refusal, write};
 use super::storage::{BatchError, Storage};
 
-/// Attempts at one batch when the database asks for a retry or breaks the connection.
-const ATTEMPTS_MAX: u32 = 8;
-
 pub struct ItemCommit {
-    lanes: Vec<mpsc::UnboundedSender<Job>>,
-    tasks: Vec<JoinHandle<()>>,
+    lanes: Lanes<ItemWriter>,
     written: Arc<Notify>,
 }
 
@@ -38,29 +29,17 @@ pub enum Changed {
     EpochStale,
 }
 
-struct Job {
-    command: PreparedChanges,
-    reply: oneshot::Sender<Result<Changed>>,
-}
-
 impl ItemCommit {
-    /// Starts one task per lane of the engine. They end when this is dropped and their queues are empty.
-    pub fn start(storage: Arc<dyn Storage>, clock: Arc<Clock>) -> Self {
+    pub fn start(storage: &Arc<dyn Storage>, clock: &Arc<Clock>) -> Self {
         let last = Arc::new(AtomicI64::new(0));
         let written = Arc::new(Notify::new());
-        let (lanes, tasks) = (0..storage.lanes().max(1))
-            .map(|_| {
-                let (sender, receiver) = mpsc::unbounded_channel();
-                let lane = Lane {
-                    storage: Arc::clone(&storage),
-                    clock: Arc::clone(&clock),
-                    last: Arc::clone(&last),
-                    written: Arc::clone(&written),
-                };
-                (sender, tokio::spawn(lane.run(receiver)))
-            })
-            .unzip();
-        Self { lanes, tasks, written }
+        let writer = || ItemWriter {
+            storage: Arc::clone(storage),
+            clock: Arc::clone(clock),
+            last: Arc::clone(&last),
+            written: Arc::clone(&written),
+        };
+        Self { lanes: Lanes::start(storage.lanes(), clock, writer), written }
     }
 
     /// Is told of every batch that was written.
@@ -68,37 +47,21 @@ impl ItemCommit {
         Arc::clone(&self.written)
     }
 
-    /// Takes no more, and returns when everything taken is written and answered.
     pub async fn stop(self) {
-        drop(self.lanes);
-        for task in self.tasks {
-            // A lane that panicked has answered its callers with `CommitUnknown` already.
-            let _ = task.await;
-        }
+        self.lanes.stop().await;
     }
 
-    /// Waits until the changes are durable. Dropping the future loses only the answer.
+    /// Waits until the changes are durable. Changes of one root stay in order.
     ///
     /// # Errors
-    /// `VersionConflict`, `IdempotencyMismatch`, `DeadlineExceeded` when it was not begun in time, `CommitUnknown` when the
-    /// connection broke and could not be had again.
+    /// `VersionConflict`, `IdempotencyMismatch`, and as [`Lanes::commit`].
     pub async fn commit(&self, command: PreparedChanges) -> Result<Changed> {
-        // One item always takes the same lane, so its changes stay in order.
-        let mut hasher = DefaultHasher::new();
-        let root = command.changes.first().map(|it| it.address.namespace.root());
-        (&command.tenant, root).hash(&mut hasher);
-        let lane = usize::try_from(hasher.finish() % self.lanes.len() as u64).unwrap_or(0);
-        let (reply, answer) = oneshot::channel();
-        let closed = || Error::Unavailable {
-            detail: "the server is stopping".into(),
-            retry_after: Duration::from_secs(1),
-        };
-        self.lanes[lane].send(Job { command, reply }).map_err(|_| closed())?;
-        answer.await.map_err(|_| Error::CommitUnknown)?
+        let root = command.changes.first().map(|it| it.address.namespace.root().to_owned());
+        self.lanes.commit((command.tenant.clone(), root), command).await
     }
 }
 
-struct Lane {
+struct ItemWriter {
     storage: Arc<dyn Storage>,
     clock: Arc<Clock>,
     /// Where the versions of the last batch of any lane began.
@@ -106,47 +69,16 @@ struct Lane {
     written: Arc<Notify>,
 }
 
-impl Lane {
-    async fn run(self, mut queue: mpsc::UnboundedReceiver<Job>) {
-        let mut waiting: Vec<Job> = Vec::new();
-        loop {
-            if waiting.is_empty() {
-                match queue.recv().await {
-                    Some(job) => waiting.push(job),
-                    None => return,
-                }
-            }
-            while let Ok(job) = queue.try_recv() {
-                waiting.push(job);
-            }
-            waiting = self.refuse_late(waiting);
-            if !waiting.is_empty() {
-                waiting = self.write_next(waiting).await;
-            }
-        }
+#[async_trait]
+impl Writer for ItemWriter {
+    type Command = PreparedChanges;
+    type Answer = Changed;
+
+    fn deadline(command: &PreparedChanges) -> Micros {
+        command.deadline
     }
 
-    /// Changes whose budget ran out before they were begun are refused: nothing of them happened.
-    fn refuse_late(&self, waiting: Vec<Job>) -> Vec<Job> {
-        let now = self.clock.now();
-        let (late, kept): (Vec<Job>, Vec<Job>) =
-            waiting.into_iter().partition(|job| job.command.deadline < now);
-        for job in late {
-            // A caller that has left does not want the answer.
-            let _ = job.reply.send(Err(Error::DeadlineExceeded));
-        }
-        kept
-    }
-
-    /// The time, or one more than the batch before had: greater than every version from before, and never twice.
-    fn first_version(&self, now: Micros) -> i64 {
-        let next = |last: i64| Some(now.max(last + 1));
-        let order = Ordering::SeqCst;
-        self.last.fetch_update(order, order, next).map_or(now, |last| now.max(last + 1))
-    }
-
-    /// Writes one batch and answers its members; gives back what was not taken.
-    async fn write_next(&self, waiting: Vec<Job>) -> Vec<Job> {
+    async fn write_next(&mut self, waiting: Vec<Job<Self>>) -> Vec<Job<Self>> {
         let now = self.clock.now();
         let (batch, taken) = {
             let commands: Vec<&PreparedChanges> = waiting.iter().map(|it| &it.command).collect();
@@ -165,7 +97,7 @@ impl Lane {
             Ok(outcomes) => {
                 let again =
                     members.into_iter().filter_map(|(job, role)| answer(job, role, &outcomes));
-                let again: Vec<Job> = again.collect();
+                let again: Vec<Job<Self>> = again.collect();
                 // They were asked first.
                 rest.splice(0..0, again);
             }
@@ -177,58 +109,43 @@ impl Lane {
             }
             Err(error) => {
                 for (job, _) in members {
-                    let _ = job.reply.send(Err(refusal(&error)));
+                    job.answer(Err(refusal(&error)));
                 }
             }
         }
         rest
     }
+}
 
-    async fn write_alone(&self, job: Job) {
-        let now = self.clock.now();
-        let (batch, taken) = fold(&[&job.command], now, self.first_version(now));
-        let result = match self.write(batch).await {
-            Ok(outcomes) => {
-                // One that is alone is behind nobody.
-                answer(job, taken[0], &outcomes);
-                return;
-            }
-            Err(error) => refusal(&error),
-        };
-        let _ = job.reply.send(Err(result));
+impl ItemWriter {
+    /// The time, or one more than the batch before had: greater than every version from before, and never twice.
+    fn first_version(&self, now: Micros) -> i64 {
+        let next = |last: i64| Some(now.max(last + 1));
+        let order = Ordering::SeqCst;
+        self.last.fetch_update(order, order, next).map_or(now, |last| now.max(last + 1))
     }
 
-    /// Retries what may be retried. After a lost connection a change with a condition finds its earlier answer by its key;
-    /// others can be written again with the same result.
-    async fn write(&self, batch: ItemBatch) -> Result<Vec<ItemOutcome>, BatchError> {
-        let mut attempt = 0;
-        let mut lost = None;
-        loop {
-            attempt += 1;
-            // A panic in an engine does not end the lane. A task of its own would do that too, for a change of threads.
-            let written = AssertUnwindSafe(self.storage.write_items(&batch)).catch_unwind().await;
-            let panicked = |_| BatchError::Statement("a write of items panicked".into());
-            match written.map_err(panicked).and_then(|result| result) {
-                Err(BatchError::Retry(_)) if attempt < ATTEMPTS_MAX => {}
-                Err(BatchError::ConnectionLost(detail)) if attempt < ATTEMPTS_MAX => {
-                    lost = Some(detail);
-                }
-                Err(BatchError::Unavailable(_)) if lost.is_some() && attempt < ATTEMPTS_MAX => {}
-                Err(BatchError::Unavailable(_)) if lost.is_some() => {
-                    return Err(BatchError::ConnectionLost(lost.unwrap_or_default()));
-                }
-                result => {
-                    self.written.notify_one();
-                    return result;
-                }
-            }
-            tokio::time::sleep(Duration::from_millis(5 << attempt.min(7))).await;
+    async fn write_alone(&self, job: Job<Self>) {
+        let now = self.clock.now();
+        let (batch, taken) = fold(&[&job.command], now, self.first_version(now));
+        match self.write(batch).await {
+            // One that is alone is behind nobody.
+            Ok(outcomes) => drop(answer(job, taken[0], &outcomes)),
+            Err(error) => job.answer(Err(refusal(&error))),
         }
+    }
+
+    /// After a lost connection a change with a condition finds its earlier answer by its key; others can be written again with
+    /// the same result.
+    async fn write(&self, batch: ItemBatch) -> Result<Vec<ItemOutcome>, BatchError> {
+        let result = write(|| self.storage.write_items(&batch), true).await;
+        self.written.notify_one();
+        result
     }
 }
 
 /// Answers one member; gives it back when it has to be written again.
-fn answer(job: Job, taken: Taken, outcomes: &[ItemOutcome]) -> Option<Job> {
+fn answer(job: Job<ItemWriter>, taken: Taken, outcomes: &[ItemOutcome]) -> Option<Job<ItemWriter>> {
     let own = &outcomes[taken.group];
     let result = match (taken.role, own) {
         (Role::Behind { leader }, ItemOutcome::Written(_)) => match &outcomes[leader] {
@@ -254,20 +171,10 @@ fn answer(job: Job, taken: Taken, outcomes: &[ItemOutcome]) -> Option<Job> {
         }),
         (_, ItemOutcome::EpochStale) => Ok(Changed::EpochStale),
     };
-    let _ = job.reply.send(result);
+    job.answer(result);
     None
 }
 
 fn conflict(current: i64) -> Result<Changed> {
     Err(Error::Conflict(Conflict::VersionConflict { current }))
-}
-
-fn refusal(error: &BatchError) -> Error {
-    match error {
-        BatchError::Retry(detail) | BatchError::Unavailable(detail) => {
-            Error::Unavailable { detail: detail.clone(), retry_after: Duration::from_millis(500) }
-        }
-        BatchError::ConnectionLost(_) => Error::CommitUnknown,
-        BatchError::Statement(detail) => Error::Internal(detail.clone()),
-    }
 }

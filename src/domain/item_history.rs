@@ -9,9 +9,7 @@ use super::clock::Micros;
 use super::error::{Conflict, Error, Result};
 use super::grants::Action;
 use super::item::{Address, ChangeItem, NewValue};
-use super::item_batch::{Idempotency, PreparedChanges};
 use super::item_changing::Changing;
-use super::item_commit::Changed;
 use super::items::Items;
 use super::namespace_settings::Declared;
 
@@ -131,16 +129,10 @@ impl Items {
         if !(may(Action::Read) && may(Action::Write)) {
             return Err(Error::NotGranted("no grant covers this namespace"));
         }
-        let changing = Changing {
-            caller,
-            atomic: true,
-            idempotency: idempotency.clone(),
-            deadline,
-            note: Vec::new(),
-        };
+        let changing = Changing { caller, atomic: true, idempotency, deadline, note: Vec::new() };
         for _ in 0..ATTEMPTS_MAX {
             let Some((current, wanted)) = self.current_and(caller, request).await? else {
-                return self.answered_before(&changing, idempotency).await;
+                return self.answered_before(&changing).await;
             };
             let text = wanted.value.ok_or(Error::ValueTooLarge)?;
             let change = ChangeItem {
@@ -198,20 +190,11 @@ impl Items {
     }
 
     /// The version to restore may have gone because this very request has been done: an empty change asks for its answer.
-    async fn answered_before(
-        &self,
-        changing: &Changing<'_>,
-        idempotency: Option<(String, [u8; 32])>,
-    ) -> Result<i64> {
-        let asked: Option<Idempotency> = idempotency.map(|_| changing.idempotency(None));
-        if asked.is_some() {
-            let question =
-                PreparedChanges::question(&changing.caller.tenant, asked, changing.deadline);
-            if let Changed::Versions(versions) = self.commits.commit(question).await?
-                && let Some(version) = versions.first()
-            {
-                return Ok(*version);
-            }
+    async fn answered_before(&self, changing: &Changing<'_>) -> Result<i64> {
+        if changing.idempotency.is_some()
+            && let Some(version) = self.answered(changing).await?.and_then(|it| it.first().copied())
+        {
+            return Ok(version);
         }
         Err(Error::NotFound("version"))
     }

@@ -10,14 +10,20 @@ use super::namespace::Namespace;
 
 /// Decided from the token alone. A caller that may only append creates items and replaces none.
 pub(super) fn permitted(caller: &Caller, op: ItemOp) -> Result<ItemOp> {
-    let ItemOp::Change(change) = op else {
-        caller.require(Permission::Namespaces(Action::Read))?;
-        return Ok(op);
-    };
+    match &op {
+        ItemOp::Change(change) => require_change(caller, change)?,
+        _ => caller.require(Permission::Namespaces(Action::Read))?,
+    }
+    Ok(op)
+}
+
+/// # Errors
+/// `NotGranted`.
+pub(super) fn require_change(caller: &Caller, change: &ChangeItem) -> Result<()> {
     let may = |action| caller.may_touch_namespace(change.address.namespace.labels(), action);
     let creates = change.value.is_some() && change.if_version == Some(0);
     if may(Action::Write) || creates && may(Action::Append) {
-        return Ok(ItemOp::Change(change));
+        return Ok(());
     }
     let only_adds = "it only allows to add items, with if_version 0";
     let reason = if may(Action::Append) { only_adds } else { "no grant covers this namespace" };

@@ -34,7 +34,7 @@ pub struct Items {
     pub(super) storage: Arc<dyn Storage>,
     pub(super) commits: Arc<ItemCommit>,
     pub(super) clock: Arc<Clock>,
-    quotas: Arc<Quotas>,
+    pub(super) quotas: Arc<Quotas>,
     pub(super) settings: Arc<NamespaceSettings>,
     embedder: Embedder,
     /// Told when vectors are to be made.

@@ -5,10 +5,12 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::FutureExt;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -17,7 +19,7 @@ use super::error::{Error, Result};
 use super::storage::BatchError;
 
 /// Attempts at one batch when the database asks for a retry or breaks the connection.
-const ATTEMPTS_MAX: u32 = 8;
+pub const ATTEMPTS_MAX: u32 = 8;
 
 /// Writes what has gathered in a lane.
 #[async_trait]
@@ -118,22 +120,23 @@ async fn run<W: Writer>(
     }
 }
 
-/// Tries a batch again while the database asks for it. Each attempt runs in a task of its own, so that a panic in an engine
-/// does not end the lane. `repeatable`: whether it may be written again after a connection that broke in its commit.
+/// Tries a batch again while the database asks for it. A panic in an engine is a failed statement and does not end the lane.
+/// `repeatable`: whether it may be written again after a connection that broke in its commit.
 ///
 /// # Errors
 /// The last attempt's.
 pub async fn write<T, F>(attempt: impl Fn() -> F, repeatable: bool) -> Result<T, BatchError>
 where
-    T: Send + 'static,
-    F: Future<Output = Result<T, BatchError>> + Send + 'static,
+    F: Future<Output = Result<T, BatchError>>,
 {
     let mut attempts = 0;
     let mut lost = None;
     loop {
         attempts += 1;
-        let panicked = |error: tokio::task::JoinError| BatchError::Statement(error.to_string());
-        match tokio::spawn(attempt()).await.map_err(panicked).and_then(|result| result) {
+        // A task of its own would catch a panic too, for a change of threads.
+        let written = AssertUnwindSafe(attempt()).catch_unwind().await;
+        let panicked = |_| BatchError::Statement("the storage engine panicked".into());
+        match written.map_err(panicked).and_then(|result| result) {
             Err(BatchError::Retry(_)) if attempts < ATTEMPTS_MAX => {}
             Err(BatchError::ConnectionLost(detail)) if repeatable && attempts < ATTEMPTS_MAX => {
                 lost = Some(detail);
@@ -151,10 +154,13 @@ where
 /// What a batch that failed means to its members.
 pub fn refusal(error: &BatchError) -> Error {
     match error {
-        BatchError::Retry(detail) | BatchError::Unavailable(detail) => {
-            Error::Unavailable { detail: detail.clone(), retry_after: Duration::from_millis(500) }
-        }
+        BatchError::Retry(detail) | BatchError::Unavailable(detail) => unavailable(detail),
         BatchError::ConnectionLost(_) => Error::CommitUnknown,
         BatchError::Statement(detail) => Error::Internal(detail.clone()),
     }
+}
+
+/// The members may ask again soon.
+pub fn unavailable(detail: &str) -> Error {
+    Error::Unavailable { detail: detail.into(), retry_after: Duration::from_millis(500) }
 }

@@ -36,6 +36,9 @@ pub struct Limits {
     pub value_bytes_max: u64,
     /// A request body after decompression.
     pub body_bytes_max: u64,
+    /// The address of a request, and its address and headers together.
+    pub url_bytes_max: u64,
+    pub head_bytes_max: u64,
     /// Nesting of skeleton, metadata and filter documents, and of values that are shown as JSON.
     pub json_depth_max: u64,
     /// Memory that the values of one answer take to be shown as JSON; what does not fit is told by size.
@@ -126,6 +129,8 @@ pub struct Limits {
     /// Files of one upload, download, or move of a directory, and bytes of one download's answer.
     pub files_per_request_max: u64,
     pub files_bytes_max: u64,
+    /// Large files that one move or copy takes to another namespace root, together: their bytes are copied.
+    pub files_copied_bytes_max: u64,
     /// `offset` and `limit` together of a search by score.
     pub scored_rows_max: u64,
     /// Parts of a session's key, and its bytes together: two for each part, and one for each NUL, on top of its text.
@@ -162,6 +167,27 @@ pub struct Limits {
     /// An archive of artifacts, unpacked, and how many times its size that may be.
     pub archive_bytes_max: u64,
     pub archive_ratio_max: u64,
+    /// What a client calls a workspace.
+    pub workspace_name_bytes_max: u64,
+    /// An archive of a workspace, unpacked; `archive_ratio_max` times its size at most.
+    pub workspace_bytes_max: u64,
+    /// Its members, links among them, and bytes of the path of one.
+    pub workspace_members_max: u64,
+    pub workspace_links_max: u64,
+    pub workspace_path_bytes_max: u64,
+    pub snapshot_id_bytes_max: u64,
+    /// Threads of one snapshot.
+    pub snapshot_threads_max: u64,
+    /// Namespaces of one snapshot, and items in them.
+    pub snapshot_namespaces_max: u64,
+    pub snapshot_items_max: u64,
+    /// Sessions of one snapshot.
+    pub snapshot_sessions_max: u64,
+    /// Labels of one snapshot, and bytes of the name and of the value of one.
+    pub snapshot_labels_max: u64,
+    pub snapshot_label_bytes_max: u64,
+    /// The client's own record in a snapshot.
+    pub snapshot_document_bytes_max: u64,
 }
 
 /// Key columns of one index sum to at most 2,000 bytes (PostgreSQL refuses entries over about 2,700):
@@ -187,6 +213,8 @@ pub const LIMITS: Limits = Limits {
     token_revocations_max: 10_000,
     value_bytes_max: 64 << 20,
     body_bytes_max: 72 << 20,
+    url_bytes_max: 32 << 10,
+    head_bytes_max: 64 << 10,
     json_depth_max: 100,
     display_bytes_max: 32 << 20,
     ops_per_commit_max: 256,
@@ -239,6 +267,7 @@ pub const LIMITS: Limits = Limits {
     grep_bytes_max: 8 << 20,
     files_per_request_max: 1_000,
     files_bytes_max: 32 << 20,
+    files_copied_bytes_max: 1 << 30,
     scored_rows_max: 10_000,
     session_key_parts_max: 8,
     session_key_bytes_max: 1_024,
@@ -258,4 +287,17 @@ pub const LIMITS: Limits = Limits {
     archive_members_max: 10_000,
     archive_bytes_max: 5 << 30,
     archive_ratio_max: 200,
+    workspace_name_bytes_max: 256,
+    workspace_bytes_max: 5 << 30,
+    workspace_members_max: 1_000_000,
+    workspace_links_max: 100_000,
+    workspace_path_bytes_max: 4_096,
+    snapshot_id_bytes_max: 256,
+    snapshot_threads_max: 1_000,
+    snapshot_namespaces_max: 100,
+    snapshot_items_max: 100_000,
+    snapshot_sessions_max: 1_000,
+    snapshot_labels_max: 32,
+    snapshot_label_bytes_max: 256,
+    snapshot_document_bytes_max: 1 << 20,
 };

@@ -61,6 +61,20 @@ name!(
 name!(Writer, "writer", writer_bytes_max, empty = true);
 name!(LeaseHolder, "holder", lease_holder_bytes_max, empty = false);
 
+impl ThreadId {
+    /// Of a thread that a snapshot keeps, by the snapshot's number: longer than any that a caller can send, so that no request
+    /// reaches it. Listings leave out what is longer than the limit.
+    pub fn hidden(number: i64, part: usize) -> Self {
+        Self(format!("{:~<520}", format!("{}{part}:", Self::hidden_range(number).0)))
+    }
+
+    /// Before the first and behind the last of these.
+    pub fn hidden_range(number: i64) -> (String, String) {
+        let of = format!("\u{1}snapshot:{number:016x}");
+        (format!("{of}:"), format!("{of};"))
+    }
+}
+
 /// The rule of every name, for texts that have no type of their own (filters, generations).
 ///
 /// # Errors
@@ -88,6 +102,18 @@ mod tests {
         let error = ThreadId::new("x".repeat(513)).unwrap_err();
         let Error::Invalid { field, limit, .. } = error else { panic!("{error}") };
         assert_eq!((field.as_str(), limit), ("thread_id", Some(512)));
+    }
+
+    #[test]
+    fn what_a_snapshot_keeps_has_a_name_that_nobody_can_send() {
+        let (first, end) = ThreadId::hidden_range(7);
+        for part in [0, 9, 10, 100_000] {
+            let hidden = ThreadId::hidden(7, part).into_string();
+            assert!(ThreadId::new(hidden.as_str()).is_err() && hidden.len() < 600);
+            assert!(first < hidden && hidden < end);
+            assert!(ThreadId::hidden(8, part).as_str() > end.as_str());
+        }
+        assert_ne!(ThreadId::hidden(7, 1), ThreadId::hidden(7, 10));
     }
 
     #[test]

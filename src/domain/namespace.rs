@@ -7,7 +7,7 @@ use super::grants::Action;
 use super::limits::LIMITS;
 
 /// Root label that LangGraph keeps to itself: reads may name it, puts may not.
-const RESERVED_ROOT: &str = "langgraph";
+pub const RESERVED_ROOT: &str = "langgraph";
 
 /// Labels of a namespace or of a prefix of one. Orders like the tuples of Python: label by label, by code point.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]

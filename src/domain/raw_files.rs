@@ -18,11 +18,16 @@ use super::files::storage::{FileRow, KeyRange, ListFiles};
 use super::files::value::FileValue;
 use super::files::writing::{self, NewContent};
 use super::grants::Action;
-use super::item::{Address, ChangeItem, ItemOp, KeptContent, NewValue, OpResult};
+use super::item::{Address, ChangeItem, KeptContent, NewValue};
+use super::item_changing::Changing;
+use super::item_rules::require_change;
 use super::items::Items;
 use super::limits::LIMITS;
 use super::storage::Storage;
 use super::uploads::{Finished, require, sha256};
+
+/// Of a change that others get in the way of.
+const ATTEMPTS_MAX: usize = 20;
 
 /// Raw files of a tenant's callers.
 pub struct RawFiles {
@@ -59,6 +64,19 @@ pub struct PutFile {
     /// The version that it must have; 0: there must be none.
     pub if_version: Option<i64>,
     pub deadline: Micros,
+    pub repetition: Repetition,
+}
+
+/// By what a request is known that comes again because its answer was lost. Then it is answered again, whatever became of the file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Repetition {
+    /// By nothing: it is done again.
+    #[default]
+    Unknown,
+    /// By the caller's key; of the same bytes and conditions.
+    Key(String),
+    /// By the upload that it ends.
+    Upload,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +113,7 @@ impl RawFiles {
             }
             let media_type = media_type_of(address, &row.head);
             let (size_bytes, body) = (row.head.size, RawBody::Large(ContentId::stored(id)?));
-            let tag = hex::encode(id);
+            let tag = tag_of(&row).unwrap_or_else(|| hex::encode(id));
             return Ok(Some(RawFile { version, created_at, size_bytes, media_type, tag, body }));
         }
         let Some(text) = item.value else { return Ok(None) };
@@ -107,7 +125,7 @@ impl RawFiles {
             return Ok(None);
         };
         let media_type = media_type_of(address, &head);
-        let tag = small_tag(&sha256(&bytes));
+        let tag = tag_of_bytes(&sha256(&bytes));
         let (size_bytes, body) = (bytes.len() as u64, RawBody::Small(bytes));
         Ok(Some(RawFile { version, created_at, size_bytes, media_type, tag, body }))
     }
@@ -128,21 +146,14 @@ impl RawFiles {
     /// Writes a small file. Two round trips; one where it has these bytes already.
     ///
     /// # Errors
-    /// `NotGranted`; `VersionConflict`; `TooLarge`; those of puts.
+    /// `NotGranted`; `VersionConflict`; `IdempotencyMismatch`; `TooLarge`; those of puts.
     pub async fn put(&self, caller: &Caller, put: PutFile, bytes: Bytes) -> Result<Stored> {
         require(caller, &put.address, Action::Append)?;
         let max = LIMITS.file_value_bytes_max;
         if bytes.len() as u64 > max {
             return Err(Error::TooLarge { field: "content".into(), limit: max });
         }
-        let before = self.find(caller, &put.address).await?;
-        let sha256 = sha256(&bytes);
-        // Who may neither read nor replace is not told whether he guessed it.
-        let known = Some(sha256).filter(|_| may_know(caller, &put.address));
-        if let Some(stored) = unchanged(&put, before.as_ref(), bytes.len() as u64, known)? {
-            return Ok(stored);
-        }
-        let size_bytes = bytes.len() as u64;
+        let (size_bytes, sha256) = (bytes.len() as u64, sha256(&bytes));
         let value = NewContent {
             dialect: Dialect::Python,
             now: self.clock.now(),
@@ -150,33 +161,17 @@ impl RawFiles {
             content: writing::of_bytes(Dialect::Python, "", bytes.into()),
             media_type: put.media_type.as_deref(),
         };
-        let value = value.created();
-        self.store(caller, put, before.as_ref(), (value, None), size_bytes).await
+        let value = (value.created(), None);
+        let request = put.request(&sha256, None);
+        self.store(Storing { caller, put, request, size_bytes, sha256 }, value).await
     }
 
-    /// Shows a content that is whole as a file. Again: the same answer.
+    /// Shows a content that is whole as a file.
     ///
     /// # Errors
     /// As [`Self::put`].
     pub async fn show(&self, caller: &Caller, put: PutFile, whole: &Finished) -> Result<Stored> {
         require(caller, &put.address, Action::Append)?;
-        let before = self.find(caller, &put.address).await?;
-        let size_bytes = whole.size_bytes;
-        if let Some(row) = &before
-            && row.content_id.as_deref() == Some(&whole.id.0[..])
-        {
-            return Ok(Stored {
-                version: row.version,
-                created: false,
-                unchanged: false,
-                size_bytes,
-            });
-        }
-        let known = whole.sha256.filter(|_| may_know(caller, &put.address));
-        if let Some(stored) = unchanged(&put, before.as_ref(), size_bytes, known)? {
-            self.storage.drop_upload(caller, whole.id, self.clock.now()).await?;
-            return Ok(stored);
-        }
         let now = writing::time(Dialect::Python, self.clock.now());
         // No content: what has one would be taken for a small file.
         let mut value = json!({"created_at": now, "modified_at": now});
@@ -185,15 +180,22 @@ impl RawFiles {
         }
         let head = FileHead {
             form: Form::Elsewhere,
-            size: size_bytes,
+            size: whole.size_bytes,
             units: 0,
-            sha256: whole.sha256,
+            sha256: Some(whole.sha256),
             created_at: Some(now.as_str().into()),
             modified_at: Some(now.as_str().into()),
             media_type: put.media_type.as_deref().map(Into::into),
         };
         let kept = KeptContent { content_id: whole.id.0.to_vec(), head };
-        self.store(caller, put, before.as_ref(), (value.to_string(), Some(kept)), size_bytes).await
+        let request = put.request(&whole.sha256, Some(whole.id));
+        let Finished { size_bytes, sha256, .. } = *whole;
+        let storing = Storing { caller, put, request, size_bytes, sha256 };
+        let stored = self.store(storing, (value.to_string(), Some(kept))).await?;
+        if stored.unchanged {
+            self.storage.drop_upload(caller, whole.id, self.clock.now()).await?;
+        }
+        Ok(stored)
     }
 
     /// What is known of a file without its content. One round trip.
@@ -208,35 +210,132 @@ impl RawFiles {
         Ok(page.files.into_iter().next())
     }
 
+    /// Writes it unless this very request has done so, or the file has these bytes already.
     async fn store(
         &self,
-        caller: &Caller,
-        put: PutFile,
-        before: Option<&FileRow>,
+        storing: Storing<'_>,
         (value, kept): (String, Option<KeptContent>),
-        size_bytes: u64,
     ) -> Result<Stored> {
-        let PutFile { address, if_version, deadline, .. } = put;
+        let Storing { caller, put, request, size_bytes, .. } = &storing;
         // Who may only add is answered by the put: there must be nothing.
-        let may_replace = require(caller, &address, Action::Write).is_ok();
-        let if_version = if_version.or((!may_replace).then_some(0));
+        let may_replace = require(caller, &put.address, Action::Write).is_ok();
         let text = Bytes::from(value);
         let value = NewValue { text, ttl_micros: None, vectors: None, index: Vec::new(), kept };
-        let change = ChangeItem { address, value: Some(value), if_version };
-        let created = before.is_none();
-        match self.items.run(caller, ItemOp::Change(change), None, deadline).await? {
-            OpResult::Put(version) => Ok(Stored { version, created, unchanged: false, size_bytes }),
-            _ => Err(Error::Internal("a put has no version".into())),
+        for _ in 0..ATTEMPTS_MAX {
+            let before = self.find(caller, &put.address).await?;
+            let looks_done = storing.unchanged(before.as_ref());
+            if !matches!(looks_done, Ok(None))
+                && let Some(stored) = self.answered(&storing).await?
+            {
+                return Ok(stored);
+            }
+            if let Some(stored) = looks_done? {
+                return Ok(stored);
+            }
+            let current = before.as_ref().map_or(0, |it| it.version);
+            let free = put.if_version.is_none() && may_replace;
+            // Only a change with a condition is remembered.
+            let if_version = match (put.if_version, request) {
+                (Some(wanted), _) => Some(wanted),
+                (None, _) if !may_replace => Some(0),
+                (None, Some(_)) => Some(current),
+                (None, None) => None,
+            };
+            let created = before.is_none();
+            let change =
+                ChangeItem { address: put.address.clone(), value: Some(value.clone()), if_version };
+            require_change(caller, &change)?;
+            let changing = storing.changing(vec![i64::from(created)]);
+            match self.items.write(&changing, vec![change], None).await {
+                Err(Error::Conflict(Conflict::VersionConflict { .. })) if free => {}
+                answer => return Ok(stored(&answer?, created, *size_bytes)),
+            }
+        }
+        Err(Error::Unavailable {
+            detail: "the file keeps being changed".into(),
+            retry_after: std::time::Duration::from_millis(500),
+        })
+    }
+
+    /// What was answered to this very request before. One statement.
+    async fn answered(&self, storing: &Storing<'_>) -> Result<Option<Stored>> {
+        if storing.request.is_none() {
+            return Ok(None);
+        }
+        let answer = self.items.answered(&storing.changing(Vec::new())).await?;
+        Ok(answer.map(|it| stored(&it, false, storing.size_bytes)))
+    }
+}
+
+/// A file that is to be stored, and by what its request is known.
+struct Storing<'a> {
+    caller: &'a Caller,
+    put: PutFile,
+    request: Option<(String, [u8; 32])>,
+    size_bytes: u64,
+    sha256: [u8; 32],
+}
+
+impl<'a> Storing<'a> {
+    fn changing(&self, note: Vec<i64>) -> Changing<'a> {
+        let Self { caller, put, request, .. } = self;
+        let idempotency = request.clone();
+        Changing { caller, atomic: true, idempotency, deadline: put.deadline, note }
+    }
+
+    /// The answer where the file has these bytes already, under the condition of the put.
+    fn unchanged(&self, before: Option<&FileRow>) -> Result<Option<Stored>> {
+        let Self { caller, put, size_bytes, .. } = self;
+        let current = before.map_or(0, |it| it.version);
+        if put.if_version.is_some_and(|it| it != current) {
+            return Err(Error::Conflict(Conflict::VersionConflict { current }));
+        }
+        // Who may neither read nor replace is not told whether he guessed it. And the end of an upload is remembered with what it
+        // writes.
+        let Some(row) = before
+            .filter(|_| may_know(caller, &put.address) && put.repetition != Repetition::Upload)
+        else {
+            return Ok(None);
+        };
+        let of_type =
+            |it: &String| row.head.media_type.as_ref().and_then(|it| it.text()) == Some(it);
+        let same = row.head.sha256 == Some(self.sha256)
+            && row.head.size == *size_bytes
+            && put.media_type.as_ref().is_none_or(of_type);
+        let (version, size_bytes) = (row.version, *size_bytes);
+        Ok(same.then_some(Stored { version, created: false, unchanged: true, size_bytes }))
+    }
+}
+
+impl PutFile {
+    /// Key and digest under which the answer is remembered.
+    fn request(&self, sha256: &[u8; 32], upload: Option<ContentId>) -> Option<(String, [u8; 32])> {
+        match (&self.repetition, upload) {
+            (Repetition::Unknown, _) | (Repetition::Upload, None) => None,
+            // No caller's key has a space.
+            (Repetition::Upload, Some(id)) => Some((format!("upload {id}"), [0; 32])),
+            (Repetition::Key(key), _) => {
+                let Self { address, media_type, if_version, .. } = self;
+                let place = (address.namespace.labels(), address.key.as_bytes());
+                // As text each part is told from the next.
+                let asked = format!("{place:?} {media_type:?} {if_version:?}");
+                let digest = [b"put file content ", asked.as_bytes(), sha256].concat();
+                Some((key.clone(), self::sha256(&digest)))
+            }
         }
     }
 }
 
-/// What a listing and a download call the state of a file. None: a listing does not know it.
+/// As it was written, with the note that a request keeps; `created` where it keeps none.
+fn stored(answer: &[i64], created: bool, size_bytes: u64) -> Stored {
+    let version = answer.first().copied().unwrap_or(0);
+    let created = answer.get(1).map_or(created, |it| *it != 0);
+    Stored { version, created, unchanged: false, size_bytes }
+}
+
+/// What a listing and a download call the state of a file: the same for the same bytes. None: a listing does not know it.
 pub fn tag_of(row: &FileRow) -> Option<String> {
-    match &row.content_id {
-        Some(id) => Some(hex::encode(id)),
-        None => row.head.sha256.as_ref().map(small_tag),
-    }
+    row.head.sha256.as_ref().map(tag_of_bytes).or_else(|| row.content_id.as_ref().map(hex::encode))
 }
 
 /// The type that was stored, else what the name says, as far as the content may be that.
@@ -246,7 +345,7 @@ pub fn media_type_of(address: &Address, head: &FileHead) -> String {
     media::shown(head.media_type.as_ref().and_then(|it| it.text()), is_bytes, &path)
 }
 
-fn small_tag(sha256: &[u8; 32]) -> String {
+fn tag_of_bytes(sha256: &[u8; 32]) -> String {
     hex::encode(&sha256[..16])
 }
 
@@ -258,24 +357,4 @@ fn may_know(caller: &Caller, address: &Address) -> bool {
 fn require_read(caller: &Caller, address: &Address) -> Result<()> {
     let granted = caller.may_touch_namespace(address.namespace.labels(), Action::Read);
     if granted { Ok(()) } else { Err(Error::NotGranted("no grant covers this namespace")) }
-}
-
-/// The answer where the file has these bytes already, under the condition of the put.
-fn unchanged(
-    put: &PutFile,
-    before: Option<&FileRow>,
-    size_bytes: u64,
-    sha256: Option<[u8; 32]>,
-) -> Result<Option<Stored>> {
-    let current = before.map_or(0, |it| it.version);
-    if put.if_version.is_some_and(|it| it != current) {
-        return Err(Error::Conflict(Conflict::VersionConflict { current }));
-    }
-    let (Some(row), Some(sha256)) = (before, sha256) else { return Ok(None) };
-    let of_type = |it: &String| row.head.media_type.as_ref().and_then(|it| it.text()) == Some(it);
-    let same = row.head.sha256 == Some(sha256)
-        && row.head.size == size_bytes
-        && put.media_type.as_ref().is_none_or(of_type);
-    let stored = Stored { version: row.version, created: false, unchanged: true, size_bytes };
-    Ok(same.then_some(stored))
 }

@@ -29,6 +29,8 @@ use super::storage_use::StorageUse;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 
 pub use super::contents::ContentStorage;
+pub use super::export::ExportStorage;
+pub use super::export_items::ItemExportStorage;
 pub use super::indexing::IndexingStorage;
 pub use super::item_feed::FeedStorage;
 pub use super::item_history::ItemHistoryStorage;
@@ -36,6 +38,9 @@ pub use super::item_storage::ItemStorage;
 pub use super::namespace_settings::SettingsStorage;
 pub use super::retention_storage::RetentionStorage;
 pub use super::sessions::storage::SessionStorage;
+pub use super::snapshots::archives::ArchiveStorage;
+pub use super::snapshots::export::SnapshotExportStorage;
+pub use super::snapshots::storage::SnapshotStorage;
 pub use super::text_search::TextStorage;
 pub use super::word_walks::WalkStorage;
 
@@ -54,6 +59,11 @@ pub trait Storage:
     + TextStorage
     + WalkStorage
     + SessionStorage
+    + SnapshotStorage
+    + ArchiveStorage
+    + SnapshotExportStorage
+    + ExportStorage
+    + ItemExportStorage
     + ErasureStorage
     + QuotaStorage
     + AuditStorage
@@ -76,6 +86,11 @@ impl<T> Storage for T where
         + TextStorage
         + WalkStorage
         + SessionStorage
+        + SnapshotStorage
+        + ArchiveStorage
+        + SnapshotExportStorage
+        + ExportStorage
+        + ItemExportStorage
         + ErasureStorage
         + QuotaStorage
         + AuditStorage

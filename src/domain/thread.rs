@@ -4,6 +4,9 @@ use super::clock::Micros;
 use super::names::{LeaseHolder, ThreadId};
 use super::quotas::Full;
 
+/// What is not there, in errors.
+pub const THREAD: &str = "the thread";
+
 /// A thread as listings show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Thread {

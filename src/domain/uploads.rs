@@ -13,6 +13,7 @@ use super::grants::Action;
 use super::item::Address;
 use super::limits::LIMITS;
 use super::quotas::Quotas;
+use super::running_hash::{Before, RunningHashes};
 use super::storage::Storage;
 
 /// Uploads of a tenant's callers.
@@ -20,6 +21,7 @@ pub struct Uploads {
     storage: Arc<dyn Storage>,
     quotas: Arc<Quotas>,
     clock: Arc<Clock>,
+    hashes: RunningHashes,
 }
 
 /// A part on its way in.
@@ -27,12 +29,15 @@ pub struct Incoming<'a> {
     uploads: &'a Uploads,
     caller: &'a Caller,
     id: ContentId,
+    number: u32,
     attempt: i64,
     /// Less than a slice.
     buffer: BytesMut,
     slices: i64,
     size_bytes: u64,
     hash: digest::Context,
+    /// Of the parts before it, and then of it as well.
+    running: Option<Before>,
 }
 
 /// A content that is whole, and not shown yet.
@@ -41,13 +46,13 @@ pub struct Finished {
     pub id: ContentId,
     pub address: Address,
     pub size_bytes: u64,
-    /// Of all bytes, where they came as one part.
-    pub sha256: Option<[u8; 32]>,
+    /// Of all bytes.
+    pub sha256: [u8; 32],
 }
 
 impl Uploads {
     pub fn new(storage: Arc<dyn Storage>, quotas: Arc<Quotas>, clock: Arc<Clock>) -> Self {
-        Self { storage, quotas, clock }
+        Self { storage, quotas, clock, hashes: RunningHashes::default() }
     }
 
     /// # Errors
@@ -62,17 +67,24 @@ impl Uploads {
     ///
     /// # Errors
     /// 422 for a number that no part has; `QuotaExceeded`.
-    pub fn receive<'a>(&'a self, caller: &'a Caller, id: ContentId) -> Result<Incoming<'a>> {
+    pub fn receive<'a>(
+        &'a self,
+        caller: &'a Caller,
+        id: ContentId,
+        number: u32,
+    ) -> Result<Incoming<'a>> {
         self.quotas.require_bytes(caller)?;
         Ok(Incoming {
             uploads: self,
             caller,
             id,
+            number,
             attempt: random_id(),
             buffer: BytesMut::new(),
             slices: 0,
             size_bytes: 0,
             hash: digest::Context::new(&SHA256),
+            running: self.hashes.before(id, number),
         })
     }
 
@@ -86,7 +98,7 @@ impl Uploads {
     }
 
     /// Makes the content whole out of the parts that have arrived, which must be those that the caller names, if it names any.
-    /// Again: the same answer.
+    /// Again: the same answer. Reads the content where its parts came out of order, or to several servers.
     ///
     /// # Errors
     /// `NotFound`; 422 for missing and other parts; `TooLarge`.
@@ -104,12 +116,25 @@ impl Uploads {
         let now = self.clock.now();
         let whole = self.storage.finish_content(caller, id, &upload.parts, &fingerprint, now);
         let whole = whole.await?;
-        let sha256 = match &upload.parts[..] {
-            [only] => Some(only.sha256),
-            _ => None,
-        };
         let size_bytes = whole.size_bytes;
+        let sha256 = match (&upload.parts[..], self.hashes.of(id, &upload.parts)) {
+            ([only], _) => only.sha256,
+            (_, Some(known)) => known,
+            _ => self.hash_whole(caller, id, size_bytes).await?,
+        };
         Ok(Finished { id, address: upload.address, size_bytes, sha256 })
+    }
+
+    /// A slice is in memory at one time.
+    async fn hash_whole(&self, caller: &Caller, id: ContentId, size: u64) -> Result<[u8; 32]> {
+        let mut hash = digest::Context::new(&SHA256);
+        let mut at = 0;
+        while at < size {
+            let (start, slice) = self.storage.read_slice(caller, id, at).await?;
+            hash.update(&slice);
+            at = start + slice.len() as u64;
+        }
+        Ok(sha256_of(&hash.finish()))
     }
 
     /// Ends an upload; no error when there is none.
@@ -149,20 +174,26 @@ impl Incoming<'_> {
     ///
     /// # Errors
     /// As [`Self::push`].
-    pub async fn end(mut self, number: u32) -> Result<Part> {
+    pub async fn end(mut self) -> Result<Part> {
         if !self.buffer.is_empty() {
             self.flush().await?;
         }
-        let Self { uploads, caller, id, attempt, size_bytes, hash, .. } = self;
+        let Self { uploads, caller, id, number, attempt, size_bytes, hash, running, .. } = self;
         let sha256 = sha256_of(&hash.finish());
         let part = Part { number, size_bytes, sha256, attempt };
         uploads.storage.put_part(caller, id, &part, uploads.clock.now()).await?;
+        if let Some(running) = running {
+            uploads.hashes.note(id, running, &part);
+        }
         Ok(part)
     }
 
     async fn flush(&mut self) -> Result<()> {
         let bytes = self.buffer.split().freeze();
         self.hash.update(&bytes);
+        if let Some(running) = &mut self.running {
+            running.hash.update(&bytes);
+        }
         let start = self.size_bytes_flushed();
         let slice =
             NewSlice { id: self.id, attempt: self.attempt, number: self.slices, start, bytes };
@@ -178,7 +209,7 @@ impl Incoming<'_> {
     }
 }
 
-fn sha256_of(digest: &digest::Digest) -> [u8; 32] {
+pub(super) fn sha256_of(digest: &digest::Digest) -> [u8; 32] {
     digest.as_ref().try_into().expect("SHA-256 has 32 bytes")
 }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::StatusCode;
 use bytes::{Bytes, BytesMut};
 use chrono::{DateTime, NaiveDate, Utc};
 use futures::future::try_join_all;
@@ -15,19 +14,18 @@ use super::call::Answer;
 use super::drive::drive;
 use super::file_content::StoredOut;
 use super::problem::Problem;
-use super::raw_call::{Raw, Source, deadline, json, store};
+use super::raw_call::{Raw, Source, deadline, store};
 use crate::app::App;
 use crate::app::artifacts::{Feed, Piece, Unpacking};
 use crate::domain::caller::Caller;
 use crate::domain::drive::{Drive, Place};
 use crate::domain::drive_files::address;
 use crate::domain::limits::LIMITS;
-use crate::domain::raw_files::PutFile;
+use crate::domain::raw_files::{PutFile, Repetition};
 use crate::domain::{Error, Result};
 
 /// Small files are held till the archive has shown that it is sound, up to so many bytes.
 const HELD_BYTES_MAX: usize = 32 << 20;
-const IGNORED_BYTES_MAX: usize = 64 << 20;
 /// Files that are written at one time.
 const TOGETHER: usize = 32;
 
@@ -58,12 +56,17 @@ const TOGETHER: usize = 32;
     ),
 )]
 pub async fn put(State(app): State<Arc<App>>, mut raw: Raw) -> Answer {
+    let answer = take(&app, &mut raw).await;
+    raw.end(answer)
+}
+
+async fn take(app: &Arc<App>, raw: &mut Raw) -> Answer {
     let fields = raw.fields(&["path", "date", "subject"])?;
-    let folder = folder(&app, fields.one("date")?)?;
-    let drive = drive(&app, raw.caller(), &fields)?;
+    let folder = folder(app, fields.one("date")?)?;
+    let drive = drive(app, raw.caller(), &fields)?;
     let caller = raw.identity.caller.clone();
     let media_type = raw.media_type();
-    let mut storing = Storing { app: &app, caller: &caller, drive, folder, files: Vec::new() };
+    let mut storing = Storing { app, caller: &caller, drive, folder, files: Vec::new() };
     match fields.one("path")? {
         Some(path) => {
             let put = PutFile { media_type, ..storing.put_of(path)? };
@@ -71,7 +74,7 @@ pub async fn put(State(app): State<Arc<App>>, mut raw: Raw) -> Answer {
         }
         None => storing.archive(&mut raw.body).await?,
     }
-    json(StatusCode::OK, &ArtifactsOut::of(storing))
+    raw.reply().with(&ArtifactsOut::of(storing))
 }
 
 /// Where today's artifacts go.
@@ -181,7 +184,13 @@ impl Storing<'_> {
 
     fn put_of(&self, path: &str) -> Result<PutFile> {
         let address = address(&self.drive, &Place::of_file(&self.path_of(path))?)?;
-        Ok(PutFile { address, media_type: None, if_version: None, deadline: 0 })
+        Ok(PutFile {
+            address,
+            media_type: None,
+            if_version: None,
+            deadline: 0,
+            repetition: Repetition::Unknown,
+        })
     }
 
     fn path_of(&self, path: &str) -> String {
@@ -189,14 +198,14 @@ impl Storing<'_> {
     }
 }
 
-async fn forward(body: &mut impl Source, feed: Feed) -> Result<(), Problem> {
-    let (mut is_read, mut ignored) = (true, 0);
+/// Everything goes into the feed, as long as somebody reads it.
+///
+/// # Errors
+/// A line that breaks.
+pub async fn forward(body: &mut impl Source, feed: Feed) -> Result<(), Problem> {
     while let Some(bytes) = body.next().await? {
-        // After a refusal the rest is taken and thrown away, within limits, so that the answer is seen and no reset.
-        is_read = is_read && feed.push(bytes.clone()).await;
-        ignored += if is_read { 0 } else { bytes.len() };
-        if ignored > IGNORED_BYTES_MAX {
-            return Ok(());
+        if !feed.push(bytes).await {
+            break;
         }
     }
     Ok(())

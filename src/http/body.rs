@@ -5,7 +5,7 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody as _};
 use axum::http::{HeaderMap, header};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
@@ -16,9 +16,8 @@ use crate::domain::limits::LIMITS;
 
 /// A client that sends nothing for this long has gone.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
-/// What is read and thrown away after a refusal, so that the client reads the answer instead of a reset.
-const DRAIN_BYTES_MAX: u64 = 256 << 20;
-const DRAIN_TIME_MAX: Duration = Duration::from_secs(10);
+/// Of a body that is held whole.
+const DRAINED: Drain = Drain { bytes_max: 256 << 20, time_max: Duration::from_secs(10) };
 /// Capacity taken on the word of Content-Length; more comes with the bytes.
 const TRUSTED_CAPACITY_MAX: u64 = 1 << 20;
 /// RFC 9659: a decoder of HTTP content needs at most 8 MB of window. Bounds what a frame can ask for.
@@ -36,6 +35,23 @@ pub struct Whole {
 #[derive(Debug, Default)]
 pub struct Held(Option<OwnedSemaphorePermit>);
 
+/// A body as it arrives.
+#[derive(Debug)]
+pub struct Incoming {
+    body: Body,
+    /// The client waits for `100 Continue`, which the first look at the body sends: nothing is on its way.
+    is_awaited: bool,
+    /// There is nothing more, or nobody who would send it.
+    has_ended: bool,
+}
+
+/// How much of a body is read and thrown away, and for how long, so that the client reads the answer instead of a reset.
+#[derive(Debug, Clone, Copy)]
+pub struct Drain {
+    pub bytes_max: u64,
+    pub time_max: Duration,
+}
+
 /// # Errors
 /// 413 over the limit, before or after decompression; 415 for another encoding; 400 for damage and for a body
 /// that ends early; 503 when all requests together hold too much.
@@ -46,9 +62,9 @@ pub async fn read(
 ) -> Result<Whole, Problem> {
     let encoding = Encoding::of(headers)?;
     let announced = announced(headers);
-    let mut body = body;
+    let mut body = Incoming::new(headers, body);
     if announced > LIMITS.body_bytes_max {
-        drain(headers, body);
+        body.drain(DRAINED);
         return Err(too_large());
     }
     let mut held = Held::default();
@@ -59,21 +75,21 @@ pub async fn read(
         },
         Err(problem) => {
             drop(held);
-            drain(headers, body);
+            body.drain(DRAINED);
             Err(problem)
         }
     }
 }
 
 async fn collect(
-    body: &mut Body,
+    body: &mut Incoming,
     announced: u64,
     budget: &Arc<Semaphore>,
     held: &mut Held,
 ) -> Result<Bytes, Problem> {
     let mut first = Bytes::new();
     let mut more = BytesMut::new();
-    while let Some(chunk) = next(body).await? {
+    while let Some(chunk) = body.next().await? {
         let length = (first.len() + more.len() + chunk.len()) as u64;
         if length > LIMITS.body_bytes_max {
             return Err(too_large());
@@ -93,11 +109,42 @@ async fn collect(
     Ok(if more.is_empty() { first } else { more.freeze() })
 }
 
-/// The next bytes of a body; None: that was all.
-///
-/// # Errors
-/// 400 for a body that ends early, or of which nothing arrives.
-pub(super) async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
+impl Incoming {
+    pub fn new(headers: &HeaderMap, body: Body) -> Self {
+        Self { body, is_awaited: headers.contains_key(header::EXPECT), has_ended: false }
+    }
+
+    /// The next bytes; None: that was all.
+    ///
+    /// # Errors
+    /// 400 for a body that ends early, or of which nothing arrives.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
+        self.is_awaited = false;
+        let next = next(&mut self.body).await;
+        self.has_ended = !matches!(next, Ok(Some(_)));
+        next
+    }
+
+    /// Lets the client finish sending while it is answered. One that waits for `100 Continue` has not begun.
+    pub fn drain(mut self, limits: Drain) {
+        if self.is_awaited || self.has_ended || self.body.is_end_stream() {
+            return;
+        }
+        let drained = async move {
+            let mut total = 0;
+            while let Ok(Some(bytes)) = self.next().await {
+                total += bytes.len() as u64;
+                if total > limits.bytes_max {
+                    return;
+                }
+            }
+        };
+        // Time up: the connection is closed, which is all that is left to do.
+        tokio::spawn(tokio::time::timeout(limits.time_max, drained));
+    }
+}
+
+async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
     loop {
         let frame = tokio::time::timeout(SILENCE_MAX, body.frame()).await;
         match frame {
@@ -112,25 +159,6 @@ pub(super) async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
             },
         }
     }
-}
-
-/// Lets the client finish sending while it is answered, so that it sees the answer and no reset. One that waits
-/// for `100 Continue` has not begun.
-fn drain(headers: &HeaderMap, mut body: Body) {
-    if headers.contains_key(header::EXPECT) {
-        return;
-    }
-    let drained = async move {
-        let mut total = 0;
-        while let Some(Ok(frame)) = body.frame().await {
-            total += frame.data_ref().map_or(0, |data| data.len() as u64);
-            if total > DRAIN_BYTES_MAX {
-                return;
-            }
-        }
-    };
-    // Time up: the connection is closed, which is all that is left to do.
-    tokio::spawn(tokio::time::timeout(DRAIN_TIME_MAX, drained));
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -239,4 +267,50 @@ fn too_large() -> Problem {
 
 fn malformed(detail: &'static str) -> Problem {
     Problem::new(Code::MalformedBody, detail).at("body")
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::{StreamExt as _, stream};
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    const ENOUGH: Drain = Drain { bytes_max: 1 << 20, time_max: Duration::from_mins(1) };
+
+    /// A body without end, and what ends when nobody reads it any more.
+    fn endless(pieces: usize) -> (Body, oneshot::Receiver<()>) {
+        let (kept, dropped) = oneshot::channel::<()>();
+        let some = stream::repeat_with(|| Ok::<_, std::io::Error>(Bytes::from_static(&[0; 1_024])));
+        let all = some.take(pieces).chain(stream::pending()).map(move |it| {
+            let _ = &kept;
+            it
+        });
+        (Body::from_stream(all), dropped)
+    }
+
+    #[tokio::test]
+    async fn what_is_thrown_away_is_bounded_in_bytes_and_in_time() {
+        let few = Drain { bytes_max: 10 << 10, ..ENOUGH };
+        let short = Drain { time_max: Duration::from_millis(1), ..ENOUGH };
+        for (pieces, limits) in [(11, few), (0, short), (11, short)] {
+            let (body, mut dropped) = endless(pieces);
+            Incoming::new(&HeaderMap::new(), body).drain(limits);
+            let ended = tokio::time::timeout(Duration::from_secs(20), &mut dropped).await;
+            assert!(ended.expect("it ends by itself").is_err());
+        }
+    }
+
+    #[tokio::test]
+    async fn who_waits_to_be_asked_is_not_drained_before() {
+        let headers = HeaderMap::from_iter([(header::EXPECT, "100-continue".parse().unwrap())]);
+        let (body, mut dropped) = endless(2);
+        Incoming::new(&headers, body).drain(ENOUGH);
+        assert_eq!(dropped.try_recv(), Err(oneshot::error::TryRecvError::Closed));
+        let (body, mut dropped) = endless(2);
+        let mut asked = Incoming::new(&headers, body);
+        asked.next().await.unwrap();
+        asked.drain(ENOUGH);
+        assert_eq!(dropped.try_recv(), Err(oneshot::error::TryRecvError::Empty));
+    }
 }

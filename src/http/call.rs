@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
@@ -59,6 +59,20 @@ impl Reply {
     /// 406 when neither form is accepted.
     pub fn to(headers: &HeaderMap) -> Result<Self, Problem> {
         Ok(Self { format: Format::wanted(headers)?, _held: Held::default() })
+    }
+
+    /// JSON for who accepts neither form: what was done is told, whatever a browser accepts.
+    pub fn or_json(headers: &HeaderMap) -> Self {
+        let format = Format::wanted(headers).unwrap_or(Format::Json);
+        Self { format, _held: Held::default() }
+    }
+
+    /// # Errors
+    /// As [`Reply::with`].
+    pub fn created(self, answer: &impl Serialize) -> Answer {
+        let mut response = self.with(answer)?;
+        *response.status_mut() = StatusCode::CREATED;
+        Ok(response)
     }
 
     /// # Errors

@@ -84,7 +84,7 @@ pub async fn list(State(app): State<Arc<App>>, call: Call<List>) -> Answer {
 ///
 /// An absent `checkpoint_id` in the answer means that there is no such checkpoint; every history is then empty.
 #[utoipa::path(
-    post, path = "/v1/checkpoints/history", operation_id = "get_history", tag = "checkpoints",
+    post, path = "/v1/checkpoints/history", operation_id = "get_channel_history", tag = "checkpoints",
     request_body(content = HistoryBody, example = json!({"thread_id": "t-1", "channels": ["messages"]})),
     responses((status = 200, description = "The histories", body = Histories, example = json!({
         "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875", "bases": [], "chain": []
@@ -111,6 +111,7 @@ pub async fn history(State(app): State<Arc<App>>, call: Call<History>) -> Answer
 }
 
 #[derive(Serialize, ToSchema)]
+#[schema(as = GotCheckpoint)]
 pub struct Got {
     /// Of the thread; absent when there is no such thread.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,6 +131,7 @@ pub struct Got {
 }
 
 #[derive(Serialize, ToSchema)]
+#[schema(as = CheckpointPage)]
 pub struct Listed {
     checkpoints: Vec<ViewOut>,
     /// Send it with the same arguments for the next page; absent at the end.
@@ -199,7 +201,6 @@ pub struct ListBody<'a> {
     limit: Option<i64>,
     cursor: Option<Text>,
     /// false: no values, writes and chain.
-    #[schema(default = true)]
     values: Option<bool>,
     history_channels: Option<Vec<Text>>,
     /// SHA-256s of values of this thread that the caller holds, or their first 16 bytes or more; at most 1,024.

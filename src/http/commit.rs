@@ -82,7 +82,7 @@ pub struct CommitBody<'a> {
 
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-#[schema(as = Op)]
+#[schema(as = CommitOp)]
 pub enum OpBody<'a> {
     #[serde(borrow)]
     Checkpoint(Box<CheckpointBody<'a>>),

@@ -9,12 +9,16 @@ use utoipa::openapi::OpenApi;
 use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::path::{Operation, Paths};
 
+use super::generators;
+use super::links;
 use super::problem::{Code, ProblemBody};
 use crate::domain::caller::Permission;
 use crate::domain::limits::LIMITS;
 
 /// Extension of an operation: the permission it needs.
 const PERMISSION: &str = "x-permission";
+/// Extension of an answer: the codes that its problem can have.
+const CODES: &str = "x-codes";
 
 /// Operations whose end may not be known when a connection to the database breaks.
 const QUEUED: [&str; 19] = [
@@ -39,6 +43,10 @@ const QUEUED: [&str; 19] = [
     "copy_files",
 ];
 
+/// Operations that write although their permission does not say so: each operation of a batch, and each thing that is restored, says
+/// what it needs.
+const WRITING: [&str; 2] = ["run_store_batch", "restore_snapshot"];
+
 /// Operations that answer or take along the content of an item.
 const WHOLE: [&str; 7] = [
     "get_item",
@@ -53,10 +61,22 @@ const WHOLE: [&str; 7] = [
 /// Operations that look into items.
 const SEARCHING: [&str; 4] = ["search_items", "count_items", "run_store_batch", "put_item"];
 
+/// Answers of a real server, by operation, for those that have none at their handler. Written by a test, which compares them.
+const ANSWERS: &str = include_str!("../../openapi/answers.json");
+
 /// The document as it is answered and as `openapi/openapi.json` holds it.
 pub fn text() -> String {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
         let text = serde_json::to_string_pretty(&document());
+        text.expect("a JSON value always serializes") + "\n"
+    });
+    TEXT.clone()
+}
+
+/// The same with bodies in one media type each, for generators of clients that know one.
+pub fn plain_text() -> String {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let text = serde_json::to_string_pretty(&generators::plain(document()));
         text.expect("a JSON value always serializes") + "\n"
     });
     TEXT.clone()
@@ -83,6 +103,7 @@ pub(super) fn document() -> Value {
 fn complete(api: OpenApi) -> Value {
     let mut document = serde_json::to_value(api).expect("an OpenAPI document is JSON");
     inline_texts(&mut document);
+    generators::null_fits_twice(&mut document);
     document["info"] = info();
     document["servers"] = json!([{"url": "http://127.0.0.1:7070"}]);
     document["tags"] = tags();
@@ -95,6 +116,10 @@ fn complete(api: OpenApi) -> Value {
     if let Some(schemas) = schemas {
         schemas.remove("Text");
         schemas.insert("Problem".into(), problem_schema());
+        schemas.insert("ProblemCode".into(), codes_schema());
+        generators::name_alternatives(schemas);
+        generators::first_that_fits(schemas);
+        generators::one_word(schemas);
     }
     let mut problems = Map::new();
     for item in document["paths"].as_object_mut().into_iter().flat_map(Map::values_mut) {
@@ -104,6 +129,7 @@ fn complete(api: OpenApi) -> Value {
         }
     }
     document["components"]["responses"] = Value::Object(problems);
+    links::add(&mut document);
     document
 }
 
@@ -112,10 +138,9 @@ fn complete_operation(operation: &mut Value) {
     let has_body = operation.get("requestBody").is_some();
     let changes = |it: &str| it.ends_with(":write") || it.ends_with(":append");
     let id = operation["operationId"].as_str().unwrap_or_default().to_owned();
-    // Of a batch, each operation says what it needs.
-    let writes = permission.as_deref().is_some_and(changes) || id == "run_store_batch";
+    let writes = permission.as_deref().is_some_and(changes) || WRITING.contains(&id.as_str());
     let mut codes = vec![Code::ForbiddenHost, Code::ForbiddenOrigin, Code::ForbiddenForwarding];
-    codes.push(Code::Internal);
+    codes.extend([Code::HeadTooLarge, Code::Internal]);
     if permission.is_some() {
         codes.extend([Code::Unauthorized, Code::TokenExpired, Code::TokenRevoked]);
         codes.extend([Code::NotGranted, Code::NotAcceptable]);
@@ -131,8 +156,14 @@ fn complete_operation(operation: &mut Value) {
     if has_body || operation.get("parameters").is_some() {
         codes.push(Code::Invalid);
     }
+    if let Some(parameters) = operation.get_mut("parameters") {
+        generators::never_null(parameters);
+    }
     if writes {
         codes.push(Code::DeadlineExceeded);
+    }
+    // Who streams a body, or has none, has the whole budget.
+    if writes && operation.pointer("/requestBody/content/application~1json").is_some() {
         let parameters =
             operation.as_object_mut().map(|it| it.entry("parameters").or_insert(json!([])));
         if let Some(Value::Array(parameters)) = parameters {
@@ -150,13 +181,19 @@ fn complete_operation(operation: &mut Value) {
         codes.push(Code::SearchNeedsPlaintext);
     }
     let with_key = permission.is_some();
-    let request = operation.pointer_mut("/requestBody/content").filter(|_| with_key);
-    request.map(second_media_type);
+    if let Some(content) = operation.pointer_mut("/requestBody/content") {
+        generators::raw_bytes(content);
+        second_media_type(content);
+    }
     for (status, response) in operation["responses"].as_object_mut().into_iter().flatten() {
-        if status.starts_with('2') && with_key {
-            response.get_mut("content").map(second_media_type);
+        if let Some(content) = response.get_mut("content").filter(|_| status.starts_with('2')) {
+            generators::raw_bytes(content);
+            add_example(content, &id);
+            if with_key {
+                second_media_type(content);
+            }
         }
-        response["headers"] = json!({"x-request-id": request_id_header()});
+        response["headers"] = answer_headers();
     }
     for code in codes {
         add_code(&mut operation["responses"], code);
@@ -171,6 +208,17 @@ fn second_media_type(content: &mut Value) {
         twin.remove("example");
     }
     content["application/msgpack"] = twin;
+}
+
+/// Where the handler shows none.
+fn add_example(content: &mut Value, operation: &str) {
+    static ALL: LazyLock<Value> =
+        LazyLock::new(|| serde_json::from_str(ANSWERS).expect("a test has written it"));
+    let body = content.get_mut("application/json").and_then(Value::as_object_mut);
+    let Some(body) = body.filter(|it| !it.contains_key("example")) else { return };
+    if let Some(answer) = ALL.get(operation) {
+        body.insert("example".into(), answer.clone());
+    }
 }
 
 fn add_code(responses: &mut Value, code: Code) {
@@ -202,26 +250,28 @@ fn share_problems(responses: &mut Value) -> Map<String, Value> {
 }
 
 fn problem_response(status: u16, codes: &[&str]) -> Value {
-    let schema = json!({"allOf": [
-        {"$ref": "#/components/schemas/Problem"},
-        {"type": "object", "properties": {"code": {"type": "string", "enum": codes}}}
-    ]});
+    let schema = json!({"$ref": "#/components/schemas/Problem"});
     let example = problem_example(status, codes.first().copied().unwrap_or_default());
     let titles = Code::ALL.iter().map(|it| it.parts()).filter(|it| codes.contains(&it.1));
     let titles: Vec<String> = titles.map(|(_, code, title)| format!("`{code}`: {title}")).collect();
-    let mut headers = json!({"x-request-id": request_id_header()});
+    let mut headers = answer_headers();
     if status == 503 || status == 429 {
         headers["retry-after"] = json!({"description": "Seconds", "schema": {"type": "integer"}});
     }
     json!({
-        "description": titles.join("; "), "headers": headers,
+        "description": titles.join("; "), "headers": headers, CODES: codes,
         "content": {"application/problem+json": {"schema": schema, "example": example}}
     })
 }
 
-fn request_id_header() -> Value {
+fn answer_headers() -> Value {
     json!({
-        "description": "Of the request; finds it in the server's log", "schema": {"type": "string"}
+        "x-request-id": {
+            "description": "Of the request; finds it in the server's log", "schema": {"type": "string"}
+        },
+        "server-timing": {
+            "description": "Milliseconds until the answer began: `total;dur=1.234`", "schema": {"type": "string"}
+        }
     })
 }
 
@@ -236,10 +286,18 @@ fn problem_example(status: u16, code: &str) -> Value {
 
 fn problem_schema() -> Value {
     let mut schema = serde_json::to_value(ProblemBody::schema()).expect("a schema is JSON");
-    let codes: Vec<&str> = Code::ALL.iter().map(|it| it.parts().1).collect();
-    schema["properties"]["code"]["enum"] = json!(codes);
+    // A later server has codes that a client was not made for: it gets them as text.
+    schema["properties"]["code"] = json!({
+        "description": "For programs; stable.",
+        "anyOf": [{"$ref": "#/components/schemas/ProblemCode"}, {"type": "string"}]
+    });
     schema["description"] = json!("The body of every error, as RFC 9457 has it.");
     schema
+}
+
+fn codes_schema() -> Value {
+    let codes: Vec<&str> = Code::ALL.iter().map(|it| it.parts().1).collect();
+    json!({"type": "string", "enum": codes, "description": "What happened, for programs."})
 }
 
 fn budget_header() -> Value {
@@ -300,10 +358,12 @@ fn tags() -> Value {
         {"name": "files", "description": "Items that are files, as deepagents keeps them, and raw bytes of any size"},
         {"name": "drive", "description": "A person's files as one tree, for front ends"},
         {"name": "sessions", "description": "Logs and small documents of agents that are not LangGraph"},
+        {"name": "snapshots", "description": "Frozen copies of threads, namespaces and sessions, and how they come back"},
         {"name": "agentrail", "description": "Sessions as Agentrail's adapters and its Inspector ask for them"},
         {"name": "retention", "description": "What goes by itself, and reports of what went"},
         {"name": "administration", "description": "What a tenant has, may have and has done; for keys of the whole tenant"},
         {"name": "tokens", "description": "Who may do a part of what a key may, for a while"},
+        {"name": "transfer", "description": "A tenant as one file, out and in"},
         {"name": "subjects", "description": "Whom keys and tokens speak for"},
         {"name": "service", "description": "The server and the caller"},
         {"name": "operation", "description": "For operators and tools; needs no key"}

@@ -13,7 +13,7 @@ use super::cursor;
 use super::drive_upload::upload_one;
 use super::problem::Problem;
 use super::query_fields::Fields;
-use super::raw_call::{Raw, Sending, deadline, json, name_of, no_file, send};
+use super::raw_call::{Raw, Sending, deadline, name_of, no_file, send};
 use super::signed_files::{Wish, address_of};
 use crate::app::App;
 use crate::auth::signed_url::Disposition;
@@ -57,14 +57,11 @@ pub async fn list(State(app): State<Arc<App>>, raw: Raw) -> Answer {
     };
     let drive = drive(&app, raw.caller(), &fields)?;
     let page = app.drive.list(raw.caller(), &drive, &query).await?;
-    json(
-        StatusCode::OK,
-        &ListingOut {
-            path: path.to_owned(),
-            entries: page.entries.into_iter().map(EntryOut::from).collect(),
-            next_cursor: page.next.map(|it| cursor::encode(CURSOR, &(it.area, it.from))),
-        },
-    )
+    raw.reply().with(&ListingOut {
+        path: path.to_owned(),
+        entries: page.entries.into_iter().map(EntryOut::from).collect(),
+        next_cursor: page.next.map(|it| cursor::encode(CURSOR, &(it.area, it.from))),
+    })
 }
 
 /// Upload a file into the drive
@@ -86,16 +83,21 @@ pub async fn list(State(app): State<Arc<App>>, raw: Raw) -> Answer {
         (status = 503, description = "`commit_unknown`"),
     ),
 )]
-pub async fn upload(State(app): State<Arc<App>>, raw: Raw) -> Answer {
+pub async fn upload(State(app): State<Arc<App>>, mut raw: Raw) -> Answer {
+    let answer = take(&app, &mut raw).await;
+    raw.end(answer)
+}
+
+async fn take(app: &Arc<App>, raw: &mut Raw) -> Answer {
     let fields = raw.fields(&["path", "subject"])?;
-    let drive = drive(&app, raw.caller(), &fields)?;
+    let drive = drive(app, raw.caller(), &fields)?;
     let caller = raw.caller().clone();
-    let path = upload_one(&app, &drive, fields.one("path")?, raw).await?;
+    let path = upload_one(app, &drive, fields.one("path")?, raw).await?;
     let spot = Place::of_file(&path)?;
     let row = app.raw_files.find(&caller, &address(&drive, &spot)?).await?.ok_or_else(no_file)?;
     let namespace = drive.namespace(&spot.area);
     let entry = Entry::of_file(&spot.area, &namespace, &row).ok_or_else(no_file)?;
-    json(StatusCode::CREATED, &EntryOut::from(entry))
+    raw.reply().created(&EntryOut::from(entry))
 }
 
 /// Download a file of the drive
@@ -185,7 +187,7 @@ pub async fn url(State(app): State<Arc<App>>, holder: Holder, raw: Raw) -> Answe
         disposition,
     };
     let (url, expires_at) = address_of(&app, &holder.0, wish).await?;
-    let answer = json(StatusCode::OK, &AddressOut { url, expires_at: rfc3339(expires_at) })?;
+    let answer = raw.reply().with(&AddressOut { url, expires_at: rfc3339(expires_at) })?;
     // It is as good as a key to this file.
     Ok(([(header::CACHE_CONTROL, "no-store")], answer).into_response())
 }

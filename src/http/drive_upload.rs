@@ -1,9 +1,11 @@
 //! Uploads into the drive: a form with a file in it, or the file itself.
 
+use std::io;
 use std::sync::Arc;
 
 use axum::http::header;
 use bytes::Bytes;
+use futures::stream;
 use multer::{Constraints, Field, Multipart, SizeLimit};
 
 use super::problem::{Code, Problem};
@@ -13,7 +15,7 @@ use crate::domain::caller::Caller;
 use crate::domain::drive::{Drive, Place};
 use crate::domain::drive_files::address;
 use crate::domain::limits::LIMITS;
-use crate::domain::raw_files::PutFile;
+use crate::domain::raw_files::{PutFile, Repetition};
 use crate::domain::{Error, Result};
 
 const FORM: &str = "multipart/form-data";
@@ -26,7 +28,7 @@ pub async fn upload_one(
     app: &Arc<App>,
     drive: &Drive,
     path: Option<&str>,
-    mut raw: Raw,
+    raw: &mut Raw,
 ) -> Result<String, Problem> {
     let sent = raw.headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
     let sent = sent.unwrap_or_default().to_owned();
@@ -44,14 +46,17 @@ async fn upload_form(
     app: &Arc<App>,
     drive: &Drive,
     path: Option<&str>,
-    (sent, raw): (&str, Raw),
+    (sent, raw): (&str, &mut Raw),
 ) -> Result<String, Problem> {
     let caller: Caller = raw.identity.caller.clone();
     let boundary =
         multer::parse_boundary(sent).map_err(|_| malformed("the form has no boundary"))?;
     let limits = SizeLimit::new().for_field("path", LIMITS.item_key_bytes_max + 1);
     let constraints = Constraints::new().size_limit(limits);
-    let body = raw.body.into_data_stream();
+    let body = stream::unfold(&mut raw.body, |body| async move {
+        let next = body.next().await.map_err(|problem| io::Error::other(problem.detail));
+        next.transpose().map(|bytes| (bytes, body))
+    });
     let mut form = Multipart::with_constraints(body, boundary, constraints);
     let mut path = path.map(str::to_owned);
     while let Some(field) = form.next_field().await.map_err(failed)? {
@@ -84,7 +89,13 @@ async fn upload_form(
 
 fn put_of(drive: &Drive, path: &str, media_type: Option<String>) -> Result<PutFile> {
     let address = address(drive, &Place::of_file(path)?)?;
-    Ok(PutFile { address, media_type, if_version: None, deadline: 0 })
+    Ok(PutFile {
+        address,
+        media_type,
+        if_version: None,
+        deadline: 0,
+        repetition: Repetition::Unknown,
+    })
 }
 
 /// The bytes of a form's file.

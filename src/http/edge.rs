@@ -1,4 +1,4 @@
-//! What surrounds every request: its id, the protection of a server without keys, its span and its metric, and
+//! What surrounds every request: its id, how long it took, the protection of a server without keys, its span and its metric, and
 //! the form of every refusal. Logs name the request, its route and its status; never what is in it.
 
 use std::panic::AssertUnwindSafe;
@@ -12,14 +12,17 @@ use axum::response::{IntoResponse as _, Response};
 use futures::FutureExt as _;
 use tracing::Instrument as _;
 
+use super::connection::head_too_large;
 use super::origins;
 use super::problem::Problem;
 use super::refusals::{self, Seen};
 use crate::app::App;
 use crate::auth::loopback::Visit;
 use crate::domain::clock::random_hex;
+use crate::domain::limits::LIMITS;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const REQUEST_ID_BYTES_MAX: usize = 128;
 /// Name of the latency histogram; its `_count` is the number of requests.
 pub const SECONDS: &str = "threadkeep_http_request_seconds";
@@ -44,6 +47,9 @@ pub async fn surround(State(app): State<Arc<App>>, mut request: Request, next: N
 }
 
 async fn answer(app: &App, request: Request, next: Next) -> Response {
+    if let Some(field) = too_large(&request) {
+        return head_too_large(field).into_response();
+    }
     if let Err(refusal) = app.gate.admit(|| visit(&request)) {
         return Problem::from(refusal).into_response();
     }
@@ -52,6 +58,18 @@ async fn answer(app: &App, request: Request, next: Next) -> Response {
         // The panic hook has logged where it happened.
         Err(_) => Problem::internal("a handler panicked").into_response(),
     }
+}
+
+/// What of the head is larger than its limit.
+fn too_large(request: &Request) -> Option<&'static str> {
+    let uri = request.uri();
+    let host = uri.authority().map_or(0, |it| it.as_str().len());
+    let url = host + uri.path_and_query().map_or(0, |it| it.as_str().len());
+    let fields = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len());
+    let exceeds = |bytes: usize, limit: u64| bytes as u64 > limit;
+    exceeds(url, LIMITS.url_bytes_max)
+        .then_some("url")
+        .or_else(|| exceeds(url + fields.sum::<usize>(), LIMITS.head_bytes_max).then_some("head"))
 }
 
 /// Renders problems, logs the causes of internal ones, adds the request's id.
@@ -69,6 +87,9 @@ fn finish(response: Response, id: &str, started: Instant) -> Response {
         response.headers_mut().insert(REQUEST_ID, value);
     }
     let milliseconds = started.elapsed().as_secs_f64() * 1_000.0;
+    if let Ok(value) = HeaderValue::from_str(&format!("total;dur={milliseconds:.3}")) {
+        response.headers_mut().insert(SERVER_TIMING, value);
+    }
     tracing::debug!(status = response.status().as_u16(), milliseconds, "answered");
     response
 }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::call::Answer;
-use super::raw_call::{Raw, Sending, json, name_of, no_file, send, store};
+use super::decode::idempotency_key;
+use super::raw_call::{Raw, Sending, name_of, no_file, send, store};
 use crate::app::App;
-use crate::domain::raw_files::{PutFile, Stored};
+use crate::domain::raw_files::{PutFile, Repetition, Stored};
 
 /// Get a file as raw bytes
 ///
@@ -56,6 +56,8 @@ pub async fn get(State(app): State<Arc<App>>, raw: Raw) -> Answer {
         ("ns" = Vec<String>, Query, description = "Labels of the namespace, in their order"),
         ("path" = String, Query, description = "The file's path: the key of its item"),
         ("if_version" = Option<i64>, Query, description = "The version that the file must have; 0: there must be none"),
+        ("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: a put that is sent again \
+            with the same key, bytes and parameters within a day is answered as the first was, and done once"),
     ),
     request_body(content = Vec<u8>, content_type = "application/octet-stream",
         description = "The bytes. Content-Type is kept, but for application/octet-stream"),
@@ -66,20 +68,27 @@ pub async fn get(State(app): State<Arc<App>>, raw: Raw) -> Answer {
         (status = 404, description = "`not_found`"),
         (status = 409, description = "`version_conflict`"),
         (status = 413, description = "`quota_exceeded`"),
+        (status = 422, description = "`invalid`, `idempotency_mismatch`"),
         (status = 503, description = "`commit_unknown`"),
     ),
 )]
 pub async fn put(State(app): State<Arc<App>>, mut raw: Raw) -> Answer {
+    let answer = take(&app, &mut raw).await;
+    raw.end(answer)
+}
+
+async fn take(app: &App, raw: &mut Raw) -> Answer {
     let fields = raw.fields(&["ns", "path", "if_version"])?;
     let put = PutFile {
         address: fields.address()?,
         media_type: raw.media_type(),
         if_version: fields.if_version()?,
         deadline: 0,
+        repetition: idempotency_key(&raw.headers)?.map_or(Repetition::Unknown, Repetition::Key),
     };
     let caller = raw.identity.caller.clone();
-    let stored = store(&app, &caller, put, &mut raw.body).await?;
-    json(StatusCode::OK, &StoredOut::of(fields.required("path")?, stored))
+    let stored = store(app, &caller, put, &mut raw.body).await?;
+    raw.reply().with(&StoredOut::of(fields.required("path")?, stored))
 }
 
 /// A file that was written.

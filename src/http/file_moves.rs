@@ -19,7 +19,9 @@ use crate::domain::namespace::Namespace;
 
 /// Delete a file or a directory
 ///
-/// The item at the path and everything below it, in one step. With `if_version` the file alone, where it still has this version.
+/// The item at the path and everything below it: in one step on PostgreSQL; on the embedded database 500 files at a time, so that other
+/// writes go between, and who reads meanwhile may see some gone and others not. With `if_version` the file alone, where it still has
+/// this version.
 #[utoipa::path(
     post, path = "/v1/files/delete", operation_id = "delete_files", tag = "files",
     params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: a deletion that is sent again \
@@ -40,7 +42,8 @@ pub async fn delete(State(app): State<Arc<App>>, call: Call<Delete>) -> Answer {
 
 /// Move a file or a directory
 ///
-/// At once, at most 1,000 files; values stay as they are.
+/// At once, at most 1,000 files; values stay as they are. Files of any size cost no bytes within one namespace root (the first label); to
+/// another root those over 16 MiB are copied, together up to 1 GiB.
 #[utoipa::path(
     post, path = "/v1/files/move", operation_id = "move_files", tag = "files",
     params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: a move that is sent again \
@@ -51,6 +54,7 @@ pub async fn delete(State(app): State<Arc<App>>, call: Call<Delete>) -> Answer {
             "version": 1_793_404_800_000_004_i64, "files": 1})),
         (status = 404, description = "`file_not_found`"),
         (status = 409, description = "`file_exists`, `version_conflict`"),
+        (status = 413, description = "`too_large`, `quota_exceeded`"),
         (status = 422, description = "`invalid_path`, `invalid`, `idempotency_mismatch`"),
     ),
 )]
@@ -60,7 +64,8 @@ pub async fn rename(State(app): State<Arc<App>>, call: Call<Transfer<MOVE>>) -> 
 
 /// Copy a file or a directory
 ///
-/// At once, at most 1,000 files; values stay as they are.
+/// At once, at most 1,000 files; values stay as they are. Files of any size cost no bytes within one namespace root (the first label); to
+/// another root those over 16 MiB are copied, together up to 1 GiB.
 #[utoipa::path(
     post, path = "/v1/files/copy", operation_id = "copy_files", tag = "files",
     params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: a copy that is sent again \
@@ -71,6 +76,7 @@ pub async fn rename(State(app): State<Arc<App>>, call: Call<Transfer<MOVE>>) -> 
             "version": 1_793_404_800_000_005_i64, "files": 1})),
         (status = 404, description = "`file_not_found`"),
         (status = 409, description = "`file_exists`, `version_conflict`"),
+        (status = 413, description = "`too_large`, `quota_exceeded`"),
         (status = 422, description = "`invalid_path`, `invalid`, `idempotency_mismatch`"),
     ),
 )]

@@ -77,6 +77,7 @@ pub struct GlobBody<'a> {
     #[serde(borrow)]
     path: Option<WideIn<'a>>,
     /// Default and at most 10,000.
+    #[serde(default, deserialize_with = "crate::http::counts::optional")]
     limit: Option<u64>,
 }
 
@@ -95,6 +96,7 @@ pub struct GrepBody<'a> {
     /// Only files that match. JavaScript: their names.
     glob: Option<Text>,
     /// Lines over all files.
+    #[serde(default, deserialize_with = "crate::http::counts::optional")]
     max_count: Option<u64>,
 }
 

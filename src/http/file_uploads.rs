@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -11,12 +10,13 @@ use super::call::{Answer, Asks, Call};
 use super::decode::{Input, Received};
 use super::exact::Text;
 use super::file_content::StoredOut;
-use super::raw_call::{Raw, deadline, json, receive_part};
+use super::raw_call::{Raw, deadline, receive_part};
+use super::store_wire::version;
 use crate::app::App;
 use crate::domain::contents::{ContentId, Part, Upload};
 use crate::domain::item::{Address, Key};
 use crate::domain::namespace::Namespace;
-use crate::domain::raw_files::PutFile;
+use crate::domain::raw_files::{PutFile, Repetition};
 use crate::domain::time::rfc3339;
 use crate::domain::uploads::part_number;
 use crate::domain::{Error, Result};
@@ -60,12 +60,17 @@ pub async fn put_part(
     Path((id, part)): Path<(String, String)>,
     mut raw: Raw,
 ) -> Answer {
+    let answer = take_part(&app, (&id, &part), &mut raw).await;
+    raw.end(answer)
+}
+
+async fn take_part(app: &App, (id, part): (&str, &str), raw: &mut Raw) -> Answer {
     raw.fields(&[])?;
-    let (id, number) = (ContentId::parse("upload_id", &id)?, part_number(&part)?);
+    let (id, number) = (ContentId::parse("upload_id", id)?, part_number(part)?);
     let caller = raw.identity.caller.clone();
     app.uploads.get(&caller, id).await?.ok_or_else(unknown)?;
-    let part = receive_part(&app, &caller, (id, number), &mut raw.body).await?;
-    json(StatusCode::OK, &PartOut::from(&part))
+    let part = receive_part(app, &caller, (id, number), &mut raw.body).await?;
+    raw.reply().with(&PartOut::from(&part))
 }
 
 /// Get an upload
@@ -87,8 +92,8 @@ pub async fn get(State(app): State<Arc<App>>, Path(id): Path<String>, asks: Asks
 
 /// Complete an upload
 ///
-/// Makes the file out of the parts, in the order of their numbers, from 1 without a gap. With `parts` it must be exactly these. Again: the
-/// same answer.
+/// Makes the file out of the parts, in the order of their numbers, from 1 without a gap. With `parts` it must be exactly these. Again, for a day: the
+/// same answer, whatever became of the file.
 #[utoipa::path(
     post, path = "/v1/files/uploads/{upload_id}/complete", operation_id = "complete_upload", tag = "files",
     params(("upload_id" = String, Path, description = "Of the upload")),
@@ -111,7 +116,8 @@ pub async fn complete(
     let whole = app.uploads.finish(&call.caller, id, parts.as_deref()).await?;
     let address = whole.address.clone();
     let path = address.key.text().unwrap_or_default().to_owned();
-    let put = PutFile { address, media_type, if_version, deadline: deadline(&app) };
+    let (deadline, repetition) = (deadline(&app), Repetition::Upload);
+    let put = PutFile { address, media_type, if_version, deadline, repetition };
     let stored = app.raw_files.show(&call.caller, put, &whole).await?;
     call.reply.with(&StoredOut::of(&path, stored))
 }
@@ -218,7 +224,8 @@ impl Input for Complete {
         };
         let parts = wire.parts.map(|it| it.into_iter().map(named).collect::<Result<_>>());
         let media_type = wire.media_type.map(|it| it.0).filter(|it| it.len() <= 127);
-        Ok(Self { parts: parts.transpose()?, media_type, if_version: wire.if_version })
+        let if_version = wire.if_version.map(version).transpose()?;
+        Ok(Self { parts: parts.transpose()?, media_type, if_version })
     }
 }
 

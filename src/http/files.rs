@@ -133,6 +133,7 @@ pub struct LsBody<'a> {
     /// All files below the path, no directories. Default false.
     recursive: Option<bool>,
     /// Default and at most 10,000.
+    #[serde(default, deserialize_with = "crate::http::counts::optional")]
     limit: Option<u64>,
     /// `next_cursor` of the page before, with the same arguments.
     cursor: Option<Text>,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::by_name::by_name;
 use super::decode::Received;
 use super::exact::Text;
 use super::wide::{WideIn, WideOut};
@@ -18,7 +19,7 @@ use crate::domain::{Error, Result};
 
 /// Which of deepagents' languages asks.
 #[derive(Deserialize, ToSchema, Clone, Copy, Default)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", remote = "Self")]
 #[schema(as = FileDialect)]
 pub enum DialectIn {
     #[default]
@@ -26,6 +27,8 @@ pub enum DialectIn {
     #[serde(rename = "javascript")]
     JavaScript,
 }
+
+by_name!(DialectIn);
 
 /// Files of exactly one namespace, as one language sees them.
 pub struct Of {

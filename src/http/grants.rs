@@ -1,9 +1,10 @@
 //! Grants as they travel: exactly one of `id`, `prefix` and `owned` per grant, actions by name. Also the form of the
 //! command line.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use utoipa::ToSchema;
 
+use super::by_name::by_name;
 use crate::domain::grants::{Action, Actions, Grant, NamespaceGrant, Scoped, Selector};
 use crate::domain::{Error, Result};
 
@@ -51,12 +52,20 @@ pub struct NamespaceGrantBody {
 
 /// `append` adds and never removes or replaces by force; `write` changes and removes, and covers `append` but not `read`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase", remote = "Self")]
 #[schema(as = GrantedAction)]
 pub enum ActionName {
     Read,
     Append,
     Write,
+}
+
+by_name!(ActionName);
+
+impl Serialize for ActionName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
 }
 
 /// Grants as the command line takes them.

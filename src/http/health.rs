@@ -4,12 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::header;
+use axum::http::{Uri, header};
 use axum::response::{IntoResponse as _, Response};
 
+use utoipa::ToSchema;
+
+use super::generators::PLAIN;
 use super::problem::{Code, Problem};
+use super::query_fields::Fields;
 use super::{docs, document};
 use crate::app::App;
+use crate::domain::Error;
 
 /// A load balancer asks often and must not wait for a storage that hangs.
 const READY_WITHIN: Duration = Duration::from_secs(2);
@@ -61,12 +66,35 @@ pub async fn metrics(State(app): State<Arc<App>>) -> Response {
 }
 
 /// This document
+///
+/// Generators of clients that know one media type for a body get on with `media_type=application/json`.
 #[utoipa::path(
     get, path = "/openapi.json", operation_id = "get_openapi", tag = "operation",
-    responses((status = 200, description = "OpenAPI 3.1", body = Object, content_type = "application/json")),
+    params(("media_type" = inline(Option<MediaType>), Query, description = "Bodies as JSON only. Absent: in both forms")),
+    responses(
+        (status = 200, description = "OpenAPI 3.1", body = Object, content_type = "application/json"),
+        (status = 400, description = "`malformed_body`"),
+    ),
 )]
-pub async fn openapi() -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], document::text()).into_response()
+pub async fn openapi(uri: Uri) -> Result<Response, Problem> {
+    let fields = Fields::of(&uri, &["media_type"])?;
+    let text = match fields.one("media_type")? {
+        None => document::text(),
+        Some(PLAIN) => document::plain_text(),
+        Some(_) => {
+            let detail = format!("media_type must be {PLAIN}");
+            return Err(Error::invalid("media_type", detail).into());
+        }
+    };
+    Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
+}
+
+/// For the document.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only the document reads it")]
+pub enum MediaType {
+    #[schema(rename = "application/json")]
+    Json,
 }
 
 /// This document, for people

@@ -69,6 +69,20 @@ pub async fn release(State(app): State<Arc<App>>, call: Call<Release>) -> Answer
     reply.done()
 }
 
+/// Break the lease of a thread
+///
+/// For keys of the whole tenant; it is in the audit log. Whoever held it is refused from here on. No error when nobody holds it.
+#[utoipa::path(
+    post, path = "/v1/threads/lease/break", operation_id = "break_lease", tag = "leases",
+    request_body(content = BreakBody, example = json!({"thread_id": "t-1"})),
+    responses((status = 200, description = "Free", body = Empty)),
+)]
+pub async fn break_lease(State(app): State<Arc<App>>, call: Call<Break>) -> Answer {
+    let Call { caller, deadline, input: Break(thread_id), reply } = call;
+    app.snapshots.break_lease(&caller, &thread_id, deadline).await?;
+    reply.done()
+}
+
 #[derive(Serialize, ToSchema)]
 #[schema(as = Lease)]
 pub struct LeaseOut {
@@ -109,9 +123,25 @@ pub struct ReleaseBody {
     fence: i64,
 }
 
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = BreakLease)]
+pub struct BreakBody {
+    thread_id: Text,
+}
+
+pub struct Break(ThreadId);
 pub struct Acquire(LeaseRequest);
 pub struct Renew(LeaseRequest);
 pub struct Release(LeaseRequest);
+
+impl Input for Break {
+    type Wire<'a> = BreakBody;
+
+    fn from_wire(wire: BreakBody, _: &Received) -> Result<Self> {
+        ThreadId::new(wire.thread_id.0).map(Self)
+    }
+}
 
 impl From<Lease> for LeaseOut {
     fn from(lease: Lease) -> Self {

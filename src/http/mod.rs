@@ -6,10 +6,13 @@ mod agentrail;
 mod artifacts;
 mod audit;
 mod body;
+mod by_name;
 mod call;
 mod channel_values;
 mod checkpoints;
 mod commit;
+mod connection;
+mod counts;
 mod cursor;
 mod decode;
 mod difference;
@@ -20,6 +23,7 @@ mod drive_upload;
 mod edge;
 mod exact;
 mod expand;
+mod export;
 mod file_changes;
 mod file_content;
 mod file_moves;
@@ -27,11 +31,14 @@ mod file_searches;
 mod file_uploads;
 mod files;
 mod files_wire;
+mod forks;
+mod generators;
 pub mod grants;
 mod health;
 mod item_history;
 mod item_key;
 mod leases;
+mod links;
 pub mod listener;
 mod media;
 mod namespace_settings;
@@ -48,6 +55,7 @@ mod service;
 mod sessions;
 mod shorten;
 mod signed_files;
+mod snapshots;
 mod state;
 mod storage_use;
 mod store;
@@ -77,7 +85,9 @@ use self::agentrail::{inspector, memory, messages, orchestration};
 use self::call::Needs;
 use self::problem::{Code, Problem};
 use crate::app::App;
-use crate::domain::caller::Permission::{self, Any, Namespaces, Sessions, Tenant, Threads};
+use crate::domain::caller::Permission::{
+    self, Any, Namespaces, Sessions, Snapshots, Tenant, Threads,
+};
 use crate::domain::grants::Action::{Append, Read, Write};
 
 pub use self::edge::SECONDS as REQUEST_SECONDS;
@@ -103,6 +113,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Threads(Append), routes!(leases::acquire)))
         .routes(needs(Threads(Append), routes!(leases::renew)))
         .routes(needs(Threads(Append), routes!(leases::release)))
+        .routes(needs(Tenant, routes!(leases::break_lease)))
+        .routes(needs(Threads(Write), routes!(forks::fork)))
         .routes(needs(Threads(Write), routes!(retention::put)))
         .routes(needs(Threads(Read), routes!(retention::get)))
         .routes(needs(Threads(Write), routes!(retention::delete)))
@@ -138,6 +150,13 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Sessions(Write), routes!(sessions::documents::delete)))
         .routes(needs(Sessions(Append), routes!(sessions::add)))
         .routes(needs(Sessions(Write), routes!(sessions::compact)))
+        .routes(needs(Snapshots(Append), routes!(snapshots::take)))
+        .routes(needs(Snapshots(Read), routes!(snapshots::get)))
+        .routes(needs(Snapshots(Read), routes!(snapshots::list)))
+        .routes(needs(Snapshots(Write), routes!(snapshots::delete)))
+        .routes(needs(Snapshots(Read), routes!(snapshots::restore)))
+        .routes(needs(Snapshots(Append), routes!(snapshots::archive::put)))
+        .routes(needs(Snapshots(Read), routes!(snapshots::archive::get)))
         .routes(needs(Namespaces(Read), routes!(files::ls)))
         .routes(needs(Namespaces(Read), routes!(files::read)))
         .routes(needs(Namespaces(Read), routes!(files::download)))
@@ -209,6 +228,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Tenant, routes!(usage::get)))
         .routes(needs(Tenant, routes!(audit::list)))
         .routes(needs(Tenant, routes!(subjects::delete)))
+        .routes(needs(Tenant, routes!(export::export_file)))
+        .routes(needs(Tenant, routes!(export::import_file)))
         .routes(needs(Any, routes!(service::limits)))
         .routes(needs(Any, routes!(service::whoami)))
         .routes(needs(Any, routes!(tokens::mint)))
@@ -221,14 +242,18 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(health::docs))
 }
 
-/// The whole server as a service.
+/// The whole server as a service. Small answers gain nothing by being compressed.
 pub fn router(app: &Arc<App>) -> Router {
-    // Small answers gain nothing; callers that do not ask for compression never get it.
+    router_compressing(app, 1_024)
+}
+
+/// The same, with answers of this size and more compressed for callers that ask. From one byte on, a test sees every route do it.
+pub fn router_compressing(app: &Arc<App>, bytes_min: u64) -> Router {
     let compression = CompressionLayer::new()
         .quality(CompressionLevel::Fastest)
         // Events are for now, and a compressor would wait for more.
         .compress_when(
-            SizeAbove::new(1_024).and(NotForContentType::const_new("text/event-stream")),
+            SizeAbove::new(bytes_min).and(NotForContentType::const_new("text/event-stream")),
         );
     let (router, _) = routes().split_for_parts();
     router

@@ -28,7 +28,7 @@ use crate::domain::{Error, Result};
     responses(
         (status = 200, description = "Durable", body = PutSettingOut, example = json!({"setting":
             {"namespace": ["ann", "memories"], "history": 20, "changed_at": "2026-01-31T12:00:00.000000Z"}})),
-        (status = 422, description = "`invalid`, also for too many settings, and for `text_fields` where values are encrypted"),
+        (status = 422, description = "`invalid`, also for too many settings, and for text fields where values are encrypted"),
     ),
 )]
 pub async fn put(State(app): State<Arc<App>>, call: Call<PutSetting>) -> Answer {

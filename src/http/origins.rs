@@ -19,8 +19,7 @@ const SIGNED: &str = "/api/storage/open";
 /// No cookies: who asks is in a header that a page has to set.
 const REQUEST_HEADERS: &str = "authorization, x-api-key, content-type, range, if-none-match";
 const METHODS: &str = "GET, POST, DELETE";
-const ANSWER_HEADERS: &str =
-    "etag, content-length, content-range, content-disposition, retry-after, x-request-id";
+const ANSWER_HEADERS: &str = "etag, content-length, content-range, content-disposition, retry-after, server-timing, x-request-id";
 const PREFLIGHT_SECONDS: &str = "600";
 
 pub async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {

@@ -10,8 +10,12 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::auth::Refusal;
+use crate::domain::export::FileFault;
 use crate::domain::files::problem::FileProblem;
 use crate::domain::sessions::{DOCUMENT, SESSION};
+use crate::domain::snapshots::SNAPSHOT;
+use crate::domain::snapshots::archives::ARCHIVE;
+use crate::domain::thread::THREAD;
 use crate::domain::{Conflict, Error};
 
 /// A place among the followers of the change feed comes free when one of them leaves.
@@ -60,6 +64,9 @@ codes! {
     ForbiddenOrigin = 403 "forbidden_origin" "Not from another site";
     ForbiddenForwarding = 403 "forbidden_forwarding" "Not through a proxy";
     NotFound = 404 "not_found" "Not found";
+    SnapshotNotFound = 404 "snapshot_not_found" "There is no such snapshot";
+    ArchiveNotFound = 404 "archive_not_found" "There is no such archive";
+    ThreadNotFound = 404 "thread_not_found" "There is no such thread";
     SessionNotFound = 404 "session_not_found" "There is no such stream";
     DocumentNotFound = 404 "document_not_found" "There is no such document";
     FileNotFound = 404 "file_not_found" "The file is not there";
@@ -69,12 +76,15 @@ codes! {
     LeaseHeld = 409 "lease_held" "The lease is held by another";
     FenceStale = 409 "fence_stale" "The fence is not the current one";
     ThreadExists = 409 "thread_exists" "The thread exists";
+    NamespaceExists = 409 "namespace_exists" "The namespace has items";
+    SessionExists = 409 "session_exists" "The session exists";
     VersionConflict = 409 "version_conflict" "The item has another version";
     BaseMismatch = 409 "base_mismatch" "The file has another content";
     FileExists = 409 "file_exists" "The file exists";
     ThreadTaken = 409 "thread_taken" "The thread belongs to somebody else";
     SessionTaken = 409 "session_taken" "The session belongs to somebody else";
     HeadMoved = 409 "head_moved" "The stream is not as it was";
+    ImportConflict = 409 "import_conflict" "What is here is not as in the file";
     ResendWhole = 409 "resend_whole" "Send the value whole";
     PositionGone = 410 "position_gone" "The log of changes does not reach back so far";
     KeyDestroyed = 410 "key_destroyed" "The tenant's key was destroyed";
@@ -92,8 +102,13 @@ codes! {
     StringNotUnique = 422 "string_not_unique" "The file has the text several times";
     InvalidGlob = 422 "invalid_glob" "Not a glob pattern";
     NotAFile = 422 "not_a_file" "The item is not a file";
+    ExportDamaged = 422 "export_damaged" "The export is damaged";
+    ExportTruncated = 422 "export_truncated" "The export was cut off";
+    ExportVersion = 422 "export_version_unsupported" "The export has a later format";
+    ExportSignature = 422 "export_signature_wrong" "The export is not signed with this key";
     SearchNeedsPlaintext = 422 "search_needs_plaintext" "Values are encrypted: this cannot be searched";
-    IdempotencyMismatch = 422 "idempotency_mismatch" "The Idempotency-Key was used before";
+    IdempotencyMismatch = 422 "idempotency_mismatch" "The key of the request was used before";
+    HeadTooLarge = 431 "head_too_large" "The address or the headers are too large";
     TooManyRequests = 429 "too_many_requests" "Too many requests";
     Internal = 500 "internal" "A defect in the server";
     Unavailable = 503 "unavailable" "Not available now";
@@ -176,6 +191,27 @@ impl Problem {
 
     /// The complete answer. Called by the edge, which knows the request's id.
     pub fn render(&self, request_id: &str) -> Response {
+        let json = self.json(request_id);
+        let kind = HeaderValue::from_static("application/problem+json");
+        let mut response = (self.status(), [(header::CONTENT_TYPE, kind)], json).into_response();
+        if let Some(seconds) = self.retry_after_seconds() {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        if response.status() == StatusCode::UNAUTHORIZED {
+            let scheme = HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        response
+    }
+
+    /// Whole seconds, rounded up.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "waits are short")]
+    pub fn retry_after_seconds(&self) -> Option<u64> {
+        self.retry_after.map(|it| it.as_secs_f64().ceil().max(1.0) as u64)
+    }
+
+    /// The body.
+    pub fn json(&self, request_id: &str) -> Vec<u8> {
         let (status, code, title) = self.code.parts();
         let is_head = self.code == Code::HeadMoved;
         let body = ProblemBody {
@@ -191,19 +227,7 @@ impl Problem {
             current_head: self.current_version.filter(|_| is_head),
             error: self.shows_error.then_some(&*self.detail),
         };
-        let json = serde_json::to_vec(&body).expect("texts and numbers always serialize");
-        let kind = HeaderValue::from_static("application/problem+json");
-        let mut response = (self.status(), [(header::CONTENT_TYPE, kind)], json).into_response();
-        if let Some(after) = self.retry_after {
-            let seconds = after.as_secs_f64().ceil().max(1.0);
-            let value = HeaderValue::from_str(&format!("{seconds:.0}"));
-            response.headers_mut().extend(value.ok().map(|it| (header::RETRY_AFTER, it)));
-        }
-        if status == 401 {
-            let scheme = HeaderValue::from_static("Bearer");
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
-        }
-        response
+        serde_json::to_vec(&body).expect("texts and numbers always serialize")
     }
 }
 
@@ -255,11 +279,16 @@ impl From<Error> for Problem {
             Error::PositionGone => Self::new(Code::PositionGone, text),
             Error::NotGranted(_) => Self::new(Code::NotGranted, text),
             Error::NotFound(SESSION) => Self::new(Code::SessionNotFound, text),
+            Error::NotFound(SNAPSHOT) => Self::new(Code::SnapshotNotFound, text),
+            Error::NotFound(ARCHIVE) => Self::new(Code::ArchiveNotFound, text),
+            Error::NotFound(THREAD) => Self::new(Code::ThreadNotFound, text),
             Error::NotFound(DOCUMENT) => Self::new(Code::DocumentNotFound, text),
             Error::NotFound(_) => Self::new(Code::NotFound, text),
+            Error::Export { fault, .. } => Self::new(code_of_fault(fault), text),
             Error::IdempotencyMismatch => {
                 Self::new(Code::IdempotencyMismatch, text).at("Idempotency-Key")
             }
+            Error::SnapshotIdTaken => Self::new(Code::IdempotencyMismatch, text).at("snapshot_id"),
             Error::Unavailable { retry_after, .. } => Self {
                 retry_after: Some(retry_after),
                 cause: Some(text.into()),
@@ -285,11 +314,23 @@ fn code_of(conflict: &Conflict) -> Code {
         Conflict::LeaseHeld => Code::LeaseHeld,
         Conflict::FenceStale { .. } => Code::FenceStale,
         Conflict::ThreadExists => Code::ThreadExists,
+        Conflict::NamespaceExists { .. } => Code::NamespaceExists,
+        Conflict::SessionExists => Code::SessionExists,
         Conflict::ThreadTaken => Code::ThreadTaken,
         Conflict::ResendWhole { .. } => Code::ResendWhole,
         Conflict::VersionConflict { .. } => Code::VersionConflict,
         Conflict::HeadMoved { .. } => Code::HeadMoved,
         Conflict::SessionTaken => Code::SessionTaken,
+        Conflict::ImportConflict { .. } => Code::ImportConflict,
+    }
+}
+
+fn code_of_fault(fault: FileFault) -> Code {
+    match fault {
+        FileFault::Damaged => Code::ExportDamaged,
+        FileFault::Truncated => Code::ExportTruncated,
+        FileFault::Version => Code::ExportVersion,
+        FileFault::Signature => Code::ExportSignature,
     }
 }
 

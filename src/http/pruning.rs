@@ -9,6 +9,7 @@ use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
+use super::by_name::by_name;
 use super::call::{Answer, Call};
 use super::decode::{Input, Received};
 use super::exact::Text;
@@ -74,12 +75,14 @@ pub struct PruneBody {
 }
 
 #[derive(Deserialize, ToSchema, Clone, Copy, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", remote = "Self")]
 #[schema(as = PruneStrategy)]
 pub enum StrategyBody {
     KeepLatest,
     Delete,
 }
+
+by_name!(StrategyBody);
 
 /// Seconds before now, or a time.
 #[derive(Debug, Clone, PartialEq, Eq)]

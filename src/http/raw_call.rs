@@ -7,13 +7,13 @@ use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts as _, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse as _;
 use bytes::{Bytes, BytesMut};
-use futures::stream;
+use futures::{StreamExt as _, stream};
 use tokio::sync::mpsc;
 
-use super::body::{self, Held};
-use super::call::{Answer, Holder};
+use super::body::{Drain, Held, Incoming};
+use super::call::{Answer, Holder, Reply};
 use super::problem::{Code, Problem};
 use super::query_fields::Fields;
 use super::raw_bytes::{self, Span, Wanted};
@@ -33,12 +33,18 @@ const SENDING_BYTES: usize = 2 * (2 << 20);
 /// A slice that is being filled, and the same one sealed.
 const RECEIVING_BYTES: usize = 2 * (2 << 20);
 
+/// A refused body may be as large as one that is taken, and takes as long to arrive.
+const UNREAD: Drain =
+    Drain { bytes_max: LIMITS.content_bytes_max, time_max: Duration::from_mins(5) };
+const UNREAD_OF_STRANGERS: Drain =
+    Drain { bytes_max: 256 << 20, time_max: Duration::from_secs(10) };
+
 /// A request whose body was not read.
 pub struct Raw {
     pub identity: Identity,
     pub headers: HeaderMap,
     pub uri: Uri,
-    pub body: Body,
+    pub body: Incoming,
 }
 
 impl FromRequest<Arc<App>> for Raw {
@@ -46,14 +52,27 @@ impl FromRequest<Arc<App>> for Raw {
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
         let (mut parts, body) = request.into_parts();
-        let Holder(identity) = Holder::from_request_parts(&mut parts, app).await?;
+        let body = Incoming::new(&parts.headers, body);
+        let identity = match identified(&mut parts, app).await {
+            Ok(identity) => identity,
+            Err(problem) => {
+                let is_known = problem.code != Code::Unauthorized;
+                body.drain(if is_known { UNREAD } else { UNREAD_OF_STRANGERS });
+                return Err(problem);
+            }
+        };
         let Parts { headers, uri, .. } = parts;
-        if headers.get(header::CONTENT_ENCODING).is_some_and(|it| it != "identity") {
-            let detail = "raw bytes come without Content-Encoding";
-            return Err(Problem::new(Code::UnsupportedMediaType, detail).at("Content-Encoding"));
-        }
         Ok(Self { identity, headers, uri, body })
     }
+}
+
+async fn identified(parts: &mut Parts, app: &Arc<App>) -> Result<Identity, Problem> {
+    let Holder(identity) = Holder::from_request_parts(parts, app).await?;
+    if parts.headers.get(header::CONTENT_ENCODING).is_some_and(|it| it != "identity") {
+        let detail = "raw bytes come without Content-Encoding";
+        return Err(Problem::new(Code::UnsupportedMediaType, detail).at("Content-Encoding"));
+    }
+    Ok(identity)
 }
 
 impl Raw {
@@ -65,6 +84,18 @@ impl Raw {
     /// As [`Fields::of`].
     pub fn fields(&self, known: &[&str]) -> Result<Fields, Problem> {
         Fields::of(&self.uri, known)
+    }
+
+    /// For answers that are no raw bytes.
+    pub fn reply(&self) -> Reply {
+        Reply::or_json(&self.headers)
+    }
+
+    /// Gives the answer. What it leaves of the body is taken and thrown away, within limits: who sends everything before he reads
+    /// would see a reset else, and send it again.
+    pub fn end(self, answer: Answer) -> Answer {
+        self.body.drain(UNREAD);
+        answer
     }
 
     /// What the body says it is; None: nothing, or nothing in particular.
@@ -84,9 +115,9 @@ pub trait Source: Send {
     fn next(&mut self) -> impl Future<Output = Result<Option<Bytes>, Problem>> + Send;
 }
 
-impl Source for Body {
+impl Source for Incoming {
     async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
-        body::next(self).await
+        Incoming::next(self).await
     }
 }
 
@@ -129,7 +160,7 @@ async fn store_large(
     let id = app.uploads.begin(caller, &put.address).await?;
     let stored = async {
         let _held = Held::take(&app.body_bytes, RECEIVING_BYTES)?;
-        let mut incoming = app.uploads.receive(caller, id)?;
+        let mut incoming = app.uploads.receive(caller, id, 1)?;
         while !first.is_empty() {
             let slice = first.len().min(1 << 20);
             incoming.push(first.split_to(slice).freeze()).await?;
@@ -138,14 +169,14 @@ async fn store_large(
         while let Some(bytes) = source.next().await? {
             incoming.push(bytes).await?;
         }
-        incoming.end(1).await?;
+        incoming.end().await?;
         let whole = app.uploads.finish(caller, id, None).await?;
         let put = PutFile { deadline: deadline(app), ..put };
         Ok::<_, Problem>(app.raw_files.show(caller, put, &whole).await?)
     };
     let stored = stored.await;
-    if stored.is_err() {
-        // What is left goes in a day; there is no need to wait for that.
+    if stored.as_ref().is_err_and(|it| it.code != Code::CommitUnknown) {
+        // What is left goes in a day; there is no need to wait for that. But what may yet be shown stays.
         app.uploads.abort(caller, id).await.ok();
     }
     stored
@@ -162,11 +193,11 @@ pub async fn receive_part(
     source: &mut impl Source,
 ) -> Result<crate::domain::contents::Part, Problem> {
     let _held = Held::take(&app.body_bytes, RECEIVING_BYTES)?;
-    let mut incoming = app.uploads.receive(caller, id)?;
+    let mut incoming = app.uploads.receive(caller, id, number)?;
     while let Some(bytes) = source.next().await? {
         incoming.push(bytes).await?;
     }
-    Ok(incoming.end(number).await?)
+    Ok(incoming.end().await?)
 }
 
 /// A file on its way out.
@@ -246,10 +277,16 @@ fn stream_content(
             }
         }
     });
+    Ok(streamed(receiver))
+}
+
+/// A body of what arrives, until the sender has gone.
+pub fn streamed(receiver: mpsc::Receiver<Result<Bytes, Error>>) -> Body {
     let pieces = stream::unfold(receiver, |mut receiver| async move {
         receiver.recv().await.map(|piece| (piece, receiver))
     });
-    Ok(Body::from_stream(pieces))
+    // A compressor asks again behind the end.
+    Body::from_stream(pieces.fuse())
 }
 
 /// The answer where there is no such file.
@@ -260,11 +297,4 @@ pub fn no_file() -> Problem {
 /// The last name of a path.
 pub fn name_of(path: &str) -> String {
     path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()
-}
-
-/// JSON for callers of raw routes, whatever they accept.
-pub fn json(status: StatusCode, answer: &impl serde::Serialize) -> Answer {
-    let body = serde_json::to_vec(answer).map_err(|error| Problem::internal(error.to_string()))?;
-    let kind = [(header::CONTENT_TYPE, "application/json")];
-    Ok((status, kind, body).into_response() as Response)
 }

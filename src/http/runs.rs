@@ -19,7 +19,7 @@ use crate::domain::names;
 ///
 /// In all threads that the caller may write to. Checkpoints that stay keep their state, also that of delta channels.
 #[utoipa::path(
-    post, path = "/v1/checkpoints/delete-for-runs", operation_id = "delete_for_runs", tag = "checkpoints",
+    post, path = "/v1/checkpoints/delete-for-runs", operation_id = "delete_checkpoints_of_runs", tag = "checkpoints",
     request_body(content = DeleteForRunsBody, example = json!({"run_ids": ["1ef4f797-8335-6428-8001-8a1503f9b875"]})),
     responses(
         (status = 200, description = "Deleted, or never there", body = Empty),

@@ -33,8 +33,8 @@ const COUNT: usize = 5;
 
 /// Put an item
 ///
-/// Creates it, or replaces its whole value and keeps `created_at`. Without `if_version` the last put wins. A repetition with the
-/// same `Idempotency-Key` is answered like the first.
+/// Creates it, or replaces its whole value and keeps `created_at`. Without `if_version` the last put wins, and a repetition puts the
+/// same once more; with it, one with the same `Idempotency-Key` is answered like the first.
 #[utoipa::path(
     post, path = "/v1/store/put", operation_id = "put_item", tag = "store",
     params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: a put with \

@@ -9,6 +9,7 @@ use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
+use super::by_name::by_name;
 use super::exact::Text;
 use crate::domain::field_path::FieldPath;
 use crate::domain::item::SearchMode;
@@ -40,7 +41,7 @@ pub enum IndexIn {
 }
 
 #[derive(Deserialize, ToSchema, Clone, Copy, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", remote = "Self")]
 #[schema(as = SearchMode)]
 pub enum ModeIn {
     /// By `query_vector`.
@@ -51,14 +52,18 @@ pub enum ModeIn {
     Hybrid,
 }
 
+by_name!(ModeIn);
+
 #[derive(Deserialize, ToSchema, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", remote = "Self")]
 #[schema(as = VectorMetric)]
 pub enum MetricIn {
     Cosine,
     L2,
     InnerProduct,
 }
+
+by_name!(MetricIn);
 
 /// What of a search's body says what it looks for.
 pub struct Sought {

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use super::by_name::by_name;
 use super::checkpoints::limit;
 use super::decode::Received;
 use super::exact::{Exact, Text};
@@ -117,13 +118,15 @@ pub struct SearchBody<'a> {
 }
 
 #[derive(Deserialize, ToSchema, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", remote = "Self")]
 #[schema(as = ItemSort)]
 pub enum SortIn {
     Created,
     Updated,
     Key,
 }
+
+by_name!(SortIn);
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -151,12 +154,14 @@ pub struct ConditionIn {
 }
 
 #[derive(Deserialize, ToSchema, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", remote = "Self")]
 #[schema(as = NamespaceMatch)]
 pub enum MatchIn {
     Prefix,
     Suffix,
 }
+
+by_name!(MatchIn);
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::Empty;
+use super::by_name::by_name;
 use super::call::{Answer, Asks, Call};
 use super::checkpoints::limit;
 use super::commit::generation;
@@ -35,13 +36,17 @@ const PAGE_DEFAULT: i64 = 100;
     request_body(content = GetThreadBody, example = json!({"thread_id": "t-1"})),
     responses((status = 200, description = "The thread, if there is one", body = GotThread, example = json!({"thread": {
         "thread_id": "t-1", "created_at": "2026-01-31T12:00:00.000000Z", "updated_at": "2026-01-31T12:00:09.000000Z",
-        "last_step": 4, "checkpoint_count": 6, "size_bytes": 48211, "generation": "9f2b7c"
+        "last_step": 4, "forks": 0, "checkpoint_count": 6, "size_bytes": 48211, "generation": "9f2b7c"
     }}))),
 )]
 pub async fn get(State(app): State<Arc<App>>, call: Call<GetThread>) -> Answer {
     let Call { caller, input: GetThread(thread_id), reply, .. } = call;
     let thread = app.threads.get(&caller, &thread_id).await?;
-    reply.with(&GotThread { thread: thread.map(ThreadOut::from) })
+    let forks = match &thread {
+        Some(_) => Some(app.snapshots.count_forks(&caller, &thread_id).await?),
+        None => None,
+    };
+    reply.with(&GotThread { thread: thread.map(|it| ThreadOut { forks, ..it.into() }) })
 }
 
 /// List threads
@@ -119,6 +124,9 @@ pub struct ThreadOut {
     updated_at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_step: Option<i64>,
+    /// Checkpoints of the root graph with more than one child; absent in listings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forks: Option<i64>,
     checkpoint_count: i64,
     /// Before compression and sharing.
     size_bytes: i64,
@@ -140,6 +148,7 @@ pub struct GotThread {
 }
 
 #[derive(Serialize, ToSchema)]
+#[schema(as = ThreadPage)]
 pub struct Threads {
     threads: Vec<ThreadOut>,
     /// Send it with the same arguments for the next page; absent at the end.
@@ -200,7 +209,7 @@ pub struct ThreadsParams {
 }
 
 #[derive(Deserialize, ToSchema, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", remote = "Self")]
 #[schema(as = ThreadSort)]
 pub enum SortParam {
     Created,
@@ -208,13 +217,17 @@ pub enum SortParam {
     ThreadId,
 }
 
+by_name!(SortParam);
+
 #[derive(Deserialize, ToSchema, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", remote = "Self")]
 #[schema(as = SortOrder)]
 pub enum OrderParam {
     Asc,
     Desc,
 }
+
+by_name!(OrderParam);
 
 pub struct GetThread(ThreadId);
 
@@ -225,6 +238,7 @@ impl From<Thread> for ThreadOut {
             created_at: rfc3339(thread.created_at),
             updated_at: rfc3339(thread.updated_at),
             last_step: thread.last_step,
+            forks: None,
             checkpoint_count: thread.checkpoint_count,
             size_bytes: thread.size_bytes,
             generation: thread.generation,

@@ -10,7 +10,7 @@ use crate::domain::checkpoint::{Value, View};
 use crate::domain::history::{Base, Chain, Node};
 
 #[derive(Serialize, ToSchema)]
-#[schema(as = View)]
+#[schema(as = CheckpointView)]
 pub struct ViewOut {
     thread_id: String,
     checkpoint_ns: String,

@@ -55,6 +55,10 @@ impl Record {
         }
     }
 
+    pub fn is_null(&self, at: usize) -> bool {
+        self.0[at] == Cell::Null
+    }
+
     /// # Errors
     /// `Integrity`.
     pub fn text(&self, at: usize) -> Result<&str> {
@@ -130,6 +134,25 @@ pub struct Dialect {
     pub from_each: &'static str,
     /// Whether a join may look each row up by itself.
     pub has_lateral: bool,
+    /// `{now}`: the database's clock, in microseconds.
+    pub now: &'static str,
+    /// `{sends_from}`: the removed checkpoint whose pending sends belong to this one.
+    pub sends_from: &'static str,
+    /// Whether pending sends of a removed parent stay as its writes; else they are a delta base.
+    pub keeps_senders: bool,
+    /// `{row_namespace}`: the namespace of an item in a row of `storage/export/items_put.rs`.
+    pub row_namespace: &'static str,
+    /// `{row_numbers}`: the vector in such a row.
+    pub row_numbers: &'static str,
+    /// `{vector_cell}`: a vector as a text of an array, or as bytes.
+    pub vector_cell: &'static str,
+    /// Columns of what filters look at, each behind a comma, and what they have in such a row.
+    pub projection_columns: &'static str,
+    pub projection_values: &'static str,
+    /// Tell the followers of the store of the items in such rows. $3 tenant.
+    pub log_items: &'static [&'static str],
+    /// Inserts checkpoints from rows: `storage/export/staging.rs` says which cells they have. $3 tenant, $4 thread key.
+    pub checkpoint_rows: &'static str,
 }
 
 impl Dialect {
@@ -149,6 +172,11 @@ impl Dialect {
             ("{hide_item}", self.hide_item),
             ("{lock}", self.lock),
             ("{from_each}", self.from_each),
+            ("{now}", self.now),
+            ("{sends_from}", self.sends_from),
+            ("{row_namespace}", self.row_namespace),
+            ("{row_numbers}", self.row_numbers),
+            ("{vector_cell}", self.vector_cell),
         ];
         fields.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
     }

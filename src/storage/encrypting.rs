@@ -9,6 +9,7 @@ use super::marks::Marks;
 use super::objects::packs::{PackStorage, Scope};
 use super::resealing::{Change, Resealer, seal_all_again};
 use super::sessions::encrypting::encrypt_sessions;
+use super::snapshots::encrypting::encrypt_documents;
 use super::tenant_keys::{Keys, opened, put};
 use super::wrapped::rotate;
 use crate::content::keys::TenantSecret;
@@ -141,7 +142,8 @@ impl Move<'_> {
         }
         let secret = self.keys.secret(self.tenant);
         encrypt_items(self.engine, self.tenant, &secret).await?;
-        encrypt_sessions(self.engine, self.tenant, &secret).await
+        encrypt_sessions(self.engine, self.tenant, &secret).await?;
+        encrypt_documents(self.engine, self.tenant, &secret).await
     }
 
     /// What nobody reaches is not worth encrypting.

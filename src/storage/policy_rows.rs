@@ -79,7 +79,7 @@ returning tenant, kind, thread_id, expire_after_seconds, keep_last, older_than_s
 /// since, $6 limit.
 pub const LIST_THREADS: &str = "
 select t.thread_id from threads t
-where t.tenant = $1 and t.thread_id > $2
+where t.tenant = $1 and t.thread_id > $2 and octet_length(t.thread_id) <= 512
   and (t.updated_at < $3 or (t.checkpoint_count > $4 and t.updated_at >= $5))
   and not exists (select 1 from retention_policies o
       where o.tenant = $1 and o.kind = 'thread' and o.thread_id = t.thread_id)

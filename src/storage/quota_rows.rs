@@ -29,7 +29,8 @@ from quotas where tenant is not null";
 /// $1 tenant. Bytes, threads, items.
 const MEASURE: &str = "
 select cast(t.bytes + i.bytes + v.bytes + c.bytes + s.bytes as bigint), t.n, i.n from
-    (select coalesce(sum(size_bytes), 0) as bytes, count(*) as n from threads where tenant = $1) t,
+    (select coalesce(sum(size_bytes), 0) as bytes, count(case when octet_length(thread_id) <= 512 then 1 end) as n
+        from threads where tenant = $1) t,
     (select coalesce(sum(size_bytes + vector_bytes), 0) as bytes, count(*) as n from items where tenant = $1) i,
     (select coalesce(sum(size_bytes), 0) as bytes from item_versions where tenant = $1) v,
     (select coalesce(sum(size_bytes), 0) as bytes from contents where tenant = $1) c,

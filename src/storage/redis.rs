@@ -52,15 +52,22 @@ impl Redis {
         let refuse = || {
             Error::invalid(
                 "redis-url",
-                "--redis-url must be redis://[[USER]:PASSWORD@]HOST[:PORT][/NUMBER]",
+                "--redis-url must be redis:// or, with TLS, rediss://[[USER]:PASSWORD@]HOST[:PORT][/NUMBER]",
             )
         };
+        // Certificates are never left unchecked.
+        if url.ends_with("#insecure") {
+            return Err(refuse());
+        }
+        // Fails when the process has one, and then there is nothing to do.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let mut config = Config::from_url(url);
         config.pool = Some(PoolConfig {
             max_size: CONNECTIONS,
             timeouts: Timeouts {
                 wait: Some(ANSWER_WITHIN),
-                create: Some(ANSWER_WITHIN),
+                // A handshake may take longer than a question.
+                create: Some(STORED_WITHIN),
                 recycle: Some(ANSWER_WITHIN),
             },
             ..PoolConfig::default()
@@ -121,8 +128,12 @@ impl Redis {
         }
     }
 
+    /// In a task of its own: who gives up waiting for a handshake leaves it to end, and the next one finds the connection.
     async fn connection(&self) -> Result<Connection, String> {
-        self.pool.get().await.map_err(|error| error.to_string())
+        let pool = self.pool.clone();
+        let taken = tokio::spawn(async move { pool.get().await });
+        let taken = taken.await.map_err(|error| error.to_string())?;
+        taken.map_err(|error| error.to_string())
     }
 
     fn is_paused(&self) -> bool {
@@ -169,7 +180,9 @@ mod tests {
 
     #[test]
     fn other_urls_are_refused() {
-        for url in ["http://localhost", "localhost", "", "redis:///:::"] {
+        for url in
+            ["http://localhost", "localhost", "", "redis:///:::", "rediss://localhost/#insecure"]
+        {
             assert!(Redis::new(url, PAUSE).is_err(), "{url}");
         }
     }

@@ -30,6 +30,9 @@ impl<'a> Sought<'a> {
     }
 }
 
+/// Which threads listings show: those of snapshots have ids over the limit, see `ThreadId::hidden`.
+pub const SHOWN: &str = "octet_length(thread_id) <= 512";
+
 /// The threads of a listing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Listed {

@@ -15,6 +15,7 @@ pub struct Table {
 pub enum Erase {
     /// They go in this stage; a test finds no trace of the subject in the table.
     Keys,
+    Snapshots,
     Threads,
     Sessions,
     Items,
@@ -94,9 +95,17 @@ pub const TABLES: &[Table] = &[
     table("sessions", Erase::Sessions, Doctor::Examined, OWN),
     table("session_logs", Erase::Content, Doctor::Examined, OWN),
     table("session_entries", Erase::Content, Doctor::Examined, CONTENT),
-    table("contents", Erase::Items, PLAIN, CONTENT),
+    table("contents", Erase::Items, Doctor::Examined, CONTENT),
     table("content_parts", Erase::Items, PLAIN, CONTENT),
     table("content_slices", Erase::Items, Doctor::Examined, CONTENT),
+    table("snapshots", Erase::Snapshots, Doctor::Examined, OWN),
+    table("snapshot_parts", Erase::Snapshots, Doctor::Never("read with their snapshots"), OWN),
+    table("snapshot_items", Erase::Snapshots, Doctor::Examined, CONTENT),
+    table("snapshot_vectors", Erase::Snapshots, Doctor::Never("they count only with an item"), CONTENT),
+    table("workspaces", Erase::Snapshots, PLAIN, OWN),
+    table("archives", Erase::Snapshots, Doctor::Examined, CONTENT),
+    table("snapshot_archives", Erase::Snapshots, Doctor::Examined, OWN),
+    table("snapshot_leftovers", Erase::Never("random numbers"), Doctor::Examined, OWN),
     table("sql_roles", Erase::Never("of tenants, for operators"), PLAIN, SECRET),
 ];
 

@@ -12,4 +12,11 @@ contract! {
         large_files_move_to_the_object_store_at_once
         damage_of_a_content_is_found_and_never_read
         contents_count_for_the_quota;
+    large_files:
+        within_a_root_nothing_of_a_large_file_is_copied
+        a_large_file_is_moved_under_the_conditions_of_any_other
+        into_another_root_the_bytes_are_copied
+        a_file_is_known_by_its_bytes_whatever_the_order_of_its_parts
+        the_end_of_an_upload_that_comes_again_changes_nothing
+        a_put_of_bytes_that_comes_again_with_its_key_is_done_once;
 }

@@ -12,7 +12,7 @@ use threadkeep::domain::erasure::{More, Stage};
 use threadkeep::domain::grants::Actions;
 use threadkeep::domain::item::Address;
 use threadkeep::domain::namespace_settings::Declared;
-use threadkeep::domain::raw_files::{PutFile, RawBody, RawFiles, Stored};
+use threadkeep::domain::raw_files::{PutFile, RawBody, RawFiles, Repetition, Stored};
 use threadkeep::domain::storage::Storage;
 use threadkeep::domain::uploads::Uploads;
 use threadkeep::domain::{Conflict, Error, Result};
@@ -25,21 +25,21 @@ use crate::store::{START, Store, address, granted, namespace, search};
 const HOUR: Micros = 3_600 * 1_000_000;
 const CHUNKS: &str = "select count(*) from chunks";
 /// Three slices, the last of which is short.
-const LARGE: usize = (5 << 20) + 17;
+pub const LARGE: usize = (5 << 20) + 17;
 
 /// A server of files.
-struct Files {
-    store: Store,
-    raw: RawFiles,
-    uploads: Uploads,
+pub struct Files {
+    pub store: Store,
+    pub raw: RawFiles,
+    pub uploads: Uploads,
 }
 
 impl Files {
-    async fn on(h: &Harness) -> Self {
+    pub async fn on(h: &Harness) -> Self {
         Self::of(&h.storage, &h.caller).await
     }
 
-    async fn of(storage: &Arc<dyn Storage>, caller: &Caller) -> Self {
+    pub async fn of(storage: &Arc<dyn Storage>, caller: &Caller) -> Self {
         let (store, other) = (Store::of(storage, caller).await, Store::of(storage, caller).await);
         let clock = Arc::clone(&store.clock);
         let raw = RawFiles::new(Arc::clone(storage), other.items, Arc::clone(&clock));
@@ -47,33 +47,37 @@ impl Files {
         Self { store, raw, uploads }
     }
 
-    async fn send(&self, id: ContentId, number: u32, bytes: &[u8]) -> Result<Part> {
-        let mut incoming = self.uploads.receive(&self.store.caller, id)?;
+    pub async fn send(&self, id: ContentId, number: u32, bytes: &[u8]) -> Result<Part> {
+        let mut incoming = self.uploads.receive(&self.store.caller, id, number)?;
         // Pieces that no slice is a multiple of.
         for piece in bytes.chunks(300_007) {
             incoming.push(Bytes::copy_from_slice(piece)).await?;
         }
-        incoming.end(number).await
+        incoming.end().await
     }
 
-    async fn show(&self, id: ContentId, path: &str) -> Result<Stored> {
+    pub async fn show(&self, id: ContentId, path: &str) -> Result<Stored> {
         let whole = self.uploads.finish(&self.store.caller, id, None).await?;
         self.raw.show(&self.store.caller, put(path), &whole).await
     }
 
-    async fn upload(&self, path: &str, bytes: &[u8]) -> Stored {
+    pub async fn upload(&self, path: &str, bytes: &[u8]) -> Stored {
         let id = self.uploads.begin(&self.store.caller, &place(path)).await.unwrap();
         self.send(id, 1, bytes).await.unwrap();
         self.show(id, path).await.unwrap()
     }
 
-    async fn read(&self, path: &str) -> Option<Vec<u8>> {
+    pub async fn read(&self, path: &str) -> Option<Vec<u8>> {
         self.try_read(path).await.unwrap()
     }
 
-    async fn try_read(&self, path: &str) -> Result<Option<Vec<u8>>> {
+    pub async fn try_read(&self, path: &str) -> Result<Option<Vec<u8>>> {
+        self.try_read_at(&place(path)).await
+    }
+
+    pub async fn try_read_at(&self, address: &Address) -> Result<Option<Vec<u8>>> {
         let caller = &self.store.caller;
-        let Some(file) = self.raw.open(caller, &place(path)).await? else { return Ok(None) };
+        let Some(file) = self.raw.open(caller, address).await? else { return Ok(None) };
         let mut bytes = Vec::new();
         match file.body {
             RawBody::Small(small) => bytes.extend_from_slice(&small),
@@ -90,28 +94,29 @@ impl Files {
         Ok(Some(bytes))
     }
 
-    async fn delete(&self, path: &str) {
+    pub async fn delete(&self, path: &str) {
         self.store.delete(&["ann", "workspace"], path).await;
     }
 
     /// Sweeps a day and an hour later, twice: what goes leaves its content to a later sweep.
-    async fn sweep_all(&self) {
+    pub async fn sweep_all(&self) {
         for day in [30, 60, 90] {
             self.store.storage.sweep(later(day)).await.unwrap();
         }
     }
 }
 
-fn place(path: &str) -> Address {
+pub fn place(path: &str) -> Address {
     address(&["ann", "workspace"], path)
 }
 
-fn put(path: &str) -> PutFile {
-    PutFile { address: place(path), media_type: None, if_version: None, deadline: NEVER }
+pub fn put(path: &str) -> PutFile {
+    let (address, repetition) = (place(path), Repetition::Unknown);
+    PutFile { address, media_type: None, if_version: None, deadline: NEVER, repetition }
 }
 
 /// Bytes that do not repeat.
-fn noise(seed: u64, length: usize) -> Vec<u8> {
+pub fn noise(seed: u64, length: usize) -> Vec<u8> {
     let mut state = seed;
     let mut next = || {
         state =
@@ -121,14 +126,14 @@ fn noise(seed: u64, length: usize) -> Vec<u8> {
     (0..length).map(|_| next()).collect()
 }
 
-async fn sound(h: &Harness) {
+pub async fn sound(h: &Harness) {
     let request = Examine { tenant: None, fix: false, now: START };
     let report = h.storage.examine(&request).await.unwrap();
     assert!(report.is_sound(), "{report:?}");
     assert_eq!(report.tally(State::Orphan, Noun::Chunks).count, 0, "{report:?}");
 }
 
-async fn nothing_is_left(h: &Harness) {
+pub async fn nothing_is_left(h: &Harness) {
     for table in ["contents", "content_parts", "content_slices", "chunks", "garbage"] {
         assert_eq!(h.count(&format!("select count(*) from {table}")).await, 0, "{table}");
     }
@@ -183,7 +188,7 @@ pub async fn nothing_shows_before_it_is_whole(h: Harness) {
     let id = files.uploads.begin(caller, &place("/a.bin")).await.unwrap();
     // The second part first; the first one twice, cut off the first time.
     files.send(id, 2, &bytes[3_000_000..]).await.unwrap();
-    let mut cut_off = files.uploads.receive(caller, id).unwrap();
+    let mut cut_off = files.uploads.receive(caller, id, 1).unwrap();
     cut_off.push(Bytes::copy_from_slice(&bytes[..2_500_000])).await.unwrap();
     drop(cut_off);
     let early = files.uploads.finish(caller, id, None).await;

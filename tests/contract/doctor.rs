@@ -54,7 +54,7 @@ pub async fn fill(h: &Harness) {
 }
 
 /// Flips the last bits of a column in some rows; twice is as before.
-fn flip(h: &Harness, table: &str, column: &str, rows: &str) -> String {
+pub fn flip(h: &Harness, table: &str, column: &str, rows: &str) -> String {
     if h.is_sqlite() {
         let nibble = format!(
             "substr('FEDCBA9876543210', instr('0123456789ABCDEF', substr(hex({column}), -1, 1)), 1)"

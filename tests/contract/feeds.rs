@@ -27,7 +27,7 @@ const HOUR: i64 = 3_600 * SECOND;
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// So many that follow, and where they end. Whoever else uses the cluster may delay the last ones.
-async fn read(
+pub async fn read(
     storage: &dyn Storage,
     after: &Position,
     count: usize,
@@ -47,7 +47,7 @@ async fn read(
     }
 }
 
-fn shown(changes: &[Change]) -> Vec<String> {
+pub fn shown(changes: &[Change]) -> Vec<String> {
     let text = |it: &Change| {
         let key = it.address.key.text().unwrap();
         format!("{} {key} {}", it.kind.name(), it.address.namespace.labels().join("/"))
@@ -286,6 +286,10 @@ async fn a_follower_on_one_server_sees_what_another_one_writes() {
     let h = Harness::postgres().await;
     let other = second_server(&h).await;
     let (here, there) = (Store::on(&h).await, Store::of(&other, &h.caller).await);
+    // The position of a change leads on for a day after it was written.
+    for store in [&here, &there] {
+        store.clock.advance(Clock::System.now() - START);
+    }
     let feeds = [feeds_on(&h.storage), feeds_on(&other)];
     let mut followers =
         [follow(&feeds[0], TENANT, None).await, follow(&feeds[1], TENANT, None).await];

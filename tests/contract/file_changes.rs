@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use threadkeep::domain::Error;
 use threadkeep::domain::files::Asked;
-use threadkeep::domain::files::changing::AppendFile;
+use threadkeep::domain::files::changing::{AppendFile, UploadFile};
 use threadkeep::domain::files::moving::{DeleteFile, MoveFile};
 use threadkeep::domain::grants::Actions;
 
@@ -145,6 +145,33 @@ pub async fn repeated_changes_happen_once(h: Harness) {
     assert!(matches!(refused, Err(Error::IdempotencyMismatch)));
     let other = Asked { idempotency: Some(&(keys[5].0.clone(), [99; 32])), ..drive.asked() };
     assert!(matches!(drive.files.delete(other, &delete).await, Err(Error::IdempotencyMismatch)));
+}
+
+/// More than an engine removes at one time.
+pub async fn a_directory_of_many_files_goes_with_one_answer(h: Harness) {
+    let drive = Drive::on(&h).await;
+    for (folder, count) in [("d", 1_000), ("d", 201), ("e", 500)] {
+        let file = |at: usize| UploadFile {
+            path: key(&format!("/{folder}/{count}/{at}")),
+            bytes: vec![b'x'; 9],
+            media_type: None,
+        };
+        let files = (0..count).map(file).collect();
+        let stored = drive.files.upload(drive.asked(), files).await.unwrap();
+        assert!(stored.iter().all(Result::is_ok));
+    }
+    drive.write("/d.md", "stays").await.unwrap();
+    for (folder, count) in [("/d", 1_201), ("/e", 500)] {
+        let request = (folder.to_owned(), [7; 32]);
+        let asked = Asked { idempotency: Some(&request), ..drive.asked() };
+        let delete = DeleteFile { path: key(folder), if_version: None };
+        for _ in 0..2 {
+            assert_eq!(drive.files.delete(asked, &delete).await.unwrap(), count);
+        }
+        assert!(drive.list(folder, true, 9).await.is_empty());
+    }
+    assert_eq!(drive.list("/", true, 9).await, ["/d.md"]);
+    assert_eq!(h.count("select count(*) from items").await, 1);
 }
 
 /// Eight writers, twenty edits each, through two servers.

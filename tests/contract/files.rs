@@ -1,6 +1,7 @@
 //! Files: reading, listing and searching the items of a namespace, on every engine; and short ways to do what is done with files.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::files::changing::{EditFile, UploadFile, WriteFile};
@@ -8,7 +9,7 @@ use threadkeep::domain::files::dialect::Dialect;
 use threadkeep::domain::files::listing::{GlobFiles, ListDirectory};
 use threadkeep::domain::files::moving::{DeleteFile, MoveFile, Moved};
 use threadkeep::domain::files::reading::{Body, ReadFile, Shown};
-use threadkeep::domain::files::searching::{GrepFiles, GrepMatches};
+use threadkeep::domain::files::searching::{GrepFiles, GrepMatches, SearchBudget};
 use threadkeep::domain::files::{Asked, Asking, Files};
 use threadkeep::domain::item::Key;
 use threadkeep::domain::namespace::Namespace;
@@ -309,6 +310,42 @@ pub async fn globs_and_greps_find_what_they_should(h: Harness) {
         "no times, or not in the root"
     );
     assert_eq!(drive.glob("**/*.py", None).await, ["/.hidden/e.py"]);
+}
+
+pub async fn a_search_that_the_server_cuts_says_so(h: Harness) {
+    let drive = Drive::on(&h).await;
+    for at in 0..4 {
+        drive.write(&format!("/{at}.py"), "FIND one\nFIND two\n").await.unwrap();
+    }
+    let whole = SearchBudget::default();
+    let found = async |budget: SearchBudget, count_max: Option<usize>| {
+        let files = Files::new(Arc::clone(&drive.store.items), 1 << 20).with_search_budget(budget);
+        let query = GrepFiles { pattern: "FIND".into(), path: None, glob: None, count_max };
+        let found = files.grep(drive.asking(), &query).await.unwrap();
+        (found.matches.len(), found.is_truncated, found.is_over_budget)
+    };
+    assert_eq!(found(whole, None).await, (8, false, false));
+    assert_eq!(found(whole, Some(8)).await, (8, false, false));
+    assert_eq!(found(whole, Some(7)).await, (7, true, false));
+    assert_eq!(found(SearchBudget { matches: 8, ..whole }, None).await, (8, false, false));
+    assert_eq!(found(SearchBudget { matches: 5, ..whole }, None).await, (5, true, true));
+    // Of a line its text and its path count: 8 and 5.
+    assert_eq!(found(SearchBudget { bytes: 8 * 13, ..whole }, None).await, (8, false, false));
+    assert_eq!(found(SearchBudget { bytes: 8 * 13 - 1, ..whole }, None).await, (7, true, true));
+    assert_eq!(found(SearchBudget { files: 2, ..whole }, None).await, (4, true, true));
+    // The listing came in time, the contents would not.
+    let none = SearchBudget { time: Duration::ZERO, ..whole };
+    assert_eq!(found(none, None).await, (0, true, true));
+    let two = SearchBudget { files: 2, ..whole };
+    let files = Files::new(Arc::clone(&drive.store.items), 1 << 20).with_search_budget(two);
+    for (limit, shown) in [(10, 2), (1, 1)] {
+        let query = GlobFiles { pattern: "*.py".into(), path: None, limit };
+        let found = files.glob(drive.asking(), &query).await.unwrap();
+        assert_eq!((found.files.len(), found.is_truncated), (shown, true));
+    }
+    let query = GlobFiles { pattern: "*.py".into(), path: None, limit: 3 };
+    let found = drive.files.glob(drive.asking(), &query).await.unwrap();
+    assert_eq!((found.files.len(), found.is_truncated), (3, true));
 }
 
 pub async fn both_languages_see_each_others_bytes(h: Harness) {

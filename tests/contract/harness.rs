@@ -52,7 +52,7 @@ impl Harness {
 
     async fn open(url: String) -> Self {
         let storage = storage::open(&config(&url)).await.unwrap();
-        let queue = GroupCommit::start(Arc::clone(&storage), Arc::new(Clock::System));
+        let queue = GroupCommit::start(&storage, &Arc::new(Clock::System));
         let caller = Caller::of_tenant("tenant-a");
         Self { storage, queue, caller, url, folder: None }
     }
@@ -60,14 +60,14 @@ impl Harness {
     /// Goes on with a server that has an object store.
     pub async fn with_objects(mut self, store: Arc<dyn ObjectStore>) -> Self {
         self.storage = self.beside(store).await;
-        self.queue = GroupCommit::start(Arc::clone(&self.storage), Arc::new(Clock::System));
+        self.queue = GroupCommit::start(&self.storage, &Arc::new(Clock::System));
         self
     }
 
     /// Goes on with a server that encrypts, on data that is empty or encrypted.
     pub async fn encrypting(mut self, store: Option<Arc<dyn ObjectStore>>) -> Self {
         self.storage = self.open_with(Some(master_keys(7)), store).await.unwrap();
-        self.queue = GroupCommit::start(Arc::clone(&self.storage), Arc::new(Clock::System));
+        self.queue = GroupCommit::start(&self.storage, &Arc::new(Clock::System));
         self
     }
 
@@ -260,9 +260,10 @@ impl Harness {
 
 impl Drop for Harness {
     fn drop(&mut self) {
-        if let Some(folder) = &self.folder {
+        match &self.folder {
             // Leftovers of a failing test do no harm.
-            let _ = std::fs::remove_dir_all(folder);
+            Some(folder) => drop(std::fs::remove_dir_all(folder)),
+            None => postgres::ended(&self.url),
         }
     }
 }

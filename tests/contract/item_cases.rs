@@ -21,6 +21,7 @@ contract! {
         reads_show_windows_and_say_what_is_wrong
         listings_show_directories_and_skip_what_is_no_file
         globs_and_greps_find_what_they_should
+        a_search_that_the_server_cuts_says_so
         both_languages_see_each_others_bytes;
     file_changes:
         keys_in_other_forms_are_read_changed_and_deleted_as_they_are
@@ -28,6 +29,7 @@ contract! {
         moves_and_copies_take_whole_directories
         appends_go_where_they_were_meant
         repeated_changes_happen_once
+        a_directory_of_many_files_goes_with_one_answer
         all_edits_of_one_file_survive
         listings_beside_writers_are_complete
         a_token_reaches_the_files_of_its_namespaces;

@@ -21,7 +21,7 @@ pub async fn declare(store: &Store, labels: &[&str], fields: &[&str]) {
     store.settings.put(&store.caller, namespace(labels), declared, NEVER).await.unwrap();
 }
 
-fn finding(labels: &[&str], query: &str) -> SearchItems {
+pub fn finding(labels: &[&str], query: &str) -> SearchItems {
     let mode = SearchMode::Text(TextQuery::new(query).unwrap());
     SearchItems { mode, sort: ItemSort::Score, ..search(labels, "{}") }
 }
@@ -30,7 +30,7 @@ async fn found(store: &Store, labels: &[&str], query: &str) -> Vec<String> {
     keys(&store.search(finding(labels, query)).await.items)
 }
 
-async fn walk(store: &Store) -> u64 {
+pub async fn walk(store: &Store) -> u64 {
     let (storage, clock) =
         (std::sync::Arc::clone(&store.storage), std::sync::Arc::clone(&store.clock));
     let settings = std::sync::Arc::clone(&store.settings);

@@ -9,6 +9,7 @@ mod support;
 
 mod askers;
 mod commands;
+mod export_files;
 mod faulty_store;
 mod feeds;
 mod harness;
@@ -16,6 +17,7 @@ mod sql_reader;
 mod store;
 mod subjects;
 
+mod archives;
 mod atomicity;
 mod audit;
 mod conditions;
@@ -33,9 +35,15 @@ mod encryption_command;
 mod encryption_keys;
 mod erasure;
 mod exactness;
+mod export_items;
+mod export_sessions;
+mod export_snapshot_faults;
+mod export_snapshots;
+mod exports;
 mod file_changes;
 mod file_heads;
 mod files;
+mod forks;
 mod indexing;
 mod item_content;
 mod item_filters;
@@ -49,6 +57,7 @@ mod item_vectors;
 mod item_words;
 mod items;
 mod keys;
+mod large_files;
 mod leases;
 mod listing;
 mod ownership;
@@ -65,10 +74,18 @@ mod reach;
 mod removal;
 mod retention;
 mod retention_model;
+mod session_care;
 mod session_desk;
 mod session_lives;
 mod session_speed;
 mod sessions;
+mod snapshot_care;
+mod snapshot_desk;
+mod snapshot_items;
+mod snapshot_moves;
+mod snapshot_sessions;
+mod snapshot_upheaval;
+mod snapshots;
 mod sql_roles;
 mod sql_walls;
 mod storage_use;
@@ -105,9 +122,11 @@ macro_rules! contract {
 }
 
 mod content_cases;
+mod export_cases;
 mod item_cases;
 mod pack_cases;
 mod session_cases;
+mod snapshot_cases;
 
 contract! {
     values:

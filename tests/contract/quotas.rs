@@ -36,7 +36,7 @@ impl Server {
     async fn on(h: &Harness) -> Self {
         let clock = Arc::new(Clock::Fixed(Clock::System.now().into()));
         let storage = || Arc::clone(&h.storage);
-        let commits = Arc::new(GroupCommit::start(storage(), Arc::clone(&clock)));
+        let commits = Arc::new(GroupCommit::start(&storage(), &clock));
         let quotas = Quotas::load(storage(), Arc::clone(&clock), Rates::default()).await.unwrap();
         let quotas = Arc::new(quotas);
         let checkpoints =

@@ -42,7 +42,7 @@ impl Store {
 
     pub async fn of(storage: &Arc<dyn Storage>, caller: &Caller) -> Self {
         let clock = Arc::new(Clock::Fixed(Mutex::new(START)));
-        let commits = Arc::new(ItemCommit::start(Arc::clone(storage), Arc::clone(&clock)));
+        let commits = Arc::new(ItemCommit::start(storage, &clock));
         let quotas = Quotas::load(Arc::clone(storage), Arc::clone(&clock), Rates::default());
         let quotas = Arc::new(quotas.await.unwrap());
         let own = Arc::clone(&quotas);

@@ -1,12 +1,11 @@
 //! Archives of sandboxes become files of a drive, whole or not at all, and once.
 
-use std::io::Write as _;
-
 use serde_json::{Value, json};
 use tar::{Builder, EntryType, Header};
 
 use crate::drive_world::{World, noise};
 use crate::server::Answer;
+use crate::wire::gzip;
 
 const DAY: &str = "/workspace/sandbox-output/2026-01-31";
 
@@ -50,9 +49,8 @@ async fn an_archive_becomes_files_and_again_costs_nothing() {
         ("large.bin", &large),
     ];
     let plain = archive(&files);
-    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    gzip.write_all(&plain).unwrap();
-    for (at, packed) in [plain, gzip.finish().unwrap()].into_iter().enumerate() {
+    let gzip = gzip(&plain);
+    for (at, packed) in [plain, gzip].into_iter().enumerate() {
         let stored = send(&it, "?date=2026-01-31", packed).await.ok().json();
         let counts = (&stored["stored"], &stored["unchanged"]);
         let expected = if at == 0 { (json!(4), json!(0)) } else { (json!(0), json!(4)) };
@@ -77,12 +75,11 @@ async fn nothing_of_a_bad_archive_is_stored() {
     let good: [(&str, &[u8]); 1] = [("good.txt", b"x")];
     let mut cut = archive(&[("good.txt", b"x"), ("long.txt", &[7; 5_000])]);
     cut.truncate(3_000);
-    let mut bomb = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-    bomb.write_all(&archive(&[("good.txt", b"x"), ("zeros", &vec![0; 30 << 20])])).unwrap();
+    let bomb = gzip(&archive(&[("good.txt", b"x"), ("zeros", &vec![0; 30 << 20])]));
     for (bytes, said) in [
         (with_link(&good), "\"escape\""),
         (cut, "cut off"),
-        (bomb.finish().unwrap(), "times its size"),
+        (bomb, "times its size"),
         (archive(&[("good.txt", b"x"), ("a%2e%2e/x", b"y")]), "a%2e%2e/x"),
         (archive(&[("good.txt", b"x"), ("a\u{2215}b", b"y")]), "a\u{2215}b"),
         (b"this is no archive at all".to_vec(), "no tar"),

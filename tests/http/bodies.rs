@@ -4,21 +4,14 @@ use std::io::Write as _;
 
 use axum::body::Body;
 use bytes::Bytes;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use futures::stream;
 use serde_json::json;
 use threadkeep::domain::limits::LIMITS;
 
 use crate::server::{Answer, JSON, MSGPACK, Server};
+use crate::wire::gzip;
 
 const GET: &str = "/v1/threads/get";
-
-fn gzip(data: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(data).unwrap();
-    encoder.finish().unwrap()
-}
 
 async fn packed(server: &Server, encoding: &str, body: Vec<u8>) -> Answer {
     let headers = [("content-type", JSON), ("content-encoding", encoding)];

@@ -3,15 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinHandle;
 
-use threadkeep::http::listener;
+use threadkeep::http::listener::{self, Bounds};
 
 use crate::memory::Memory;
 use crate::server::{JSON, Server};
+
+/// More than fit where nobody says how many may wait.
+const CROWD: usize = 1_500;
+const PATIENCE: Duration = Duration::from_mins(1);
 
 struct Running {
     server: Server,
@@ -22,13 +27,17 @@ struct Running {
 }
 
 async fn start(storage: Memory) -> Running {
-    let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    start_within(storage, Bounds::default()).await
+}
+
+async fn start_within(storage: Memory, bounds: Bounds) -> Running {
+    let socket = listener::bind("127.0.0.1:0").await.unwrap();
     let host = socket.local_addr().unwrap().to_string();
     let server = Server::on(&host, storage).await;
     let (stop, stopped) = oneshot::channel::<()>();
     let router = server.router.clone();
     let task = tokio::spawn(async move {
-        listener::serve(socket, router, async { drop(stopped.await) }).await;
+        listener::serve(socket, router, bounds, async { drop(stopped.await) }).await;
     });
     let stream = TcpStream::connect(&host).await.unwrap();
     Running { server, stop, task, stream, host }
@@ -100,6 +109,110 @@ async fn http2_is_spoken_with_prior_knowledge() {
     let mut frame = [0; 9];
     running.stream.read_exact(&mut frame).await.unwrap();
     assert_eq!(frame[3], 4, "the server answers with its settings");
+}
+
+/// What arrives until the connection ends.
+async fn rest(stream: &mut TcpStream) -> String {
+    let mut all = Vec::new();
+    tokio::time::timeout(Duration::from_secs(10), stream.read_to_end(&mut all)).await.ok();
+    String::from_utf8(all).unwrap()
+}
+
+#[tokio::test]
+async fn a_connection_without_a_request_is_closed_whatever_it_has_begun() {
+    let bounds = Bounds { head_within: Duration::from_millis(50), ..Bounds::default() };
+    let running = start_within(Memory::default(), bounds).await;
+    let preface = "PRI * HTTP/2.0\r\n\r\n";
+    for begun in ["", "P", "GET / HTTP/1.1\r\nhost: x", preface] {
+        let mut stream = TcpStream::connect(&running.host).await.unwrap();
+        stream.write_all(begun.as_bytes()).await.unwrap();
+        let mut end = Vec::new();
+        let closed = stream.read_to_end(&mut end);
+        let closed = tokio::time::timeout(Duration::from_secs(10), closed).await;
+        assert!(closed.is_ok(), "{begun:?} keeps its connection");
+    }
+}
+
+#[tokio::test]
+async fn one_connection_too_many_is_told_so_and_there_is_room_when_another_ends() {
+    let bounds = Bounds { connections_max: 1, ..Bounds::default() };
+    let mut running = start_within(Memory::default(), bounds).await;
+    write(&mut running, "/v1/whoami", "").await;
+    assert!(read(&mut running).await.starts_with("HTTP/1.1 200 OK\r\n"));
+    let answer = rest(&mut TcpStream::connect(&running.host).await.unwrap()).await;
+    assert!(answer.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{answer}");
+    let named = ["\"code\":\"overloaded\"", "\"limit\":1", "retry-after: 1\r\n"];
+    assert!(named.iter().all(|it| answer.contains(it)), "{answer}");
+    running.stream.shutdown().await.unwrap();
+    assert_eq!(rest(&mut running.stream).await, "");
+    let again = async {
+        loop {
+            running.stream = TcpStream::connect(&running.host).await.unwrap();
+            write(&mut running, "/v1/whoami", "").await;
+            if read(&mut running).await.starts_with("HTTP/1.1 200 OK\r\n") {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), again).await.expect("its place is free");
+}
+
+#[tokio::test]
+async fn a_head_over_its_limit_is_refused_with_its_code_however_large() {
+    let running = start(Memory::default()).await;
+    let sizes = [
+        (33 << 10, 0, "url"),
+        (100, 70 << 10, "head"),
+        (90_000, 0, "head"),
+        (1 << 20, 0, "head"),
+        (9, 1 << 20, "head"),
+    ];
+    for (url, headers, field) in sizes {
+        let (url, headers) = ("a".repeat(url), "a".repeat(headers));
+        let head = format!(
+            "GET /healthz?{url} HTTP/1.1\r\nhost: {}\r\nx-long: {headers}\r\nconnection: close\r\n\r\n",
+            running.host
+        );
+        let (mut reader, mut writer) =
+            TcpStream::connect(&running.host).await.unwrap().into_split();
+        // What is not read any more cannot be sent.
+        let sent = tokio::spawn(async move {
+            writer.write_all(head.as_bytes()).await.ok();
+            // Who says that he is done is not waited for.
+            std::future::pending::<()>().await;
+        });
+        let mut answer = vec![0; 4_096];
+        let read = reader.read(&mut answer).await.unwrap();
+        let answer = String::from_utf8_lossy(&answer[..read]).into_owned();
+        assert!(answer.starts_with("HTTP/1.1 431 "), "{field}: {answer}");
+        assert!(answer.contains("\"code\":\"head_too_large\""), "{field}: {answer}");
+        assert!(answer.contains(&format!("\"field\":\"{field}\"")), "{field}: {answer}");
+        sent.abort();
+    }
+}
+
+/// Whoever finds no place among those that wait to be accepted believes that he is connected, and would wait for ever.
+#[tokio::test]
+async fn many_who_come_at_one_time_are_all_accepted() {
+    let files = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files }).unwrap();
+    let socket = listener::bind("127.0.0.1:0").await.unwrap();
+    let host = socket.local_addr().unwrap().to_string();
+    let mut streams = Vec::new();
+    for _ in 0..CROWD {
+        let connected = tokio::time::timeout(PATIENCE, TcpStream::connect(&host)).await;
+        streams.push(connected.expect("there is a place to wait").unwrap());
+    }
+    let router = Server::on(&host, Memory::default()).await.router;
+    let bounds = Bounds { head_within: Duration::from_millis(100), ..Bounds::default() };
+    let task = tokio::spawn(async move {
+        listener::serve(socket, router, bounds, std::future::pending()).await;
+    });
+    for mut stream in streams {
+        let closed = tokio::time::timeout(PATIENCE, stream.read_u8()).await;
+        assert!(closed.expect("accepted, and closed for its silence").is_err());
+    }
+    task.abort();
 }
 
 #[tokio::test]

@@ -70,6 +70,8 @@ async fn a_route_needs_a_key_exactly_when_the_document_says_so() {
     }
 }
 
+const EXPORT: &str = "application/vnd.threadkeep.export";
+
 #[test]
 fn every_operation_is_described_completely() {
     let mut ids = HashSet::new();
@@ -84,15 +86,42 @@ fn every_operation_is_described_completely() {
         let is_empty = operation["responses"]["204"].is_object();
         assert!(answers.contains(&true) || is_empty, "{name}");
         let content = &operation["requestBody"]["content"];
-        let is_raw =
-            ["multipart/form-data", "application/x-tar"].iter().any(|it| content[it].is_object());
-        if method == "POST" && !is_raw {
+        let is_raw = ["multipart/form-data", "application/x-tar", EXPORT]
+            .iter()
+            .any(|it| content[it].is_object());
+        let is_file = operation["responses"]["200"]["content"][EXPORT].is_object();
+        if method == "POST" && !is_raw && !is_file {
             assert!(content[JSON]["example"].is_object(), "{name}");
             for media in [JSON, "application/msgpack"] {
                 assert!(content[media]["schema"].is_object(), "{name} {media}");
                 assert!(operation["responses"]["200"]["content"][media].is_object(), "{name}");
             }
         }
+    }
+}
+
+/// What an operation does; the rest of its id says to what.
+const VERBS: [&str; 38] = [
+    "abort", "acquire", "add", "append", "begin", "break", "commit", "compact", "complete", "copy",
+    "count", "create", "delete", "download", "edit", "export", "find", "follow", "fork", "get",
+    "glob", "grep", "import", "inspect", "list", "load", "log", "mint", "move", "narrow", "open",
+    "prune", "put", "read", "record", "release", "renew", "restore",
+];
+const MORE_VERBS: [&str; 10] =
+    ["revoke", "run", "search", "stage", "stat", "store", "take", "upload", "write", "whoami"];
+
+#[test]
+fn every_operation_has_an_id_that_makes_a_good_name_of_a_method() {
+    for (path, method, operation) in operations() {
+        let id = operation["operationId"].as_str().unwrap();
+        let words: Vec<&str> = id.trim_start_matches("agentrail_").split('_').collect();
+        let legal = |it: &&str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_lowercase());
+        assert!(words.iter().all(legal), "{method} {path}: {id}");
+        let verb = words[0];
+        let is_verb = VERBS.contains(&verb) || MORE_VERBS.contains(&verb);
+        assert!(is_verb, "{method} {path}: {id} begins with no verb");
+        // One word would be a keyword of some language, and says too little.
+        assert!(words.len() > 1 || verb == "whoami", "{method} {path}: {id}");
     }
 }
 
@@ -110,6 +139,90 @@ fn every_reference_leads_somewhere() {
         }
     }
     walk(&DOCUMENT);
+}
+
+/// Who sends null where exact JSON or null is taken would be told that it is neither: it fits both.
+#[test]
+fn nothing_fits_two_of_alternatives_that_exclude_each_other() {
+    fn walk(value: &Value) {
+        let fits_all = |it: &Value| it["$ref"] == "#/components/schemas/Exact";
+        let all = value.get("oneOf").and_then(Value::as_array);
+        assert!(!all.is_some_and(|all| all.iter().any(fits_all)), "{value}");
+        match value {
+            Value::Object(fields) => fields.values().for_each(walk),
+            Value::Array(items) => items.iter().for_each(walk),
+            _ => {}
+        }
+    }
+    walk(&DOCUMENT);
+}
+
+/// Generators of types take a field with a default for one that is always there, also where it is sent.
+#[test]
+fn no_field_of_a_body_has_a_default() {
+    for (name, schema) in DOCUMENT["components"]["schemas"].as_object().unwrap() {
+        for (field, it) in schema["properties"].as_object().into_iter().flatten() {
+            assert!(it.get("default").is_none(), "{name}.{field}");
+        }
+    }
+}
+
+#[test]
+fn every_link_takes_fields_that_are_there_to_fields_that_are_taken() {
+    let schema = |content: &Value| {
+        let reference = content[JSON]["schema"]["$ref"].as_str().unwrap_or("#/none");
+        DOCUMENT.pointer(reference.trim_start_matches('#')).cloned().unwrap_or_default()
+    };
+    let all = operations();
+    let mut count = 0;
+    for (_, _, operation) in &all {
+        let answers = operation["responses"].as_object().unwrap().values();
+        let links = answers.flat_map(|it| {
+            it["links"].as_object().into_iter().flatten().map(move |(name, link)| (it, name, link))
+        });
+        for (answer, name, link) in links {
+            let (_, _, other) =
+                all.iter().find(|it| it.2["operationId"] == link["operationId"]).unwrap();
+            let body = schema(&other["requestBody"]["content"]);
+            let parameters = other["parameters"].as_array().cloned().unwrap_or_default();
+            let fields = link["requestBody"].as_object().into_iter().flatten();
+            for (field, from) in fields.chain(link["parameters"].as_object().into_iter().flatten())
+            {
+                let is_parameter = parameters.iter().any(|it| it["name"] == *field);
+                assert!(is_parameter || body["properties"][field].is_object(), "{name}: {field}");
+                let (place, field) = from.as_str().unwrap().split_once(".body#/").unwrap();
+                let source = if place == "$request" {
+                    &operation["requestBody"]["content"]
+                } else {
+                    &answer["content"]
+                };
+                assert!(schema(source)["properties"][field].is_object(), "{name}: {from}");
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 40, "{count}");
+}
+
+#[test]
+fn nothing_in_the_plain_form_is_in_another_media_type_than_one() {
+    let plain: Value = serde_json::from_str(&document::plain_text()).unwrap();
+    let same = |of: &Value| of["paths"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(same(&plain), same(&DOCUMENT));
+    for other in ["application/msgpack\": {", "application/x-tar\": {"] {
+        assert!(!document::plain_text().contains(other) && document::text().contains(other));
+    }
+}
+
+#[tokio::test]
+async fn the_plain_form_is_served_and_no_other() {
+    let server = Server::keyless().await;
+    let answer = server.get("/openapi.json?media_type=application/json").await.ok();
+    assert_eq!(String::from_utf8(answer.body).unwrap(), document::plain_text());
+    for (query, field) in [("media_type=text/html", "media_type"), ("form=plain", "form")] {
+        let answer = server.get(&format!("/openapi.json?{query}")).await;
+        assert_eq!((answer.problem(), answer.field()), ((422, "invalid".into()), field.into()));
+    }
 }
 
 #[test]

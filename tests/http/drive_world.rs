@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use sqlx::ConnectOptions as _;
+use sqlx::sqlite::SqliteConnectOptions;
 use tempfile::TempDir;
 use threadkeep::app::{App, Browsers, Outside};
-use threadkeep::auth::secret::Secret;
-use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::key::Key;
 use threadkeep::domain::storage::Storage;
 use threadkeep::http;
 
 use crate::memory::Memory;
-use crate::ownership::open;
+use crate::ownership::{make_keys, open};
 use crate::server::{Answer, HOST, SETTINGS, Server};
 use crate::tokens::START;
 
@@ -24,7 +23,7 @@ pub struct World {
     pub ann: String,
     pub bob: String,
     pub tenant: String,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl World {
@@ -35,24 +34,18 @@ impl World {
     pub async fn with(browsers: Browsers) -> Self {
         let folder = TempDir::new().unwrap();
         let storage = open(&folder).await;
-        let mut keys = Vec::new();
-        for subject in [Some("ann"), Some("bob"), None] {
-            let secret = Secret::random();
-            let key = Key {
-                key_id: format!("key_{}", subject.unwrap_or("all")),
-                tenant: "acme".into(),
-                subject: subject.map(str::to_owned),
-                hash: secret.hash(),
-                created_at: 0,
-                revoked_at: None,
-            };
-            let act = Act::of_operator("acme", ActKind::KeyCreated, &key.key_id, 0);
-            storage.create_key(&key, &act).await.unwrap();
-            keys.push(secret.text().to_owned());
-        }
+        let [ann, bob, tenant] = make_keys(&storage).await;
         let (server, clock) = serve(&storage, browsers).await;
-        let [ann, bob, tenant] = <[String; 3]>::try_from(keys).unwrap();
-        Self { server, storage, clock, ann, bob, tenant, _folder: folder }
+        Self { server, storage, clock, ann, bob, tenant, folder }
+    }
+
+    /// What the database has, whoever may see it.
+    pub async fn count(&self, statement: &str) -> i64 {
+        let file = self.folder.path().join("threadkeep.db");
+        let options = SqliteConnectOptions::new().filename(file).read_only(true);
+        let mut connection = options.connect().await.unwrap();
+        let statement = sqlx::AssertSqlSafe(statement.to_owned());
+        sqlx::query_scalar(statement).fetch_one(&mut connection).await.unwrap()
     }
 
     pub async fn get(&self, who: &str, path: &str) -> Answer {

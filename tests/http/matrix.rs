@@ -14,7 +14,8 @@ use threadkeep::domain::clock::Clock;
 use threadkeep::domain::key::Key;
 use threadkeep::http;
 
-use crate::matrix_sessions::{BY_PATH, SESSION_TAKEN};
+use crate::matrix_sessions::{BY_PATH, SESSION_TAKEN, of_agentrail, path_of_session};
+use crate::matrix_snapshots::{self, empty_export};
 use crate::matrix_table::{HOLDER, PUBLIC, Request, Row, SIGNED, TAKEN, rows};
 use crate::memory::Memory;
 use crate::ownership::open;
@@ -22,20 +23,20 @@ use crate::server::{Answer, DOCUMENT, HOST, JSON, SETTINGS, Server};
 use crate::tokens::{SECOND, START, text};
 use crate::wire::{COMMIT, base64, commit, list_of, name, writes};
 
-/// Of `ann`; and one that nobody has.
-const THREAD: &str = "thread-of-ann";
-const NOBODYS: &str = "thread-of-none";
+pub const THREAD: &str = "thread-of-ann";
+pub const NOBODYS: &str = "thread-of-none";
 /// Within what `ann` keeps.
-const CONTENT: &str = "only-ann-may-see-this";
+pub const CONTENT: &str = "only-ann-may-see-this";
 
 /// A server where `ann` of `acme` has a thread with a policy and a lease, and the credentials of everybody.
-struct World {
-    server: Server,
-    acme: String,
+pub struct World {
+    pub server: Server,
+    /// The key of the whole tenant.
+    pub acme: String,
     globex: String,
     ann: String,
     /// Id of a token that nobody presents.
-    token_id: String,
+    pub token_id: String,
     /// Of an upload to the thread's namespace, with a part.
     upload_id: String,
     expired: String,
@@ -43,12 +44,14 @@ struct World {
     bob: String,
     elsewhere: String,
     reader: String,
+    /// For addresses of the Inspector.
+    watcher: String,
     appender: String,
     _folder: TempDir,
 }
 
 impl World {
-    async fn new() -> Self {
+    pub async fn new() -> Self {
         let folder = TempDir::new().unwrap();
         let storage = open(&folder).await;
         let mut keys = Vec::new();
@@ -81,6 +84,10 @@ impl World {
                 "sessions": [
                     {"id": format!("kind:{thread}"), "actions": actions},
                     {"id": format!("agentrail:t/{thread}"), "actions": actions}
+                ],
+                "snapshots": [
+                    {"id": matrix_snapshots::name(thread), "actions": actions},
+                    {"id": matrix_snapshots::with_archive(thread), "actions": actions}
                 ]
             }})
         };
@@ -92,9 +99,12 @@ impl World {
         let bob = text(&mint(json!({"subject": "bob"})).await);
         let elsewhere = text(&mint(on("elsewhere", &["read", "append", "write"])).await);
         let reader = text(&mint(on(THREAD, &["read"])).await);
+        let watched = json!([{"prefix": "agentrail:", "actions": ["read"]}]);
+        let watcher = text(&mint(json!({"grants": {"sessions": watched}})).await);
         let appender = text(&mint(on(THREAD, &["append"])).await);
         clock.advance(2 * SECOND);
         post(&server, &ann, COMMIT, &thread_of_ann()).await.ok();
+        snapshots_of(&server, &ann).await;
         let policy = json!({"thread_id": THREAD, "keep_last": 5});
         post(&server, &ann, "/v1/retention/policies/put", &policy).await.ok();
         let lease = json!({"thread_id": THREAD, "holder": HOLDER, "ttl_seconds": 60});
@@ -104,7 +114,7 @@ impl World {
         let session = json!({"kind": "kind", "key": [THREAD], "entries": [{"data": {"note": CONTENT}}],
             "document": {"name": "NOTES.md", "content": CONTENT}});
         post(&server, &ann, "/v1/sessions/append", &session).await.ok();
-        for (request, body) in of_agentrail() {
+        for (request, body) in of_agentrail(CONTENT) {
             let headers = [("content-type", JSON), ("x-api-key", ann.as_str())];
             let (method, path) = request.split_once(' ').unwrap();
             let path = path_of_session(&format!("/agentrail/v1/t/t/{path}"), THREAD);
@@ -116,10 +126,9 @@ impl World {
         let part = format!("/v1/files/uploads/{upload_id}/parts/1");
         server.send("PUT", &part, &[("x-api-key", &ann)], b"part".to_vec()).await.ok();
         let file = format!("/v1/files/content?ns=ann&ns={THREAD}&path=/f");
-        let note = CONTENT.as_bytes().to_vec();
-        server.send("PUT", &file, &[("x-api-key", &ann)], note.clone()).await.ok();
-        let file = "/api/storage/upload?path=/f";
-        server.send("POST", file, &[("x-api-key", &ann)], note).await;
+        let note = || CONTENT.as_bytes().to_vec();
+        server.send("PUT", &file, &[("x-api-key", &ann)], note()).await.ok();
+        server.send("POST", "/api/storage/upload?path=/f", &[("x-api-key", &ann)], note()).await;
         let token_id = spare["token_id"].as_str().unwrap().to_owned();
         Self {
             server,
@@ -133,15 +142,26 @@ impl World {
             bob,
             elsewhere,
             reader,
+            watcher,
             appender,
             _folder: folder,
         }
     }
 
     async fn ask(&self, route: &Route, who: Option<&str>, request: &Request) -> Answer {
-        let mut headers = vec![("content-type", JSON)];
-        headers.extend(who.map(|it| ("x-api-key", it)));
+        let headers: Vec<_> = who.map(|it| ("x-api-key", it)).into_iter().collect();
+        self.ask_with(route, request, &headers).await
+    }
+
+    pub async fn ask_with(
+        &self,
+        route: &Route,
+        request: &Request,
+        headers: &[(&str, &str)],
+    ) -> Answer {
+        let headers: Vec<_> = [("content-type", JSON)].iter().chain(headers).copied().collect();
         let path = route.path.replace("{upload_id}", &self.upload_id).replace("{part}", "1");
+        let path = path.replace("{token}", &self.watcher);
         let (path, body) = match request {
             Request::Query(query) => (format!("{path}{query}"), Vec::new()),
             Request::Body(body) => (path, body.to_string().into_bytes()),
@@ -149,53 +169,16 @@ impl World {
                 let body = body.as_ref().map(ToString::to_string).unwrap_or_default();
                 (path_of_session(&path, session), body.into_bytes())
             }
+            Request::File(query) => (format!("{path}{query}"), empty_export()),
+            Request::Tar(query) => (format!("{path}{query}"), EMPTY_TAR.into()),
             Request::Raw(query) => (format!("{path}{query}"), b"raw".to_vec()),
         };
         self.server.send(&route.method, &path, &headers, body).await
     }
 }
 
-/// An address of Agentrail's, about one session.
-fn path_of_session(template: &str, session: &str) -> String {
-    let ids = [
-        ("{session}", session),
-        ("{owner}", session),
-        ("{tenant}", "t"),
-        ("{user}", "ann"),
-        ("{scope}", "session"),
-        ("{name}", "NOTES.md"),
-        ("{agent}", "a"),
-        ("{archive}", "0001"),
-        ("{tool_call}", "call"),
-    ];
-    let path = ids.iter().fold(template.to_owned(), |path, (name, id)| path.replace(name, id));
-    if path.contains("__inspector/sessions/") { path + "?tenantId=t" } else { path }
-}
-
-/// What ann has with Agentrail: everything that can be read.
-fn of_agentrail() -> [(&'static str, Value); 14] {
-    let message = json!({"role": "user", "content": CONTENT});
-    let compaction = json!({
-        "throughSeq": 1, "expectedHead": 2, "compressedCount": 1, "placeholder": message
-    });
-    let events = json!({"event": {"eventId": "e", "note": CONTENT}, "snapshot": {}});
-    [
-        ("PUT s/{session}", json!({"userId": "ann", "agentId": "a"})),
-        ("POST s/{session}/messages", json!({"messages": [message, message]})),
-        ("POST s/{session}/compact", compaction),
-        ("POST s/{session}/messages", json!({"messages": [message]})),
-        ("POST s/{session}/turns", json!({"totalTokens": 7})),
-        ("POST s/{session}/trace", json!({"envelopes": [{"id": "e", "note": CONTENT}]})),
-        ("POST s/{session}/orch/events", events),
-        ("POST s/{session}/orch/agents/a/mailbox", json!({"events": [{"eventId": "e"}]})),
-        ("PUT s/{session}/orch/agents/a/mailbox-state", json!({"state": {"note": CONTENT}})),
-        ("PUT s/{session}/orch/agents/a/history", json!({"history": [CONTENT]})),
-        ("PUT memo/session/{session}/NOTES.md", json!({"content": CONTENT})),
-        ("PUT s/{session}/todos", json!({"content": CONTENT})),
-        ("PUT s/{session}/artifacts/call", json!({"content": CONTENT})),
-        ("POST s/{session}/skill-logs", json!({"note": CONTENT})),
-    ]
-}
+/// Two blocks of zeros, which end an archive.
+const EMPTY_TAR: &[u8] = &[0; 1_024];
 
 /// A checkpoint of the run `run`, with a value and metadata that nobody else may see.
 fn thread_of_ann() -> Value {
@@ -210,13 +193,13 @@ fn thread_of_ann() -> Value {
 }
 
 /// An operation of the document.
-struct Route {
-    operation: String,
-    method: String,
-    path: String,
+pub struct Route {
+    pub operation: String,
+    pub method: String,
+    pub path: String,
 }
 
-fn routes() -> Vec<Route> {
+pub fn routes() -> Vec<Route> {
     let mut routes = Vec::new();
     for (path, operations) in DOCUMENT["paths"].as_object().unwrap() {
         for (method, operation) in operations.as_object().unwrap() {
@@ -229,11 +212,21 @@ fn routes() -> Vec<Route> {
     routes
 }
 
-fn row_of(route: &Route) -> &'static Row {
+pub fn row_of(route: &Route) -> &'static Row {
     let mut rows = rows().filter(|it| it.operation == route.operation);
     let row = rows.next().unwrap_or_else(|| panic!("{} has no row in the matrix", route.operation));
     assert!(rows.next().is_none(), "{} has two rows", route.operation);
     row
+}
+
+/// One of her thread, and one with an archive.
+async fn snapshots_of(server: &Server, ann: &str) {
+    post(server, ann, "/v1/snapshots/take", &matrix_snapshots::taking(THREAD)).await;
+    let archive = "/v1/snapshots/archive?workspace=w";
+    let staged = server.send("PUT", archive, &[("x-api-key", ann)], EMPTY_TAR.into()).await;
+    let name = matrix_snapshots::with_archive(THREAD);
+    let taking = json!({"snapshot_id": name, "archive": staged.json()["archive_id"]});
+    post(server, ann, "/v1/snapshots/take", &taking).await;
 }
 
 async fn post(server: &Server, who: &str, path: &str, body: &Value) -> Answer {
@@ -251,7 +244,7 @@ fn outcome(answer: &Answer) -> String {
 /// The body without the thread's name, the request's id, and what is new in every answer.
 fn comparable(answer: &Answer, thread: &str) -> String {
     let id = answer.header("x-request-id").unwrap();
-    let body = String::from_utf8(answer.body.clone()).unwrap().replace(id, "the request");
+    let body = String::from_utf8_lossy(&answer.body).replace(id, "the request");
     let body = body.replace(thread, "the thread");
     let Ok(mut json) = serde_json::from_str::<Value>(&body) else { return body };
     for result in json.get_mut("results").and_then(Value::as_array_mut).into_iter().flatten() {
@@ -273,6 +266,8 @@ fn comparable(answer: &Answer, thread: &str) -> String {
         "updatedAt",
         "modified_at",
         "upload_id",
+        "archive_id",
+        "staged_at",
         "files",
         "stored",
         "unchanged",

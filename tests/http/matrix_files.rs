@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::matrix_table::{
-    ABSENT, APPEND_ITEM, Answers, DENIED, OK, READ, Request, Row, WRITE_ITEM, answers, body, query,
-    row,
+    ABSENT, ADMINISTER, APPEND_ITEM, Answers, DENIED, OK, READ, Request, Row, WRITE_ITEM, answers,
+    body, query, row,
 };
 
 const NO_FILE: &str = "404 file_not_found";
@@ -91,6 +91,8 @@ pub const ROWS: &[Row] = &[
         |_, _| raw("?subject=ann&path=x"),
         answers([OK, DENIED, DENIED, DENIED, DENIED]),
     ),
+    row("export_tenant", |_, _| body(json!({})), ADMINISTER),
+    row("import_tenant", |_, _| Request::File("?dry_run=true".into()), ADMINISTER),
 ];
 
 fn raw(query: &str) -> Request {

@@ -119,7 +119,7 @@ pub const ROWS: &[Row] = &[
     ),
     row("agentrail_append_memo", |thread, _| at(thread, json!({"content": "x"})), APPEND_SESSION),
     row(
-        "agentrail_compact",
+        "agentrail_compact_session",
         |thread, _| {
             at(
                 thread,
@@ -165,7 +165,7 @@ fn at(thread: &str, body: Value) -> Request {
     Request::Path(thread.to_owned(), Some(body))
 }
 
-fn look(thread: &str) -> Request {
+pub fn look(thread: &str) -> Request {
     Request::Path(thread.to_owned(), None)
 }
 
@@ -174,4 +174,46 @@ fn session(thread: &str, mut more: Value) -> Request {
     more["kind"] = json!("kind");
     more["key"] = json!([thread]);
     body(more)
+}
+
+/// An address of Agentrail's, about one session.
+pub fn path_of_session(template: &str, session: &str) -> String {
+    let ids = [
+        ("{session}", session),
+        ("{owner}", session),
+        ("{tenant}", "t"),
+        ("{user}", "ann"),
+        ("{scope}", "session"),
+        ("{name}", "NOTES.md"),
+        ("{agent}", "a"),
+        ("{archive}", "0001"),
+        ("{tool_call}", "call"),
+    ];
+    let path = ids.iter().fold(template.to_owned(), |path, (name, id)| path.replace(name, id));
+    if path.contains("__inspector/sessions/") { path + "?tenantId=t" } else { path }
+}
+
+/// What ann has with Agentrail: everything that can be read, with this in it.
+pub fn of_agentrail(content: &str) -> [(&'static str, Value); 14] {
+    let message = json!({"role": "user", "content": content});
+    let compaction = json!({
+        "throughSeq": 1, "expectedHead": 2, "compressedCount": 1, "placeholder": message
+    });
+    let events = json!({"event": {"eventId": "e", "note": content}, "snapshot": {}});
+    [
+        ("PUT s/{session}", json!({"userId": "ann", "agentId": "a"})),
+        ("POST s/{session}/messages", json!({"messages": [message, message]})),
+        ("POST s/{session}/compact", compaction),
+        ("POST s/{session}/messages", json!({"messages": [message]})),
+        ("POST s/{session}/turns", json!({"totalTokens": 7})),
+        ("POST s/{session}/trace", json!({"envelopes": [{"id": "e", "note": content}]})),
+        ("POST s/{session}/orch/events", events),
+        ("POST s/{session}/orch/agents/a/mailbox", json!({"events": [{"eventId": "e"}]})),
+        ("PUT s/{session}/orch/agents/a/mailbox-state", json!({"state": {"note": content}})),
+        ("PUT s/{session}/orch/agents/a/history", json!({"history": [content]})),
+        ("PUT memo/session/{session}/NOTES.md", json!({"content": content})),
+        ("PUT s/{session}/todos", json!({"content": content})),
+        ("PUT s/{session}/artifacts/call", json!({"content": content})),
+        ("POST s/{session}/skill-logs", json!({"note": content})),
+    ]
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::tokens::{SECOND, START};
 use crate::wire::{base64, commit, put};
-use crate::{matrix_files, matrix_sessions};
+use crate::{matrix_files, matrix_sessions, matrix_snapshots};
 
 /// Holder and fence of the lease on the thread.
 pub const HOLDER: &str = "the-holder";
@@ -40,6 +40,10 @@ pub enum Request {
     Path(String, Option<Value>),
     /// The query, with bytes as the body.
     Raw(String),
+    /// The query, with an archive that has nothing in it.
+    Tar(String),
+    /// The query, with the file of an export that has nothing in it.
+    File(String),
 }
 
 pub const OK: &str = "200";
@@ -70,7 +74,7 @@ pub const WRITE_ITEM: Answers = answers([OK, DENIED, DENIED, DENIED, DENIED]);
 
 /// Every operation that needs a permission.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
-    ROWS.iter().chain(matrix_sessions::ROWS).chain(matrix_files::ROWS)
+    ROWS.iter().chain(matrix_sessions::ROWS).chain(matrix_files::ROWS).chain(matrix_snapshots::ROWS)
 }
 
 const ROWS: &[Row] = &[
@@ -82,14 +86,14 @@ const ROWS: &[Row] = &[
     row("get_checkpoint", |thread, _| of(thread), READ),
     row("list_checkpoints", |thread, _| of(thread), READ),
     row(
-        "get_history",
+        "get_channel_history",
         |thread, _| body(json!({"thread_id": thread, "channels": ["messages"]})),
         READ,
     ),
     row("get_checkpoint_values", |thread, _| query(&format!("?thread_id={thread}")), READ),
     row("get_state", |thread, _| query(&format!("?thread_id={thread}")), READ),
     row(
-        "delete_for_runs",
+        "delete_checkpoints_of_runs",
         |_, _| body(json!({"run_ids": ["run"]})),
         answers([OK, OK, OK, DENIED, DENIED]),
     ),

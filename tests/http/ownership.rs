@@ -26,6 +26,26 @@ struct Shared {
     _folder: TempDir,
 }
 
+/// The keys of ann, of bob and of their tenant.
+pub async fn make_keys(storage: &Arc<dyn Storage>) -> [String; 3] {
+    let mut keys = [const { String::new() }; 3];
+    for (at, subject) in [Some("ann"), Some("bob"), None].into_iter().enumerate() {
+        let secret = Secret::random();
+        let key = Key {
+            key_id: format!("key_{}", subject.unwrap_or("all")),
+            tenant: "acme".into(),
+            subject: subject.map(str::to_owned),
+            hash: secret.hash(),
+            created_at: 0,
+            revoked_at: None,
+        };
+        let act = Act::of_operator("acme", ActKind::KeyCreated, &key.key_id, 0);
+        storage.create_key(&key, &act).await.unwrap();
+        secret.text().clone_into(&mut keys[at]);
+    }
+    keys
+}
+
 const ANN: usize = 0;
 const BOB: usize = 1;
 const ALL: usize = 2;
@@ -34,21 +54,7 @@ impl Shared {
     async fn new() -> Self {
         let folder = TempDir::new().unwrap();
         let storage = open(&folder).await;
-        let mut keys = [const { String::new() }; 3];
-        for (at, subject) in [Some("ann"), Some("bob"), None].into_iter().enumerate() {
-            let secret = Secret::random();
-            let key = Key {
-                key_id: format!("key_{at}"),
-                tenant: "acme".into(),
-                subject: subject.map(str::to_owned),
-                hash: secret.hash(),
-                created_at: 0,
-                revoked_at: None,
-            };
-            let act = Act::of_operator("acme", ActKind::KeyCreated, &key.key_id, 0);
-            storage.create_key(&key, &act).await.unwrap();
-            secret.text().clone_into(&mut keys[at]);
-        }
+        let keys = make_keys(&storage).await;
         let (clock, listen) = (Arc::new(Clock::System), HOST.parse().unwrap());
         let app =
             App::start(storage, clock, listen, SETTINGS, None, Issuers::default()).await.unwrap();
@@ -87,12 +93,12 @@ pub async fn open(folder: &TempDir) -> Arc<dyn Storage> {
     storage::open(&config).await.unwrap()
 }
 
-/// Without what differs between any two answers: the request's id.
+/// Without what differs between any two answers: the request's id, and how long it took.
 fn bytes(answer: &Answer, thread: &str) -> (u16, Vec<(String, String)>, String) {
     let mut headers: Vec<(String, String)> = answer
         .headers
         .iter()
-        .filter(|(name, _)| *name != "x-request-id")
+        .filter(|(name, _)| !["x-request-id", "server-timing"].contains(&name.as_str()))
         .map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()))
         .collect();
     headers.sort();

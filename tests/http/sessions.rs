@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use threadkeep::app::App;
-use threadkeep::auth::issuers::Issuers;
+use threadkeep::app::{App, Outside};
 use threadkeep::auth::secret::Secret;
 use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::clock::Clock;
@@ -16,14 +15,18 @@ use crate::memory::Memory;
 use crate::ownership::open;
 use crate::server::{Answer, HOST, JSON, MSGPACK, SETTINGS, Server};
 
-struct World {
-    server: Server,
-    key: String,
+pub struct World {
+    pub server: Server,
+    pub key: String,
     _folder: TempDir,
 }
 
 impl World {
-    async fn new() -> Self {
+    pub async fn new() -> Self {
+        Self::with(Outside::default()).await
+    }
+
+    pub async fn with(outside: Outside) -> Self {
         let folder = TempDir::new().unwrap();
         let storage = open(&folder).await;
         let secret = Secret::random();
@@ -38,8 +41,7 @@ impl World {
         let act = Act::of_operator("acme", ActKind::KeyCreated, &key.key_id, 0);
         storage.create_key(&key, &act).await.unwrap();
         let (clock, listen) = (Arc::new(Clock::System), HOST.parse().unwrap());
-        let none = Issuers::default();
-        let app = App::start(storage, clock, listen, SETTINGS, None, none).await.unwrap();
+        let app = App::start(storage, clock, listen, SETTINGS, None, outside).await.unwrap();
         let app = Arc::new(app);
         let router = http::router(&app);
         let server = Server { app, storage: Arc::new(Memory::default()), router };
@@ -52,16 +54,21 @@ impl World {
         self.server.send(method, path, &headers, body).await
     }
 
-    async fn send(&self, method: &str, path: &str, body: &Value) -> Answer {
+    pub async fn send(&self, method: &str, path: &str, body: &Value) -> Answer {
         let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
         self.raw(method, path, JSON, body).await
+    }
+
+    /// Any route.
+    pub async fn call(&self, path: &str, body: &Value) -> Answer {
+        self.send("POST", path, body).await
     }
 
     async fn post(&self, path: &str, body: &Value) -> Answer {
         self.send("POST", &format!("/v1/sessions/{path}"), body).await
     }
 
-    async fn get(&self, path: &str) -> Answer {
+    pub async fn get(&self, path: &str) -> Answer {
         self.send("GET", path, &Value::Null).await
     }
 

@@ -94,7 +94,7 @@ async fn a_thread_shows_what_is_known_of_it() {
         found,
         json!({"thread": {
             "thread_id": "a", "created_at": "1970-01-01T00:00:00.000003Z", "updated_at": "1970-01-01T00:00:00.000030Z",
-            "checkpoint_count": 2, "size_bytes": 9, "generation": "g", "graph_id": "agent"
+            "checkpoint_count": 2, "forks": 0, "size_bytes": 9, "generation": "g", "graph_id": "agent"
         }})
     );
     let absent = server.post("/v1/threads/get", &json!({"thread_id": "zz"})).await.ok().json();

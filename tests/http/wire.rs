@@ -1,7 +1,11 @@
 //! Bodies with values and differences, as JSON, for the tests of both directions.
 
+use std::io::Write as _;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use threadkeep::app::values::digest;
 
@@ -12,6 +16,12 @@ pub fn list_of(count: usize) -> Vec<u8> {
     let entry = |at: usize| [&[0xc4, 98][..], &[u8::try_from(at % 251).unwrap(); 98]].concat();
     let header = [0xdd, 0, 0, 0, 0];
     [&header[..], &(0..count).flat_map(entry).collect::<Vec<u8>>()].concat()
+}
+
+pub fn gzip(data: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(data).unwrap();
+    encoder.finish().unwrap()
 }
 
 pub fn base64(data: &[u8]) -> Value {

@@ -4,7 +4,7 @@ A test that asks for `server` (or anything made of it) runs twice, on SQLite and
 """
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 
 import pytest
 from threadkeep.langgraph import ThreadkeepSaver
@@ -21,6 +21,22 @@ from support.server import Place, Server
 def pytest_configure() -> None:
     # So that a plain kill stops the servers too, as Ctrl-C does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failure says what the servers said last: their folder is gone when somebody reads it."""
+    report = yield
+    if report.failed and isinstance(item, pytest.Function):
+        places = [
+            item.funcargs.get("own_place"),
+            getattr(item.funcargs.get("server"), "place", None),
+        ]
+        for place in filter(None, places):
+            report.sections += [(f"end of {log.name}", said) for log, said in place.logs()]
+    return report
 
 
 @pytest.fixture(scope="session")

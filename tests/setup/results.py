@@ -10,6 +10,8 @@ CARGO_RESULT = re.compile(
     r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored; \d+ measured; "
     r"(\d+) filtered out"
 )
+CARGO_FAILED = re.compile(r"^test (\S+) \.\.\. FAILED")
+LAST_LINES = 25
 # These may be empty: the program's main file is only a call, and documentation need not hold tests.
 MAY_BE_EMPTY = re.compile(r"^(src/main\.rs|src/bin/.*|doc .*)$")
 
@@ -34,12 +36,22 @@ class Suite:
         return "\n".join([line, *(f"            {reason}" for reason in self.reasons)])
 
 
+def from_lint(name: str, output: str, code: int) -> Suite:
+    """Counts only when it fails, and then says the end of what the tool said."""
+    if code == 0:
+        return Suite(name)
+    said = [line for line in output.splitlines() if line.strip()]
+    return Suite(name, failed=1, reasons=[f"ended with {code}", *said[-LAST_LINES:]])
+
+
 def from_cargo(output: str, code: int) -> list[Suite]:
     suites: list[Suite] = []
     for line in output.splitlines():
         if started := CARGO_SUITE.match(line):
             path, doc = started.groups()
             suites.append(Suite(f"cargo test {path or f'doc {doc}'}"))
+        elif (named := CARGO_FAILED.match(line)) and suites:
+            suites[-1].reasons.append(named[1])
         elif (result := CARGO_RESULT.match(line)) and suites:
             passed, failed, ignored, filtered = map(int, result.groups())
             suite = suites[-1]

@@ -6,13 +6,15 @@ test, or has none: a green line must mean that everything ran. Standard library 
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from fuzzing import fuzzing
 from process import run
-from results import Suite, from_cargo, from_junit
+from results import Suite, from_cargo, from_junit, from_lint
 from second_postgres import postgres_without_pgvector
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,7 +35,18 @@ MYPY: list[str | Path] = [
     f"--cache-dir={ROOT / 'target' / 'mypy'}",
 ]
 REPORTS = ROOT / "target" / "test-reports"
-SOAK_SUITES = ["faults", "concurrency", "differential", "recall", "store", "contents"]
+# For the tests' databases and what changed in a tree that is built; a build from nothing takes as much again.
+GIB_FREE_MIN = 6
+SOAK_SUITES = [
+    "faults",
+    "concurrency",
+    "differential",
+    "recall",
+    "store",
+    "contents",
+    "document",
+    "snapshots",
+]
 
 
 def lints() -> list[Suite]:
@@ -72,8 +85,8 @@ def javascript_lints() -> list[Suite]:
 
 
 def lint(name: str, command: list[str | Path], cwd: Path = ROOT) -> Suite:
-    code, _ = run(name, command, cwd=cwd, env=os.environ)
-    return Suite(name, failed=0 if code == 0 else 1, reasons=[] if code == 0 else ["not clean"])
+    code, output = run(name, command, cwd=cwd, env=os.environ)
+    return from_lint(name, output, code)
 
 
 def dependency_rules() -> Suite:
@@ -156,6 +169,9 @@ def environment() -> dict[str, str]:
     if "THREADKEEP_TEST_S3_BIN" not in env:
         script = [ROOT / "tests" / "setup" / "object_store.sh"]
         env["THREADKEEP_TEST_S3_BIN"] = subprocess.check_output(script, text=True).strip()
+    if "THREADKEEP_TEST_OPENAPI_BIN" not in env:
+        script = [ROOT / "tests" / "setup" / "openapi.sh"]
+        env["THREADKEEP_TEST_OPENAPI_BIN"] = subprocess.check_output(script, text=True).strip()
     if "THREADKEEP_TEST_WEIGHTS" not in env:
         script = [ROOT / "tests" / "setup" / "weights.sh"]
         env["THREADKEEP_TEST_WEIGHTS"] = subprocess.check_output(script, text=True).strip()
@@ -167,7 +183,19 @@ def environment() -> dict[str, str]:
     return env
 
 
+def room() -> Suite:
+    """A full disk makes every later suite fail for reasons that are not its own: it is said once, before all others."""
+    free_gib = min(shutil.disk_usage(place).free for place in (ROOT, tempfile.gettempdir())) / 2**30
+    print(f"== free on disk: {free_gib:.1f} GiB", flush=True)
+    if free_gib >= GIB_FREE_MIN:
+        return Suite("room on disk")
+    too_little = f"not run: {free_gib:.1f} GiB free, {GIB_FREE_MIN} are needed"
+    return Suite("room on disk", failed=1, reasons=[too_little])
+
+
 def everything() -> list[Suite]:
+    if (space := room()).failed:
+        return [space]
     env = environment()
     suites = lints()
     suites += python_tests("test runner", SETUP, ["-p", "no:asyncio", "."], env)
@@ -196,7 +224,8 @@ def main() -> int:
     suites = {"lint": lints, "soak": soak, None: everything}[only]()
 
     print("\n== summary")
-    for suite in suites:
+    # What failed stands last, where a log that was cut still has it.
+    for suite in sorted(suites, key=lambda it: it.failed > 0):
         print(suite)
     passed, failed = sum(s.passed for s in suites), sum(s.failed for s in suites)
     print(f"{passed} passed, {failed} failed", flush=True)

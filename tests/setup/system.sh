@@ -1,8 +1,8 @@
 #!/bin/sh
-# Installs the system packages that the build and the tests need, and only those that are missing.
+# Installs the system packages that the build and the tests need, and only those that are missing; and those that are named.
 set -eu
 
-missing=""
+missing="${*:+ $*}"
 command -v cc >/dev/null || missing="$missing gcc libc6-dev"
 command -v setpriv >/dev/null || missing="$missing util-linux"
 command -v curl >/dev/null || missing="$missing curl"

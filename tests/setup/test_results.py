@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from results import from_cargo, from_junit
+from results import LAST_LINES, from_cargo, from_junit, from_lint
 
 CARGO = """
    Compiling threadkeep v0.1.0
@@ -46,6 +46,29 @@ def test_cargo_suites_are_summed() -> None:
 
 def test_a_failed_rust_test_counts_once() -> None:
     assert cargo(CARGO.replace("5 passed; 0 failed", "4 passed; 1 failed"), 101) == (6, 1)
+
+
+def test_a_failed_rust_test_is_named() -> None:
+    failed = CARGO.replace(
+        "test result: ok. 5 passed; 0 failed",
+        "test store::puts ... FAILED\ntest result: FAILED. 4 passed; 1 failed",
+    )
+    named = [it for it in from_cargo(failed, 101) if it.failed]
+    assert [str(it) for it in named] == [
+        "FAILED  cargo test tests/suite.rs                4 passed, 1 failed\n"
+        "            store::puts"
+    ]
+
+
+def test_a_lint_that_fails_says_the_end_of_what_it_said() -> None:
+    assert str(from_lint("clippy", "fine\n", 0)) == "ok      clippy"
+    output = "".join(f"line {number}\n\n" for number in range(100))
+    suite = from_lint("clippy", output, 101)
+    assert suite.failed == 1
+    assert suite.reasons == [
+        "ended with 101",
+        *(f"line {number}" for number in range(100 - LAST_LINES, 100)),
+    ]
 
 
 @pytest.mark.parametrize("what", ["ignored", "filtered out"])

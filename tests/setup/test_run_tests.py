@@ -1,4 +1,4 @@
-"""A run without Node.js, or without a PostgreSQL that lacks pgvector, does not pass for a whole one."""
+"""A run without Node.js, without room on the disk, or without a PostgreSQL that lacks pgvector, is no whole one."""
 
 import shutil
 import subprocess
@@ -23,6 +23,14 @@ def test_without_node_the_javascript_suites_have_failed(
         ("javascript", 0, 1),
     ]
     assert all("Node.js 20" in str(suite) and "FAILED" in str(suite) for suite in suites)
+
+
+def test_a_disk_without_room_is_said_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run_tests.room().failed == 0
+    monkeypatch.setattr(run_tests, "GIB_FREE_MIN", 2**30)
+    (only,) = run_tests.everything()
+    assert only.failed == 1
+    assert "GiB free" in str(only)
 
 
 def test_a_machine_without_one_gets_ours_without_pgvector(

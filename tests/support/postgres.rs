@@ -5,6 +5,7 @@ use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -17,6 +18,8 @@ const NOBODY: u32 = 65_534;
 
 static SERVER: OnceCell<Server> = OnceCell::const_new();
 static DATABASES: AtomicU32 = AtomicU32::new(0);
+/// Databases of tests that have ended, for the next test to drop: hundreds of them would fill a disk.
+static ENDED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 struct Server {
     /// URL without the database: `prefix`, name, `suffix`.
@@ -34,6 +37,14 @@ pub async fn fresh_database() -> String {
     server.url(&name)
 }
 
+/// Lets go of a database that no test uses any more.
+pub fn ended(url: &str) {
+    let base = url.split_once('?').map_or(url, |(base, _)| base);
+    if let Some((_, name)) = base.rsplit_once('/') {
+        ENDED.lock().unwrap().push(name.to_owned());
+    }
+}
+
 impl Server {
     fn url(&self, database: &str) -> String {
         format!("{}{database}{}", self.prefix, self.suffix)
@@ -44,6 +55,11 @@ impl Server {
         let mut admin = PgConnection::connect(&self.url("postgres")).await.unwrap();
         // PostgreSQL copies one template at a time, and refuses the second instead of letting it wait.
         admin.execute("select pg_advisory_lock(7067)").await.unwrap();
+        let ended = std::mem::take(&mut *ENDED.lock().unwrap());
+        for name in ended {
+            let statement = AssertSqlSafe(format!("drop database \"{name}\" with (force)"));
+            admin.execute(statement).await.unwrap();
+        }
         let statement = AssertSqlSafe(format!("create database \"{name}\"{template}"));
         admin.execute(statement).await.unwrap();
         admin.close().await.unwrap();

@@ -3,6 +3,16 @@
 /// What goes over all tenants on purpose, or has its condition elsewhere: file, words of the statement, reason.
 pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
     (
+        "snapshots/removal.rs",
+        "from snapshots where expires_at > 0",
+        "the sweep of what has expired",
+    ),
+    (
+        "snapshots/removal.rs",
+        "from snapshot_leftovers where created_at < $1",
+        "the sweep of what was left behind",
+    ),
+    (
         "storage/credentials.rs",
         "from keys where revoked_at is null union all select",
         "who holds a key or a token is not known before it was read",

@@ -114,6 +114,21 @@ export class DocumentNotFoundError extends NotFoundError {
   static override readonly code = "document_not_found";
 }
 
+/** There is no such thread to take or to fork, or it is not the caller's. */
+export class ThreadNotFoundError extends NotFoundError {
+  static override readonly code = "thread_not_found";
+}
+
+/** There is no snapshot of this id, or none of the caller's, or it has expired. */
+export class SnapshotNotFoundError extends NotFoundError {
+  static override readonly code = "snapshot_not_found";
+}
+
+/** There is no staged archive of this id, or it is not the caller's; or a snapshot has none. */
+export class ArchiveNotFoundError extends NotFoundError {
+  static override readonly code = "archive_not_found";
+}
+
 /** The state on the server is not the one the request was made for. */
 export class ConflictError extends ThreadkeepError {
   static override readonly code: string = "conflict";
@@ -155,6 +170,16 @@ export class SessionTakenError extends ConflictError {
   static override readonly code = "session_taken";
 }
 
+/** Something is there already, and not as in the file of an import: `overwrite` replaces it. */
+export class ImportConflictError extends ConflictError {
+  static override readonly code = "import_conflict";
+}
+
+/** A file of an export is damaged, cut off, of a later format or not signed with the key: see `code`. */
+export class ExportFileError extends InvalidError {
+  static override readonly code = "export_damaged";
+}
+
 /** The log of a session has moved since it was read: `currentHead` is its last sequence number now. */
 export class HeadMovedError extends ConflictError {
   static override readonly code = "head_moved";
@@ -174,6 +199,16 @@ export class PositionGoneError extends ThreadkeepError {
 /** What is asked for was encrypted with a key that has been destroyed: nobody can read it again. */
 export class KeyDestroyedError extends ThreadkeepError {
   static override readonly code = "key_destroyed";
+}
+
+/** The namespace into which something is to be restored has items. */
+export class NamespaceExistsError extends ConflictError {
+  static override readonly code = "namespace_exists";
+}
+
+/** The session into which another one is to be restored is there. */
+export class SessionExistsError extends ConflictError {
+  static override readonly code = "session_exists";
 }
 
 /** The thread belongs to another subject, and the token is for one's own threads. */
@@ -238,13 +273,14 @@ export class CodecError extends ThreadkeepError {
 type Kind = new (detail: string, details?: ErrorDetails) => ThreadkeepError;
 
 /** The compiler sees to it that every code of the server's document has its class. */
-const BY_CODE: Record<Schemas["Problem"]["code"], Kind> = {
+const BY_CODE: Record<Schemas["ProblemCode"], Kind> = {
   malformed_body: InvalidError,
   invalid: InvalidError,
   idempotency_mismatch: InvalidError,
   range_not_satisfiable: RangeNotSatisfiableError,
   search_needs_plaintext: SearchNeedsPlaintextError,
   too_large: TooLargeError,
+  head_too_large: TooLargeError,
   quota_exceeded: QuotaExceededError,
   unauthorized: UnauthorizedError,
   token_expired: TokenExpiredError,
@@ -268,12 +304,22 @@ const BY_CODE: Record<Schemas["Problem"]["code"], Kind> = {
   value_too_large: TooLargeError,
   thread_restored: ThreadRestoredError,
   thread_exists: ThreadExistsError,
+  namespace_exists: NamespaceExistsError,
+  session_exists: SessionExistsError,
   thread_taken: ThreadTakenError,
   version_conflict: VersionConflictError,
   session_not_found: SessionNotFoundError,
   document_not_found: DocumentNotFoundError,
+  thread_not_found: ThreadNotFoundError,
+  snapshot_not_found: SnapshotNotFoundError,
+  archive_not_found: ArchiveNotFoundError,
   head_moved: HeadMovedError,
   session_taken: SessionTakenError,
+  import_conflict: ImportConflictError,
+  export_damaged: ExportFileError,
+  export_truncated: ExportFileError,
+  export_version_unsupported: ExportFileError,
+  export_signature_wrong: ExportFileError,
   key_destroyed: KeyDestroyedError,
   position_gone: PositionGoneError,
   resend_whole: ResendWholeError,

@@ -55,9 +55,9 @@ export class FakeServer {
   };
 
   /** The bodies of the commits, oldest first. */
-  commits(): Schemas["Op"][][] {
+  commits(): Schemas["CommitOp"][][] {
     const commits = this.seen.filter((it) => it.path.endsWith("/commit"));
-    return commits.map((it) => it.body["ops"] as Schemas["Op"][]);
+    return commits.map((it) => it.body["ops"] as Schemas["CommitOp"][]);
   }
 
   async #answer(path: string, body: Record<string, unknown>): Promise<Response> {
@@ -66,7 +66,7 @@ export class FakeServer {
     if (!path.endsWith("/commit")) return answered(200, packed({}), MSGPACK);
     await this.gate;
     const arrived: Uint8Array[] = [];
-    for (const entry of (body["ops"] as Schemas["Op"][]).flatMap(entriesOf)) {
+    for (const entry of (body["ops"] as Schemas["CommitOp"][]).flatMap(entriesOf)) {
       if (this.refused.has(entry.channel)) {
         return problem(422, "invalid", { problem: { field: "writes.channel", limit: 7 } });
       }
@@ -100,7 +100,9 @@ export function nameOf(value: Uint8Array): string {
   return createHash("sha256").update(value).digest("hex");
 }
 
-function entriesOf(op: Schemas["Op"]): { channel: string; data?: Schemas["DataIn"] | null }[] {
+function entriesOf(
+  op: Schemas["CommitOp"],
+): { channel: string; data?: Schemas["DataIn"] | null }[] {
   if ("writes" in op) return op.writes.writes;
   return [...op.checkpoint.values, ...(op.checkpoint.carried ?? [])];
 }
@@ -125,7 +127,8 @@ function brokenConnection(): TypeError {
   return new TypeError("fetch failed", { cause: new Error("other side closed") });
 }
 
-function aborted(signal: AbortSignal | undefined): Promise<never> {
+/** Never answers; ends when the request is given up. */
+export function aborted(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_, reject) => {
     signal?.addEventListener("abort", () => reject(signal.reason));
   });

@@ -14,7 +14,12 @@ const EMPTY_NAMES = /(^|\/)(utils?|common|helpers?|types|manager|data|info|misc)
 
 async function sources(): Promise<{ path: string; text: string }[]> {
   const found = [];
-  for (const folder of ["clients/js", "tests/js", "examples/deepagents_memory_js"]) {
+  for (const folder of [
+    "clients/js",
+    "tests/js",
+    "examples/deepagents_memory_js",
+    "examples/warm_sandbox",
+  ]) {
     for (const name of await readdir(ROOT + folder, { recursive: true })) {
       const path = `${folder}/${name}`;
       if (!/\.(ts|mjs|js)$/.test(path) || /node_modules|\/dist\//.test(path)) continue;
@@ -41,5 +46,5 @@ describe("every file", async () => {
 describe("the types of requests and answers", () => {
   it("are those of the server's document", async () => {
     expect(await readFile(ROOT + GENERATED, "utf8")).toBe(await wireTypes());
-  });
+  }, 60_000);
 });

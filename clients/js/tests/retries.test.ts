@@ -2,8 +2,9 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import * as errors from "../src/errors.js";
+import { Client } from "../src/index.js";
 import { ThreadkeepSaver } from "../src/langgraph/index.js";
-import { FakeServer, type Fault } from "./fake_server.js";
+import { aborted, FakeServer, type Fault } from "./fake_server.js";
 
 const config = { configurable: { thread_id: "t", checkpoint_id: "c" } };
 
@@ -91,6 +92,21 @@ describe("a write", () => {
   });
 });
 
+describe("a large body", () => {
+  it.each<[string, (client: Client) => Promise<unknown>]>([
+    ["of bytes", (client) => client.files.putContent(["a"], "/a", new Uint8Array(3_000_000))],
+    ["of a blob", (client) => client.snapshots.putArchive("w", new Blob([new Uint8Array(3e6)]))],
+    ["of a call", (client) => client.files.write(["a"], "/a", "x".repeat(3_000_000))],
+  ])("%s has a second more for each megabyte", async (_, send) => {
+    const fetch: typeof globalThis.fetch = (_, init) => aborted(init?.signal ?? undefined);
+    const client = new Client({ url: "http://x", fetch, attempts: 1, requestTimeoutMs: 2_000 });
+    const { error, ms } = await outcome(() => send(client));
+    expect(String(error)).toContain("no answer in time");
+    expect(ms).toBeGreaterThanOrEqual(5_000);
+    expect(ms).toBeLessThan(5_200);
+  });
+});
+
 describe("a read", () => {
   it("without an answer is sent again soon", async () => {
     server.faults = [{ hangs: true }];
@@ -144,6 +160,8 @@ describe("a refusal", () => {
     [409, "fence_stale", errors.FenceStaleError],
     [409, "thread_exists", errors.ThreadExistsError],
     [409, "thread_taken", errors.ThreadTakenError],
+    [409, "namespace_exists", errors.NamespaceExistsError],
+    [409, "session_exists", errors.SessionExistsError],
     [409, "version_conflict", errors.VersionConflictError],
     [409, "head_moved", errors.HeadMovedError],
     [409, "session_taken", errors.SessionTakenError],

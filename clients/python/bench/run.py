@@ -24,7 +24,9 @@ import agents  # noqa: E402
 import calls  # noqa: E402
 import file_calls  # noqa: E402
 import growth  # noqa: E402
+import snapshot_calls  # noqa: E402
 import store_calls  # noqa: E402
+import store_vectors  # noqa: E402
 from measure import Row  # noqa: E402
 from sides import Field, Postgres  # noqa: E402
 
@@ -42,17 +44,30 @@ def parts(options: argparse.Namespace) -> dict[str, Callable[[Field], Awaitable[
             field, items=options.items, rounds=options.rounds, number=options.calls
         )
 
+    async def by_meaning(field: Field) -> list[Row]:
+        return store_vectors.searches(field, vectors=options.vectors)
+
     async def agent_files(field: Field) -> list[Row]:
         return file_calls.calls(
             field, counts=options.files, rounds=options.rounds, number=options.calls
         )
 
+    async def frozen(field: Field) -> list[Row]:
+        return snapshot_calls.takes_and_restores(
+            field,
+            checkpoints=options.snapshot_checkpoints,
+            files=options.snapshot_files,
+            rounds=options.rounds,
+        )
+
     return {
+        "snapshots": frozen,
         "calls": lambda field: calls.calls(
             field, rounds=options.rounds, number=options.calls, tasks=options.tasks
         ),
         "blocking": blocking,
         "store": items,
+        "vectors": by_meaning,
         "files": agent_files,
         "turns": lambda field: agents.turns(field, turns=options.turns),
         "long": lambda field: agents.long_thread(
@@ -73,7 +88,7 @@ def arguments() -> argparse.Namespace:
         "--only",
         nargs="+",
         metavar="PART",
-        help="calls blocking store files turns long javascript chat large",
+        help="snapshots calls blocking store vectors files turns long javascript chat large",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
     parser.add_argument("--rounds", type=int, help="rounds per side, in turns (7)")
@@ -81,33 +96,42 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--tasks", type=int, default=32, help="tasks at once (32)")
     parser.add_argument("--turns", type=int, help="turns of the agent (15)")
     parser.add_argument("--items", type=int, help="items in the store (100,000)")
+    parser.add_argument("--vectors", type=int, help="items with a vector (20,000)")
     parser.add_argument("--files", type=int, nargs="+", help="files (100 1,000 10,000)")
     parser.add_argument("--checkpoints", type=int, help="length of the long thread (600)")
     parser.add_argument("--chat-turns", type=int, help="turns of the chat (200)")
     parser.add_argument("--javascript-turns", type=int, help="turns with whole lists (20)")
     parser.add_argument("--large-bytes", type=int, help="size of the large state (5,000,000)")
+    parser.add_argument("--snapshot-checkpoints", type=int, help="of the thread taken (1,000)")
+    parser.add_argument("--snapshot-files", type=int, help="taken with it (1,000)")
     options = parser.parse_args()
     full = {
         "rounds": 7,
         "calls": 200,
         "turns": 15,
         "items": 100_000,
+        "vectors": 20_000,
         "files": [100, 1_000, 10_000],
         "checkpoints": 600,
         "chat_turns": 200,
         "javascript_turns": 20,
         "large_bytes": 5_000_000,
+        "snapshot_checkpoints": 1_000,
+        "snapshot_files": 1_000,
     }
     quick = {
         "rounds": 2,
         "calls": 20,
         "turns": 3,
         "items": 2_000,
+        "vectors": 5_100,
         "files": [60],
         "checkpoints": 45,
         "chat_turns": 10,
         "javascript_turns": 2,
         "large_bytes": 300_000,
+        "snapshot_checkpoints": 40,
+        "snapshot_files": 30,
     }
     for name, number in (quick if options.quick else full).items():
         if getattr(options, name) is None:
@@ -120,11 +144,13 @@ def table(rows: list[Row]) -> str:
         "| measure | threadkeep | reference | ratio | goal | met |",
         "|---|---|---|---|---|---|",
     ]
-    for one in rows:
-        met = {True: "yes", False: "**no**", None: ""}[one.met]
-        cells = [one.measure, one.threadkeep, one.reference, f"{one.ratio:.3g}", one.goal, met]
-        lines.append("| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |")
-    return "\n".join(lines)
+    return "\n".join([*lines, *map(line, rows)])
+
+
+def line(one: Row) -> str:
+    met = {True: "yes", False: "**no**", None: ""}[one.met]
+    cells = [one.measure, one.threadkeep, one.reference, f"{one.ratio:.3g}", one.goal, met]
+    return "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"
 
 
 async def run(options: argparse.Namespace, postgres: Postgres) -> list[Row]:
@@ -136,9 +162,12 @@ async def run(options: argparse.Namespace, postgres: Postgres) -> list[Row]:
         # A part has databases of its own, so that what one leaves behind slows down no other.
         field = Field(postgres)
         try:
-            rows += await part(field)
+            found = await part(field)
         finally:
             field.close()
+        # Shown at once: the whole takes half an hour, and may be interrupted.
+        print(*map(line, found), sep="\n", file=sys.stderr, flush=True)
+        rows += found
     return rows
 
 

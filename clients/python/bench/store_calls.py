@@ -20,6 +20,8 @@ BATCH_OPS = 100
 USERS = 500
 NOT_SLOWER = Goal(at_most=1.0)
 THREE_TIMES = Goal(at_most=1 / 3)
+KINDS = 10_000
+TOP = 10
 
 Call = Callable[[Any], Any]
 """Says whether the answer is right."""
@@ -34,7 +36,12 @@ def value(at: int) -> dict[str, Any]:
     """A memory of some 300 bytes."""
     words = random.Random(at)
     text = " ".join(f"word{words.randrange(5_000)}" for _ in range(30))
-    return {"text": text, "kind": f"kind-{at % 10_000}", "score": at % 1_000, "done": at % 2 == 0}
+    return {"text": text, "kind": f"kind-{at % KINDS}", "score": at % 1_000, "done": at % 2 == 0}
+
+
+def added(at: int) -> dict[str, Any]:
+    """One that the filter by kind does not find, so that what it must find is known."""
+    return value(at) | {"kind": "added"}
 
 
 @contextmanager
@@ -66,7 +73,7 @@ def measures(items: int) -> dict[str, tuple[Measure, Goal]]:
         return lambda store: store.get(place, key).value["kind"] == kind
 
     def put(at: int) -> Call:
-        place, key, new = namespace(at), f"new-{at}", value(at)
+        place, key, new = namespace(at), f"new-{at}", added(at)
         return lambda store: store.put(place, key, new) or True
 
     def replace(at: int) -> Call:
@@ -76,30 +83,37 @@ def measures(items: int) -> dict[str, tuple[Measure, Goal]]:
 
     def put_batch(at: int) -> Call:
         keys = range(at * BATCH_OPS, (at + 1) * BATCH_OPS)
-        ops = [PutOp(namespace(key), f"batch-{key}", value(key)) for key in keys]
+        ops = [PutOp(namespace(key), f"batch-{key}", added(key)) for key in keys]
         return lambda store: len(store.batch(ops)) == BATCH_OPS
 
     def get_batch(at: int) -> Call:
-        keys = [(at * BATCH_OPS + n) * 7_919 % items for n in range(BATCH_OPS)]
-        ops = [GetOp(namespace(key), f"key-{key}") for key in keys]
-        return lambda store: all(store.batch(ops))
+        numbers = [(at * BATCH_OPS + n) * 7_919 % items for n in range(BATCH_OPS)]
+        keys = [f"key-{number}" for number in numbers]
+        ops = [GetOp(namespace(number), f"key-{number}") for number in numbers]
+        return lambda store: [found and found.key for found in store.batch(ops)] == keys
 
     def equal(at: int) -> Call:
-        kind = f"kind-{at * 7 % min(items, 10_000)}"
-        return lambda store: all(
-            it.value["kind"] == kind for it in store.search((), filter={"kind": kind}, limit=10)
-        )
+        number = at * 7 % min(items, KINDS)
+        kind, expected = f"kind-{number}", len(range(number, items, KINDS))
+
+        def right(store: Any) -> bool:
+            found = store.search((), filter={"kind": kind}, limit=TOP)
+            return len(found) == min(TOP, expected) and all(
+                it.value["kind"] == kind for it in found
+            )
+
+        return right
 
     def compare(at: int) -> Call:
-        place = namespace(at)[:1]
-        return lambda store: store.search(place, filter={"score": {"$gte": 500}}, limit=10) != 1
+        place, filter_ = namespace(at)[:1], {"score": {"$gte": 500}}
+        return lambda store: 0 < len(store.search(place, filter=filter_, limit=TOP)) <= TOP
 
     def newest(_: int) -> Call:
-        return lambda store: len(store.search((), limit=10)) == 10
+        return lambda store: len(store.search((), limit=TOP)) == TOP
 
     def newest_of_one(at: int) -> Call:
         place = namespace(at)[:1]
-        return lambda store: 0 < len(store.search(place, limit=10)) <= 10
+        return lambda store: 0 < len(store.search(place, limit=TOP)) <= TOP
 
     def namespaces(_: int) -> Call:
         return lambda store: len(store.list_namespaces(limit=100)) == 100

@@ -52,6 +52,8 @@ def test_a_lost_connection_sends_all_of_it_again(
     server.faults = [Fault(drop=True, apply=apply), Fault(status=503)]
     client.files.put_content(NS, "/a", io.BytesIO(DATA))
     assert client.files.download(NS, ["/a"])[0].data == DATA
+    puts = [seen for seen in server.requests("/content") if seen.method == "PUT"]
+    assert len({seen.headers["idempotency-key"] for seen in puts}) == 1 < len(puts)
 
 
 def test_a_cut_answer_is_gone_on_with(client: Client, server: FakeServer) -> None:

@@ -13,9 +13,11 @@ from fake_server import FakeServer, Fault
 from support import checkpoint, config, metadata
 from threadkeep import Client
 from threadkeep.errors import (
+    DocumentNotFoundError,
     InternalError,
     NotFoundError,
     ProtocolError,
+    SessionNotFoundError,
     ThreadRestoredError,
     TransportError,
     UnauthorizedError,
@@ -66,6 +68,8 @@ def test_what_a_later_attempt_may_change_is_sent_again(
     [
         (401, "unauthorized", UnauthorizedError),
         (404, "not_found", NotFoundError),
+        (404, "session_not_found", SessionNotFoundError),
+        (404, "document_not_found", DocumentNotFoundError),
         (409, "thread_restored", ThreadRestoredError),
         (500, "internal", InternalError),
         (500, "a_code_of_later", InternalError),

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use tar::Builder;
+use tar::{Builder, EntryType, Header};
 
 use super::*;
 

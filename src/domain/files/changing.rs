@@ -20,9 +20,7 @@ use crate::domain::clock::Micros;
 use crate::domain::error::{Conflict, Error, Result};
 use crate::domain::grants::Action;
 use crate::domain::item::{ChangeItem, Item, Key, NewValue};
-use crate::domain::item_batch::PreparedChanges;
 use crate::domain::item_changing::Changing;
-use crate::domain::item_commit::Changed;
 use crate::domain::limits::LIMITS;
 use crate::domain::wide_text::WideText;
 
@@ -245,13 +243,7 @@ impl Files {
         if asked.idempotency.is_none() {
             return Ok(None);
         }
-        let caller = asked.asking.caller;
-        let key = asked.changing(Vec::new()).idempotency(None);
-        let question = PreparedChanges::question(&caller.tenant, Some(key), asked.deadline);
-        match self.items.commits.commit(question).await? {
-            Changed::Versions(answer) if !answer.is_empty() => Ok(Some(answer)),
-            _ => Ok(None),
-        }
+        self.items.answered(&asked.changing(Vec::new())).await
     }
 }
 

@@ -46,9 +46,53 @@ impl Name {
         if name.is_empty() && !self.tokens.is_empty() {
             return false;
         }
+        if !self.tokens.iter().any(|it| matches!(it, Token::Group { .. })) {
+            return matches_plainly(&self.tokens, name);
+        }
         let mut begin = vec![false; name.len() + 1];
         begin[0] = true;
         reach(&self.tokens, name, begin)[name.len()]
+    }
+}
+
+/// Without groups every token but a star takes one character: on a mismatch the last star takes one more.
+fn matches_plainly(tokens: &[Token], name: &[char]) -> bool {
+    let (mut token, mut at) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while at < name.len() {
+        match tokens.get(token) {
+            Some(Token::Any) => {
+                token += 1;
+                star = Some((token, at));
+                continue;
+            }
+            Some(one) if one.takes(name[at]) => {
+                (token, at) = (token + 1, at + 1);
+                continue;
+            }
+            _ => {}
+        }
+        let Some((behind, taken)) = star else { return false };
+        star = Some((behind, taken + 1));
+        (token, at) = (behind, taken + 1);
+    }
+    tokens[token..].iter().all(|it| matches!(it, Token::Any))
+}
+
+impl Token {
+    /// Whether it can stand for this one character.
+    fn takes(&self, character: char) -> bool {
+        match self {
+            Self::Text(wanted) => character == *wanted,
+            Self::One => true,
+            Self::Class { is_negated, ranges, kinds } => {
+                let inside =
+                    ranges.iter().any(|(first, last)| (*first..=*last).contains(&character))
+                        || kinds.iter().any(|kind| kind(&character));
+                inside != *is_negated
+            }
+            Self::Any | Self::Group { .. } => false,
+        }
     }
 }
 
@@ -62,24 +106,17 @@ fn reach(tokens: &[Token], name: &[char], mut places: Vec<bool>) -> Vec<bool> {
 
 fn step(token: &Token, name: &[char], places: &[bool]) -> Vec<bool> {
     let mut next = vec![false; places.len()];
-    let one = |next: &mut Vec<bool>, fits: &dyn Fn(char) -> bool| {
-        for (at, character) in name.iter().enumerate() {
-            next[at + 1] = places[at] && fits(*character);
-        }
-    };
     match token {
-        Token::Text(wanted) => one(&mut next, &|it| it == *wanted),
-        Token::One => one(&mut next, &|_| true),
-        Token::Class { is_negated, ranges, kinds } => one(&mut next, &|it| {
-            let inside = ranges.iter().any(|(first, last)| (*first..=*last).contains(&it))
-                || kinds.iter().any(|kind| kind(&it));
-            inside != *is_negated
-        }),
         Token::Any => {
             let first = places.iter().position(|it| *it).unwrap_or(places.len());
             next[first.min(places.len())..].fill(true);
         }
         Token::Group { kind, choices } => group(*kind, choices, name, places, &mut next),
+        one => {
+            for (at, character) in name.iter().enumerate() {
+                next[at + 1] = places[at] && one.takes(*character);
+            }
+        }
     }
     next
 }

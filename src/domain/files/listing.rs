@@ -1,23 +1,20 @@
 //! Listing files: a directory, all below one, those that match a pattern. No value is opened.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::dialect::Dialect;
 use super::glob::Glob;
+use super::searching::SearchBudget;
 use super::storage::{FilePage, FileRow, KeyRange, ListFiles};
-use super::{Asking, Files, count, media, path};
+use super::{Asking, Files, media, path};
 use crate::domain::error::Result;
 use crate::domain::files::head::Form;
 use crate::domain::grants::Action;
 use crate::domain::item::Key;
-use crate::domain::limits::LIMITS;
 
 /// Rows of the first statement of a listing, and of each further one.
 const ROWS_FIRST: usize = 2_000;
 const ROWS: usize = 10_000;
-/// deepagents gives its tools so long; what was found until then is answered.
-const TIME: Duration = Duration::from_secs(8);
-
 /// A file or a directory in a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
@@ -116,7 +113,7 @@ impl Files {
     pub async fn glob(&self, asking: Asking<'_>, query: &GlobFiles) -> Result<GlobMatches> {
         let glob = Glob::of_listing(asking.dialect, &query.pattern)?;
         let mut found = GlobMatches::default();
-        let mut walk = Walk::new(asking, query.path.as_ref());
+        let mut walk = Walk::new(asking, query.path.as_ref(), &self.budget);
         while let Some(rows) = self.walk(asking, &mut walk).await? {
             for row in rows {
                 if glob.matches(&walk.relative(&row.key)) {
@@ -141,7 +138,7 @@ impl Files {
             return Ok(None);
         }
         while let Some(range) = walk.next.take() {
-            if walk.rows_left == 0 || walk.began.elapsed() > TIME {
+            if walk.rows_left == 0 || walk.has_found && walk.is_late() {
                 walk.is_truncated = true;
                 return Ok(None);
             }
@@ -164,6 +161,7 @@ impl Files {
                     None => {}
                 }
             }
+            walk.has_found = true;
             return Ok(Some(rows));
         }
         Ok(None)
@@ -187,12 +185,14 @@ pub(super) struct Walk {
     base: Vec<u8>,
     dialect: Dialect,
     rows_left: usize,
-    began: Instant,
+    ends: Instant,
+    /// A page was answered: one always is.
+    has_found: bool,
     pub(super) is_truncated: bool,
 }
 
 impl Walk {
-    pub(super) fn new(asking: Asking<'_>, at: Option<&Key>) -> Self {
+    pub(super) fn new(asking: Asking<'_>, at: Option<&Key>, budget: &SearchBudget) -> Self {
         let given = at.map_or(&b""[..], Key::as_bytes);
         let is_nothing = !given.is_empty() && given.trim_ascii().is_empty();
         let absolute = match given.first() {
@@ -218,10 +218,15 @@ impl Walk {
             is_root,
             base,
             dialect: asking.dialect,
-            rows_left: count(LIMITS.files_searched_max),
-            began: Instant::now(),
+            rows_left: budget.files,
+            ends: Instant::now() + budget.time,
+            has_found: false,
             is_truncated: false,
         }
+    }
+
+    pub(super) fn is_late(&self) -> bool {
+        Instant::now() > self.ends
     }
 
     /// What patterns are held against.

@@ -2,8 +2,10 @@
 //! item's value inside one namespace and handed out only for a digest that the database has just answered: what is here may be old, but
 //! never wrong.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
+
+use hashlink::LinkedHashMap;
 
 use crate::domain::namespace::Namespace;
 
@@ -17,16 +19,14 @@ pub struct ContentMemory {
 
 /// (tenant, namespace) → its number, so that names of contents are short.
 type Scope = (String, Namespace);
-type Name = (u64, Vec<u8>);
+type Name = (u64, [u8; 16]);
 
 #[derive(Default)]
 struct Kept {
     scopes: HashMap<Scope, u64>,
     next_scope: u64,
-    contents: HashMap<Name, (Arc<[u8]>, u64)>,
-    /// When each was last used.
-    used: BTreeMap<u64, Name>,
-    now: u64,
+    /// In the order in which they were last used.
+    contents: LinkedHashMap<Name, Arc<[u8]>>,
     bytes: usize,
 }
 
@@ -39,7 +39,8 @@ impl ContentMemory {
     pub fn find(&self, scope: &Scope, digests: &[&[u8]]) -> Vec<Option<Arc<[u8]>>> {
         let mut kept = self.lock();
         let number = kept.number(scope);
-        digests.iter().map(|it| kept.get(&(number, it.to_vec()))).collect()
+        let get = |it: &&[u8]| kept.get(&(number, name_of(it)?));
+        digests.iter().map(get).collect()
     }
 
     pub fn add(&self, scope: &Scope, contents: Vec<(Vec<u8>, Arc<[u8]>)>) {
@@ -47,8 +48,10 @@ impl ContentMemory {
         let number = kept.number(scope);
         for (digest, content) in contents {
             // One that takes much drives out many.
-            if content.len() <= self.bytes_max / 16 {
-                kept.put((number, digest), content);
+            if content.len() <= self.bytes_max / 16
+                && let Some(name) = name_of(&digest)
+            {
+                kept.put((number, name), content);
             }
         }
         kept.shrink(self.bytes_max);
@@ -74,32 +77,27 @@ impl Kept {
     }
 
     fn get(&mut self, name: &Name) -> Option<Arc<[u8]>> {
-        let (content, used) = self.contents.get_mut(name)?;
-        self.now += 1;
-        self.used.remove(used);
-        *used = self.now;
-        self.used.insert(self.now, name.clone());
-        Some(Arc::clone(content))
+        self.contents.to_back(name).map(|it| Arc::clone(&*it))
     }
 
     fn put(&mut self, name: Name, content: Arc<[u8]>) {
-        self.now += 1;
         self.bytes += content.len() + ENTRY_BYTES;
-        self.used.insert(self.now, name.clone());
-        if let Some((old, used)) = self.contents.insert(name, (content, self.now)) {
+        if let Some(old) = self.contents.insert(name, content) {
             self.bytes -= old.len() + ENTRY_BYTES;
-            self.used.remove(&used);
         }
     }
 
     fn shrink(&mut self, bytes_max: usize) {
         while self.bytes > bytes_max {
-            let Some((_, name)) = self.used.pop_first() else { return };
-            if let Some((content, _)) = self.contents.remove(&name) {
-                self.bytes -= content.len() + ENTRY_BYTES;
-            }
+            let Some((_, content)) = self.contents.pop_front() else { return };
+            self.bytes -= content.len() + ENTRY_BYTES;
         }
     }
+}
+
+/// None: no digest that the content layer makes.
+fn name_of(digest: &[u8]) -> Option<[u8; 16]> {
+    digest.try_into().ok()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Files: a view over the items of one namespace, exactly as deepagents' `StoreBackend` keeps them: the key is the path, the value holds
 //! the content. What the two languages of deepagents do differently is [`dialect`].
 
+mod carrying;
 pub mod changing;
 pub mod dialect;
 pub mod glob;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 
 use self::dialect::Dialect;
 use self::memory::ContentMemory;
+use self::searching::SearchBudget;
 use self::turns::Turns;
 use super::caller::Caller;
 use super::clock::Micros;
@@ -34,6 +36,7 @@ use super::grants::Action;
 use super::item::{Address, Item, Key};
 use super::items::Items;
 use super::namespace::Namespace;
+use super::uploads::Uploads;
 
 /// Bytes of contents that are kept for searches.
 pub const MEMORY_BYTES: usize = 64 << 20;
@@ -44,8 +47,11 @@ const OPENED_MAX: usize = 64;
 /// Files of a tenant.
 pub struct Files {
     items: Arc<Items>,
+    /// For contents that are copied.
+    uploads: Uploads,
     memory: ContentMemory,
     turns: Turns,
+    budget: SearchBudget,
 }
 
 /// Who asks, and for the files of which namespace: exactly of it, of none below it.
@@ -67,7 +73,11 @@ pub struct Asked<'a> {
 
 impl Files {
     pub fn new(items: Arc<Items>, memory_bytes_max: usize) -> Self {
-        Self { items, memory: ContentMemory::new(memory_bytes_max), turns: Turns::default() }
+        let storage = Arc::clone(&items.storage);
+        let uploads = Uploads::new(storage, Arc::clone(&items.quotas), Arc::clone(&items.clock));
+        let memory = ContentMemory::new(memory_bytes_max);
+        let (turns, budget) = (Turns::default(), SearchBudget::default());
+        Self { items, uploads, memory, turns, budget }
     }
 
     fn now(&self) -> Micros {

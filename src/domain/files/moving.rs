@@ -1,5 +1,6 @@
 //! Removing, moving and copying files and whole directories.
 
+use super::carrying::Carried;
 use super::changing::new_value;
 use super::path::{check_new, of_request, trimmed};
 use super::problem::{FileProblem, not_found_for_change, problem};
@@ -8,7 +9,7 @@ use super::{Asked, Asking, Files, OPENED_MAX, count, text_of};
 use crate::domain::clock::Micros;
 use crate::domain::error::{Conflict, Error, Result};
 use crate::domain::grants::Action;
-use crate::domain::item::{Address, ChangeItem, Key, NewValue};
+use crate::domain::item::{Address, ChangeItem, KeptContent, Key, NewValue};
 use crate::domain::limits::LIMITS;
 use crate::domain::namespace::Namespace;
 use crate::domain::wide_text::WideText;
@@ -49,6 +50,16 @@ struct Source {
     key: Key,
     version: i64,
     value: NewValue,
+    /// Of a large file.
+    content_id: Option<Vec<u8>>,
+}
+
+/// What puts files at their new places, and what takes them from their old ones.
+struct Planned {
+    puts: Vec<ChangeItem>,
+    deletions: Vec<ChangeItem>,
+    /// Of each put: what it is of, in which version, and the content of a large one.
+    origins: Vec<(Key, i64, Option<Vec<u8>>)>,
 }
 
 impl Files {
@@ -96,10 +107,11 @@ impl Files {
         Ok(1)
     }
 
-    /// A file or a whole directory, at once. Statements: two that list, one for each 64 files, one that writes.
+    /// A file or a whole directory, at once. Statements: two that list, one for each 64 files, one that writes; one more for each
+    /// thousand files where some are large.
     ///
     /// # Errors
-    /// `NotFound`, `InvalidPath`, `Exists`, `VersionConflict`; too many files.
+    /// `NotFound`, `InvalidPath`, `Exists`, `VersionConflict`; too many files; too many bytes of large files for another root.
     pub async fn transfer(&self, asked: Asked<'_>, request: &MoveFile) -> Result<Moved> {
         let target = Asking { namespace: &request.to_namespace, ..asked.asking };
         asked.asking.require(Action::Read)?;
@@ -110,9 +122,31 @@ impl Files {
         target.require(if adds_only { Action::Append } else { Action::Write })?;
         check_new(&request.to)?;
         check_apart(asked.asking, request)?;
+        let mut carried = Carried::default();
+        let answer = self.transfer_once_planned(asked, target, request, &mut carried).await;
+        if !matches!(answer, Err(Error::CommitUnknown)) {
+            self.drop_unshown(asked.asking.caller, carried).await;
+        }
+        answer
+    }
+
+    async fn transfer_once_planned(
+        &self,
+        asked: Asked<'_>,
+        target: Asking<'_>,
+        request: &MoveFile,
+        carried: &mut Carried,
+    ) -> Result<Moved> {
         for _ in 0..ATTEMPTS_MAX {
-            let changes = match self.plan_transfer(asked.asking, target, request).await {
-                Ok(changes) => changes,
+            let planned = self.plan_transfer(asked.asking, target, request).await;
+            let shown = match planned {
+                Ok(planned) => self.show_large(asked, target, (planned, request), carried).await,
+                Err(error) => Err(error),
+            };
+            let changes = match shown {
+                Ok(Some(changes)) => changes,
+                // Replaced since it was read.
+                Ok(None) => continue,
                 Err(error) => {
                     // It may look wrong because it has been done.
                     return self.answered(asked).await?.map(|it| moved(&it)).ok_or(error);
@@ -131,13 +165,12 @@ impl Files {
         })
     }
 
-    /// Puts first, in the order of paths, then deletions.
     async fn plan_transfer(
         &self,
         asking: Asking<'_>,
         target: Asking<'_>,
         request: &MoveFile,
-    ) -> Result<Vec<ChangeItem>> {
+    ) -> Result<Planned> {
         let sources = self.sources(asking, request).await?;
         let base = trimmed(request.from.as_bytes()).len();
         let new_key = |key: &Key| {
@@ -161,18 +194,45 @@ impl Files {
                 if_version: Some(present.unwrap_or(0)),
             });
         }
-        if request.copies {
-            return Ok(puts);
-        }
         // What is overwritten by another is not deleted too.
         let kept: Vec<Address> = puts.iter().map(|it| it.address.clone()).collect();
-        let deletions = sources.iter().map(|it| ChangeItem {
+        let deletions = sources.iter().filter(|_| !request.copies).map(|it| ChangeItem {
             address: asking.address(&it.key),
             value: None,
             if_version: Some(it.version),
         });
-        puts.extend(deletions.filter(|it| !kept.contains(&it.address)));
-        Ok(puts)
+        let deletions = deletions.filter(|it| !kept.contains(&it.address)).collect();
+        let origins = sources.into_iter().map(|it| (it.key, it.version, it.content_id)).collect();
+        Ok(Planned { puts, deletions, origins })
+    }
+
+    /// All changes, puts first in the order of paths: those of large files show their contents. None: one was replaced meanwhile.
+    async fn show_large(
+        &self,
+        asked: Asked<'_>,
+        target: Asking<'_>,
+        (planned, request): (Planned, &MoveFile),
+        carried: &mut Carried,
+    ) -> Result<Option<Vec<ChangeItem>>> {
+        let Planned { mut puts, deletions, origins } = planned;
+        if origins.iter().any(|it| it.2.is_some()) {
+            let rows = self.large_rows(asked.asking, with_all_below(&request.from)).await?;
+            for (put, (key, version, content_id)) in puts.iter_mut().zip(origins) {
+                let Some(content_id) = content_id else { continue };
+                let row = rows.get(&key).filter(|it| it.version == version);
+                let Some(row) = row else { return Ok(None) };
+                let kept = if target.namespace.root() == asked.asking.namespace.root() {
+                    KeptContent { content_id, head: row.head.clone() }
+                } else {
+                    self.carry(asked, &put.address, row, carried).await?
+                };
+                if let Some(value) = &mut put.value {
+                    value.kept = Some(kept);
+                }
+            }
+        }
+        puts.extend(deletions);
+        Ok(Some(puts))
     }
 
     async fn sources(&self, asking: Asking<'_>, request: &MoveFile) -> Result<Vec<Source>> {
@@ -191,9 +251,6 @@ impl Files {
         for part in addresses.chunks(OPENED_MAX) {
             let found = self.items.storage.get_items(asking.caller, part, self.now()).await?;
             for item in found.into_iter().flatten() {
-                if item.content_id.is_some() {
-                    return Err(Error::ValueTooLarge);
-                }
                 bytes += text_of(&item)?.len();
                 sources.push(source(item)?);
             }
@@ -242,7 +299,8 @@ fn source(item: crate::domain::item::Item) -> Result<Source> {
     let ttl_micros: Option<Micros> = item.ttl_micros;
     let text = item.value.ok_or_else(|| Error::Internal("a file without its value".into()))?;
     let value = NewValue { text, ..new_value(String::new(), ttl_micros) };
-    Ok(Source { key: item.address.key, version: item.version, value })
+    let content_id = item.content_id;
+    Ok(Source { key: item.address.key, version: item.version, value, content_id })
 }
 
 fn moved(answer: &[i64]) -> Moved {

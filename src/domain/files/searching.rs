@@ -2,6 +2,7 @@
 //! asked of the database in every search.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use memchr::memmem::Finder;
 
@@ -49,7 +50,36 @@ pub struct GrepMatches {
     pub is_over_budget: bool,
 }
 
+/// What one search may cost. What was found until then is answered, and that it was cut.
+#[derive(Debug, Clone, Copy)]
+pub struct SearchBudget {
+    pub time: Duration,
+    /// Files that are looked at.
+    pub files: usize,
+    /// Lines that are answered, and their bytes with those of their paths.
+    pub matches: usize,
+    pub bytes: usize,
+}
+
+impl Default for SearchBudget {
+    /// The time is what deepagents gives its tools.
+    fn default() -> Self {
+        Self {
+            time: Duration::from_secs(8),
+            files: count(LIMITS.files_searched_max),
+            matches: count(LIMITS.grep_matches_max),
+            bytes: count(LIMITS.grep_bytes_max),
+        }
+    }
+}
+
 impl Files {
+    /// The same with another budget for searches.
+    #[must_use]
+    pub fn with_search_budget(self, budget: SearchBudget) -> Self {
+        Self { budget, ..self }
+    }
+
     /// Statements: one for each 10,000 files; one, or three where contents lie in chunks, for each 1,000 files or 4 MiB that this
     /// server has not seen.
     ///
@@ -58,8 +88,8 @@ impl Files {
     pub async fn grep(&self, asking: Asking<'_>, query: &GrepFiles) -> Result<GrepMatches> {
         let glob = query.glob.as_deref().filter(|it| !it.is_empty());
         let glob = glob.map(|it| Glob::of_search(asking.dialect, it)).transpose()?;
-        let mut grep = Grep::new(query);
-        let mut walk = Walk::new(asking, query.path.as_ref());
+        let mut grep = Grep::new(query, &self.budget);
+        let mut walk = Walk::new(asking, query.path.as_ref(), &self.budget);
         'walk: while let Some(rows) = self.walk(asking, &mut walk).await? {
             let wanted: Vec<FileRow> = rows
                 .into_iter()
@@ -68,6 +98,11 @@ impl Files {
                 .collect();
             let mut rest = wanted.as_slice();
             while !rest.is_empty() {
+                // Contents may be slow to come where their listing was not.
+                if walk.is_late() {
+                    walk.is_truncated = true;
+                    break 'walk;
+                }
                 let (part, further) = rest.split_at(portion(rest));
                 for (row, content) in part.iter().zip(self.contents(asking, part).await?) {
                     if let Some(content) = content
@@ -139,16 +174,18 @@ fn is_searched(dialect: Dialect, row: &FileRow) -> bool {
 struct Grep<'a> {
     finder: Finder<'a>,
     count_max: usize,
+    matches_max: usize,
     bytes_left: usize,
     found: GrepMatches,
 }
 
 impl<'a> Grep<'a> {
-    fn new(query: &'a GrepFiles) -> Self {
+    fn new(query: &'a GrepFiles, budget: &SearchBudget) -> Self {
         Self {
             finder: Finder::new(query.pattern.as_bytes()),
             count_max: query.count_max.unwrap_or(usize::MAX),
-            bytes_left: count(LIMITS.grep_bytes_max),
+            matches_max: budget.matches,
+            bytes_left: budget.bytes,
             found: GrepMatches::default(),
         }
     }
@@ -178,8 +215,7 @@ impl<'a> Grep<'a> {
 
     fn take(&mut self, path: &Key, line: u64, text: &[u8]) -> bool {
         let length = text.len() + path.as_bytes().len();
-        let is_much =
-            self.found.matches.len() >= count(LIMITS.grep_matches_max) || length > self.bytes_left;
+        let is_much = self.found.matches.len() >= self.matches_max || length > self.bytes_left;
         if self.found.matches.len() >= self.count_max || is_much {
             self.found.is_truncated = true;
             self.found.is_over_budget = self.found.matches.len() < self.count_max;
@@ -198,7 +234,7 @@ mod tests {
 
     fn lines(pattern: &str, content: &str, count_max: Option<usize>) -> (Vec<(u64, String)>, bool) {
         let query = GrepFiles { pattern: pattern.into(), path: None, glob: None, count_max };
-        let mut grep = Grep::new(&query);
+        let mut grep = Grep::new(&query, &SearchBudget::default());
         grep.look(&Key::of_text("/x").unwrap(), content.as_bytes());
         let shown = |it: &GrepMatch| (it.line, it.text.text().unwrap().to_owned());
         (grep.found.matches.iter().map(shown).collect(), grep.found.is_truncated)

@@ -48,6 +48,16 @@ impl SessionName {
         Some(Self { kind, key: decode(key)? })
     }
 
+    /// The kind under which a snapshot keeps it: no kind has a colon, so nobody can send this one.
+    pub fn hidden_kind(&self, number: i64) -> String {
+        format!("{}{}", Self::hidden_range(number).0, self.kind)
+    }
+
+    /// Before the first and behind the last of these kinds.
+    pub fn hidden_range(number: i64) -> (String, String) {
+        (format!(":{number:016x}:"), format!(":{number:016x};"))
+    }
+
     pub fn kind(&self) -> &str {
         &self.kind
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use axum::extract::{FromRequestParts, State};
 use axum::http::Uri;
 use axum::http::request::Parts;
+use futures::future::try_join_all;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use utoipa::{IntoParams, ToSchema};
@@ -21,8 +22,9 @@ use crate::domain::agentrail::{
 };
 use crate::domain::caller::{Caller, Grants};
 use crate::domain::grants::Actions;
+use crate::domain::sessions::Session;
 use crate::domain::sessions::ledger::Part;
-use crate::domain::sessions::loading::Loaded;
+use crate::domain::sessions::loading::{Load, Loaded};
 use crate::domain::sessions::name::SessionName;
 use crate::domain::sessions::storage::ListSessions;
 use crate::domain::time::rfc3339;
@@ -32,6 +34,11 @@ use crate::http::problem::Problem;
 use crate::http::threads::query_of;
 
 const SESSIONS_MAX: usize = 1_000;
+/// Sessions whose status a listing tells, and how many of them are looked at side by side.
+const STATUSES_MAX: usize = 100;
+const STATUSES_AT_ONCE: usize = 4;
+/// Entries of a trace in which the last beginning of something is looked for.
+const STATUS_ENTRIES: u64 = 32;
 
 type Answer = crate::http::call::Answer;
 
@@ -81,11 +88,11 @@ impl Watcher {
 }
 
 macro_rules! inspect {
-    ($name:ident, $by_token:ident, $shown:ident, $path:literal, $id:literal, $id_by_token:literal, $summary:literal, $summary_by_token:literal, [$($param:tt)*]) => {
+    ($name:ident, $by_token:ident, $shown:ident, $path:literal, $id:literal, $id_by_token:literal, $summary:literal, $summary_by_token:literal, $body:ty, [$($param:tt)*]) => {
         #[doc = $summary]
         #[utoipa::path(
             get, path = concat!("/__inspector", $path), operation_id = $id, tag = "agentrail", params($($param)*),
-            responses((status = 200, description = "For Agentrail's Inspector", body = Object)),
+            responses((status = 200, description = "For Agentrail's Inspector", body = $body)),
         )]
         pub async fn $name(State(app): State<Arc<App>>, watcher: Watcher, uri: Uri) -> Answer {
             $shown(&app, watcher, &uri).await.map_err(Problem::with_error)
@@ -95,7 +102,7 @@ macro_rules! inspect {
         #[utoipa::path(
             get, path = concat!("/i/{token}/__inspector", $path), operation_id = $id_by_token, tag = "agentrail",
             params(("token" = String, Path, description = "A token that only reads"), $($param)*),
-            responses((status = 200, description = "For Agentrail's Inspector", body = Object)),
+            responses((status = 200, description = "For Agentrail's Inspector", body = $body)),
         )]
         pub async fn $by_token(State(app): State<Arc<App>>, watcher: Watcher, uri: Uri) -> Answer {
             $shown(&app, watcher, &uri).await.map_err(Problem::with_error)
@@ -112,6 +119,7 @@ inspect!(
     "inspect_health_by_token",
     "Whether the Inspector is served",
     "Whether the Inspector is served; by an address with a token",
+    InspectorHealth,
     []
 );
 inspect!(
@@ -123,6 +131,7 @@ inspect!(
     "inspect_sessions_by_token",
     "Sessions, newest first",
     "Sessions, newest first; by an address with a token",
+    InspectedSessions,
     []
 );
 inspect!(
@@ -134,6 +143,7 @@ inspect!(
     "inspect_trace_by_token",
     "Trace and orchestration's events, by time",
     "Trace and orchestration's events, by time; by an address with a token",
+    InspectedTrace,
     [("session" = String, Path), TenantParam]
 );
 inspect!(
@@ -145,6 +155,7 @@ inspect!(
     "inspect_messages_by_token",
     "Messages",
     "Messages; by an address with a token",
+    InspectedMessages,
     [("session" = String, Path), TenantParam]
 );
 inspect!(
@@ -156,11 +167,12 @@ inspect!(
     "inspect_orchestration_by_token",
     "The orchestration as it is recovered",
     "The orchestration as it is recovered; by an address with a token",
+    InspectedOrchestration,
     [("session" = String, Path), TenantParam]
 );
 
 fn show_health(_: &App, watcher: Watcher, _: &Uri) -> Ready<Answer> {
-    ready(watcher.reply.with(&json!({"status": "ok"})))
+    ready(watcher.reply.with(&InspectorHealth { status: "ok" }))
 }
 
 async fn show_sessions(app: &App, watcher: Watcher, _: &Uri) -> Answer {
@@ -174,8 +186,11 @@ async fn show_sessions(app: &App, watcher: Watcher, _: &Uri) -> Answer {
     let count = |of: &HashMap<SessionName, i64>, name: &SessionName| {
         of.get(name).copied().filter(|it| *it != 0)
     };
+    let traced = heads(Part::Stream, TRACE).await?.into_iter().map(|it| it.0).collect();
+    let mut statuses = statuses(app, &caller, &page.sessions, &traced).await?;
     let sessions = page.sessions.into_iter().filter_map(|it| {
         let [tenant_id, session_id] = it.name.key() else { return None };
+        let status = statuses.remove(&it.name);
         Some(Inspected {
             tenant_id: tenant_id.clone(),
             session_id: session_id.clone(),
@@ -183,9 +198,37 @@ async fn show_sessions(app: &App, watcher: Watcher, _: &Uri) -> Answer {
             last_active: rfc3339(it.updated_at),
             turns: count(&turns, &it.name),
             tokens: count(&tokens, &it.name),
+            status,
         })
     });
     reply.with(&InspectedSessions { sessions: sessions.collect() })
+}
+
+/// How the newest sessions with a trace fare, told by the ends of their traces.
+async fn statuses(
+    app: &App,
+    caller: &Caller,
+    sessions: &[Session],
+    traced: &HashSet<SessionName>,
+) -> Result<HashMap<SessionName, &'static str>> {
+    let traced = sessions.iter().map(|it| &it.name).filter(|it| traced.contains(it));
+    let traced: Vec<&SessionName> = traced.take(STATUSES_MAX).collect();
+    let mut statuses = HashMap::new();
+    for some in traced.chunks(STATUSES_AT_ONCE) {
+        let looks = some.iter().map(|it| status_of(app, caller, it));
+        statuses.extend(try_join_all(looks).await?.into_iter().flatten());
+    }
+    Ok(statuses)
+}
+
+async fn status_of(
+    app: &App,
+    caller: &Caller,
+    session: &SessionName,
+) -> Result<Option<(SessionName, &'static str)>> {
+    let load = Load { stream: TRACE.into(), tail: Some(STATUS_ENTRIES), ..Load::default() };
+    let found = app.sessions.load(caller, session, &load).await?;
+    Ok(found.map(|it| (session.clone(), agentrail::status(&parsed(it)))))
 }
 
 async fn show_messages(app: &App, watcher: Watcher, uri: &Uri) -> Answer {
@@ -206,7 +249,7 @@ async fn show_trace(app: &App, watcher: Watcher, uri: &Uri) -> Answer {
     });
     let mut all: Vec<Json> = trace.into_iter().chain(own).collect();
     all.sort_by_key(|it| (text(it, "timestamp"), it["sequence"].as_i64()));
-    watcher.reply.with(&json!({"events": all}))
+    watcher.reply.with(&InspectedTrace { events: all })
 }
 
 async fn show_orchestration(app: &App, watcher: Watcher, uri: &Uri) -> Answer {
@@ -224,7 +267,7 @@ async fn show_orchestration(app: &App, watcher: Watcher, uri: &Uri) -> Answer {
     };
     // The one that began last.
     let run = all("runs").into_iter().max_by_key(|it| text(it, "createdAt"));
-    watcher.reply.with(&json!({"run": run, "agents": all("agents"), "events": events}))
+    watcher.reply.with(&InspectedOrchestration { run, agents: all("agents"), events })
 }
 
 fn parsed(loaded: Loaded) -> Vec<Json> {
@@ -257,9 +300,47 @@ pub struct Inspected {
     turns: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens: Option<i64>,
+    /// `error` where something has failed since the session last began something; absent where nothing was traced, and of sessions
+    /// behind the newest hundred of the traced ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    status: Option<&'static str>,
 }
 
 #[derive(Serialize, ToSchema)]
 pub struct InspectedSessions {
     sessions: Vec<Inspected>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct InspectorHealth {
+    /// `ok`.
+    status: &'static str,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct InspectedTrace {
+    /// As they were appended; those of orchestration with `id`, `timestamp`, `sequence`, `source` and `event`.
+    #[schema(value_type = Vec<serde_json::Value>)]
+    events: Vec<Json>,
+}
+
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only the document reads it")]
+pub struct InspectedMessages {
+    /// As they were appended.
+    #[schema(value_type = Vec<serde_json::Value>)]
+    messages: Vec<Json>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct InspectedOrchestration {
+    /// The one that began last; null without any.
+    #[schema(value_type = serde_json::Value)]
+    run: Option<Json>,
+    #[schema(value_type = Vec<serde_json::Value>)]
+    agents: Vec<Json>,
+    /// As they were appended.
+    #[schema(value_type = Vec<serde_json::Value>)]
+    events: Vec<Json>,
 }

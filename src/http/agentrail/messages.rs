@@ -27,18 +27,21 @@ const USER_SESSIONS: u64 = 500;
 
 /// Make a session of Agentrail's
 ///
-/// Unless it is there: its first user and agent stay.
+/// Unless it is there: its first user and agent stay. Where another user has it, the server's setting `--agentrail-other-user` decides
+/// whether it is answered, which is the default, or refused.
 #[utoipa::path(
     put, path = "/agentrail/v1/t/{tenant}/s/{session}", operation_id = "agentrail_put_session", tag = "agentrail",
     params(("tenant" = String, Path), ("session" = String, Path)),
     request_body(content = SessionBody, example = json!({"userId": "ann", "agentId": "helper"})),
-    responses((status = 200, description = "It is there", body = SessionAnswer), (status = 409, description = "`session_taken`"),
+    responses((status = 200, description = "It is there", body = SessionAnswer),
+        (status = 403, description = "`not_granted`"), (status = 409, description = "`session_taken`"),
         (status = 413, description = "`quota_exceeded`")),
 )]
 pub async fn put_session(State(app): State<Arc<App>>, place: Place, call: Call<About>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
-    let asking = asking(&caller, deadline, None);
+    let (asking, user) = (asking(&caller, deadline, None), input.user.clone());
     let (session, created) = app.sessions.create(&asking, place.session()?, input).await?;
+    app.agentrail_other_user.check(session.user.as_deref(), user.as_deref())?;
     reply.with(&SessionAnswer {
         session_id: place.id("session").to_owned(),
         created,
@@ -139,7 +142,7 @@ pub async fn record_turn(State(app): State<Arc<App>>, place: Place, call: Call<T
 /// In one transaction: the messages up to `throughSeq` become an archive, the placeholder takes their place, and NOTES.md of the session is
 /// extended. `{archive_id}` in both is filled in; with an `archiveId` the archive gets that one, or nothing happens.
 #[utoipa::path(
-    post, path = "/agentrail/v1/t/{tenant}/s/{session}/compact", operation_id = "agentrail_compact", tag = "agentrail",
+    post, path = "/agentrail/v1/t/{tenant}/s/{session}/compact", operation_id = "agentrail_compact_session", tag = "agentrail",
     params(("tenant" = String, Path), ("session" = String, Path)),
     request_body(content = CompactBody, example = json!({"throughSeq": 20, "expectedHead": 60, "compressedCount": 20,
         "placeholder": {"role": "user", "content": "[Conversation compacted at 2026-01-31T12:00:00Z. …]", "timestamp": 1}, "notesAppend": "\n## Compaction Summary\n"})),
@@ -206,6 +209,7 @@ pub struct SessionBody {
 #[into_params(parameter_in = Query)]
 pub struct LimitParam {
     /// The last so many.
+    #[serde(default, deserialize_with = "crate::http::counts::optional")]
     limit: Option<u64>,
 }
 

@@ -20,6 +20,7 @@ use crate::http::call::{Answer, Call};
 use crate::http::decode::{Input, Received};
 use crate::http::exact::Text;
 use crate::http::problem::Problem;
+use crate::http::store_wire::version;
 
 const PUT: &str = "/v1/sessions/documents/put";
 const APPEND: &str = "/v1/sessions/documents/append";
@@ -284,7 +285,8 @@ impl Input for Storing<true> {
     fn from_wire(wire: PutDocumentBody<'_>, received: &Received) -> Result<Self> {
         let content = content("content", wire.content)?;
         let name = wire.name.0;
-        let put = PutDocument { name, content, if_version: wire.if_version, only_joins: false };
+        let if_version = wire.if_version.map(version).transpose()?;
+        let put = PutDocument { name, content, if_version, only_joins: false };
         // Without a condition a second put is like the first.
         let idempotency = wire.if_version.and_then(|_| received.idempotency(PUT));
         let session = session(wire.kind, wire.key)?;

@@ -96,12 +96,16 @@ pub struct LoadBody {
     #[schema(minimum = 0)]
     after_seq: Option<i64>,
     /// At most 10,000.
+    #[serde(default, deserialize_with = "crate::http::counts::optional")]
     limit: Option<u64>,
     /// The last so many, at most 10,000. Not together with `limit`.
+    #[serde(default, deserialize_with = "crate::http::counts::optional")]
     tail: Option<u64>,
     /// The answer ends before the entry that would go beyond; the first always comes.
+    #[serde(default, deserialize_with = "crate::http::counts::optional")]
     bytes_max: Option<u64>,
     /// The last entries that fit, by the estimate for Agentrail's messages; at least one.
+    #[serde(default, deserialize_with = "crate::http::counts::optional")]
     token_budget: Option<u64>,
 }
 
@@ -124,6 +128,7 @@ pub struct ListBody {
     /// Only sessions with entries in this stream, and `updated_at_ms` is the stream's.
     stream: Option<Text>,
     /// Default 500, at most 1,000.
+    #[serde(default, deserialize_with = "crate::http::counts::optional")]
     limit: Option<u64>,
     /// `next_cursor` of the page before, with the same arguments.
     cursor: Option<Text>,

@@ -9,6 +9,7 @@ use crate::domain::sessions::change::{About, NewEntry, PutDocument};
 use crate::domain::sessions::name::SessionName;
 use crate::http::decode::Received;
 use crate::http::exact::{Exact, Text};
+use crate::http::store_wire::version;
 
 /// An entry of a stream.
 #[derive(Deserialize, ToSchema)]
@@ -79,6 +80,8 @@ impl DocumentIn<'_> {
     pub fn into_domain(self, field: &str) -> Result<PutDocument<NewEntry>> {
         let Self { name, content: given, if_version } = self;
         let content = content(field, given)?;
+        let checked = if_version.map(version).transpose();
+        let if_version = checked.map_err(|error| error.within("document"))?;
         Ok(PutDocument { name: name.0, content, if_version, only_joins: false })
     }
 }

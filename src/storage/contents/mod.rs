@@ -9,12 +9,13 @@ mod reading;
 mod sealing;
 mod sweeping;
 
-pub use self::sweeping::sweep;
+pub use self::sealing::put_chunks;
+pub use self::sweeping::{drop_content, drop_unshown, sweep};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use super::access::{Access, Accessible, Cell, Record, lock_gate};
+use super::access::{Access, Accessible, Cell, Dialect, Record, lock_gate};
 use super::items::namespaces;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
@@ -66,9 +67,10 @@ update contents set size_bytes = (select cast(coalesce(sum(p.size_bytes), 0) as 
     from content_parts p where p.tenant = $1 and p.content_id = $2)
 where tenant = $1 and content_id = $2";
 
+/// Archives have no namespace, and are no uploads of files.
 const UPLOAD: &str = "
 select namespace, key, created_at, idle_since, finished_at from contents
-where tenant = $1 and content_id = $2";
+where tenant = $1 and content_id = $2 and length(namespace) > 0";
 
 const PARTS: &str = "
 select part, attempt, size_bytes, sha256 from content_parts
@@ -85,7 +87,7 @@ returning size_bytes";
 /// Slices of no part that counts.
 const DROP_UNPLACED: &str = "delete from content_slices where tenant = $1 and content_id = $2 and start_at < 0 returning scope_id";
 
-const FINISH: &str = "
+pub const FINISH: &str = "
 update contents set size_bytes = $3, digest = $4, finished_at = $5, idle_since = $5
 where tenant = $1 and content_id = $2";
 
@@ -247,6 +249,27 @@ impl<T: Roots> ContentStorage for T {
     async fn read_slice(&self, caller: &Caller, id: ContentId, at: u64) -> Result<(u64, Bytes)> {
         reading::read_slice(self, caller, id, at).await
     }
+}
+
+/// Puts the slices of a content that came as one part where they belong, under the lock of its row.
+///
+/// # Errors
+/// `NotFound` where it is gone; `Internal` where the slices are not all there.
+pub async fn place_slices(
+    access: &mut dyn Access,
+    dialect: &Dialect,
+    place: &[Cell; 2],
+    (attempt, size_bytes): (i64, u64),
+) -> Result<()> {
+    if access.rows(&dialect.fill(LOCKED), place).await?.is_empty() {
+        return Err(gone());
+    }
+    let placed = access.rows(PLACE, &[&place[..], &[attempt.into(), 0.into()]].concat()).await?;
+    let arrived = placed.iter().map(|row| row.integer(0)).sum::<Result<i64>>()?;
+    if arrived.unsigned_abs() == size_bytes {
+        return Ok(());
+    }
+    Err(Error::Internal(format!("{arrived} bytes of {size_bytes} are there")))
 }
 
 async fn touch(access: &mut dyn Access, upload: &[Cell; 2], now: Micros) -> Result<()> {

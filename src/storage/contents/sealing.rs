@@ -31,6 +31,9 @@ pub fn seal(secret: &TenantSecret, scope_id: i64, slice: &[u8]) -> SealedSlice {
 }
 
 /// Writes chunks, in a transaction that holds the gate. What is there already stays as it is.
+///
+/// # Errors
+/// A database that cannot be written.
 pub async fn put_chunks(
     access: &mut dyn Access,
     tenant: &str,

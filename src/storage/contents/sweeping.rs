@@ -3,7 +3,8 @@
 use crate::domain::Result;
 use crate::domain::clock::Micros;
 use crate::domain::contents::{ContentId, IDLE_MAX};
-use crate::storage::access::{Access, Accessible, Cell, Dialect, Record};
+use crate::storage::access::{Access, Accessible, Cell, Dialect, Record, lock_gate};
+use crate::storage::snapshots::archives;
 
 /// Contents that one statement finds.
 const FOUND_MAX: i64 = 100;
@@ -18,7 +19,9 @@ select scope_id, idle_since from contents where tenant = $1 and content_id = $2 
 const SHOWN: &str = "
 select 1 from items where tenant = $1 and content_id = $2
 union all
-select 1 from item_versions where tenant = $1 and content_id = $2";
+select 1 from item_versions where tenant = $1 and content_id = $2
+union all
+select 1 from snapshot_archives where tenant = $1 and content_id = $2";
 
 const IS_SHOWN: &str = "update contents set idle_since = 0 where tenant = $1 and content_id = $2";
 
@@ -53,8 +56,13 @@ pub async fn sweep(engine: &dyn Accessible, now: Micros) -> Result<()> {
     }
 }
 
+const SCOPE: &str = "select scope_id from contents where tenant = $1 and content_id = $2";
+
 /// Removes a content unless something shows it. Whether it was there.
-pub(super) async fn drop_unshown(
+///
+/// # Errors
+/// A database that cannot be written.
+pub async fn drop_unshown(
     engine: &dyn Accessible,
     tenant: &str,
     id: ContentId,
@@ -62,6 +70,10 @@ pub(super) async fn drop_unshown(
 ) -> Result<bool> {
     let place = [tenant.into(), Cell::from(&id.0[..])];
     let mut access = engine.hold().await?;
+    // The gate comes first; the scope of a content stays the same.
+    if let Some(row) = access.rows(SCOPE, &place).await?.first() {
+        lock_gate(&mut *access, engine.dialect(), tenant, row.integer(0)?).await?;
+    }
     let was_there = if is_shown(&mut *access, engine.dialect(), &place).await? {
         access.rows(IS_SHOWN, &place).await?;
         false
@@ -78,8 +90,11 @@ async fn is_shown(access: &mut dyn Access, dialect: &Dialect, place: &[Cell; 2])
     Ok(!access.rows(SHOWN, place).await?.is_empty())
 }
 
-/// Removes a content, in a transaction.
-pub(super) async fn drop_content(
+/// Removes a content, in a transaction that holds the gate if it is an archive.
+///
+/// # Errors
+/// A database that cannot be written.
+pub async fn drop_content(
     access: &mut dyn Access,
     dialect: &Dialect,
     place: &[Cell; 2],
@@ -91,6 +106,7 @@ pub(super) async fn drop_content(
         access.rows(text, place).await?;
     }
     access.rows(LEAVE, &[place[0].clone(), row.integer(0)?.into(), now.into()]).await?;
+    archives::forget(access, place).await?;
     Ok(true)
 }
 

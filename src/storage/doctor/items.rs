@@ -24,10 +24,11 @@ const VERSIONS: Source<'static> = Source {
 };
 
 /// Versions of an item that is not there: nothing shows them.
-const STRAY: &str = "select v.size_bytes from item_versions v where v.tenant = $1 and not exists (
+const STRAY: &str = "select v.size_bytes from item_versions v where v.tenant = $1 and v.version > 0 and not exists (
     select 1 from items i where i.tenant = v.tenant and i.namespace = v.namespace and i.key = v.key)";
 
-const DELETE_STRAY: &str = "delete from item_versions as v where v.tenant = $1 and not exists (
+const DELETE_STRAY: &str =
+    "delete from item_versions as v where v.tenant = $1 and v.version > 0 and not exists (
     select 1 from items i where i.tenant = v.tenant and i.namespace = v.namespace and i.key = v.key)
     returning size_bytes";
 

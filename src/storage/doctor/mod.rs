@@ -15,6 +15,7 @@ mod packs;
 mod repair;
 mod scopes;
 mod sessions;
+mod snapshots;
 mod survey;
 mod threads;
 
@@ -101,6 +102,7 @@ impl Ward<'_> {
         self.examine_items(report).await?;
         self.examine_versions(report).await?;
         self.examine_sessions(report).await?;
+        self.examine_snapshots(report).await?;
         self.examine_scopes(report).await?;
         self.examine_stray_rows(report).await
     }

@@ -63,11 +63,12 @@ const LISTS_OF_CONTENTS: Source<'static> = Source {
 };
 
 const LISTS_OF_ENTRIES: Source<'static> = Source {
-    columns: "e.log_no, e.era, e.seq, e.parts",
+    columns: "e.session_no, e.log_no, e.era, e.seq, e.parts",
     size: "length(e.parts)",
     rows: "from sessions s join session_entries e on e.tenant = s.tenant and e.session_no = s.session_no
-        where s.tenant = $1 and (e.log_no, e.era, e.seq) > ($2, $3, $4) and s.scope_id = $5 and e.parts is not null
-        order by e.log_no, e.era, e.seq",
+        where s.tenant = $1 and (e.session_no, e.log_no, e.era, e.seq) > ($2, $3, $4, $5) and s.scope_id = $6
+            and e.parts is not null
+        order by e.session_no, e.log_no, e.era, e.seq",
 };
 
 const NAMES: Source<'static> = Source {
@@ -285,13 +286,13 @@ impl Ward<'_> {
             let lists = rows.iter().map(|row| row.bytes(3)).collect::<Result<Vec<_>>>()?;
             self.mark_lists(access, scope_id, &lists, marks).await?;
         }
-        let mut after: Vec<Cell> = vec![i64::MIN.into(); 3];
+        let mut after: Vec<Cell> = vec![i64::MIN.into(); 4];
         loop {
             let binds = [vec![self.name()], after, vec![scope_id.into()]].concat();
             let rows = page(access, self.dialect, &LISTS_OF_ENTRIES, &binds).await?;
             let Some(last) = rows.last() else { break };
-            after = last.0[..3].to_vec();
-            let lists = rows.iter().map(|row| row.bytes(3)).collect::<Result<Vec<_>>>()?;
+            after = last.0[..4].to_vec();
+            let lists = rows.iter().map(|row| row.bytes(4)).collect::<Result<Vec<_>>>()?;
             self.mark_lists(access, scope_id, &lists, marks).await?;
         }
         for key in holders {

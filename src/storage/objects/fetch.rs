@@ -55,7 +55,7 @@ impl Objects {
         let spans = spans(open);
         let read = try_join_all(spans.iter().map(|span| self.read_span(secret, span))).await?;
         let read: Vec<(Place, Bytes)> = read.into_iter().flatten().collect();
-        self.share(&read);
+        self.share_later(&read);
         for (place, body) in read {
             self.kept.insert(place, body.clone());
             fetched.push((place, body));
@@ -82,11 +82,17 @@ impl Objects {
     }
 
     /// Lets other servers have it. In the background: no answer waits for that.
-    fn share(&self, read: &[(Place, Bytes)]) {
+    fn share_later(&self, read: &[(Place, Bytes)]) {
         let Some(shared) = self.shared.clone().filter(|_| !read.is_empty()) else { return };
-        let all = read.iter().map(|(place, body)| (place.body(), body.clone())).collect();
+        let all = for_others(read);
         let stored: BoxFuture<'static, ()> = Box::pin(async move { shared.put(all).await });
         tokio::spawn(stored);
+    }
+
+    /// Lets other servers have it, at once.
+    pub(super) async fn share(&self, all: &[(Place, Bytes)]) {
+        let Some(shared) = self.shared.as_ref().filter(|_| !all.is_empty()) else { return };
+        shared.put(for_others(all)).await;
     }
 
     async fn read_span(&self, secret: &TenantSecret, span: &Span) -> Result<Vec<(Place, Bytes)>> {
@@ -102,6 +108,10 @@ impl Objects {
         });
         bodies.collect()
     }
+}
+
+fn for_others(all: &[(Place, Bytes)]) -> Vec<(Vec<u8>, Bytes)> {
+    all.iter().map(|(place, body)| (place.body(), body.clone())).collect()
 }
 
 /// A body that opens to what its name says.

@@ -7,6 +7,7 @@ mod fetch;
 pub mod packer;
 pub mod packs;
 pub mod place;
+pub mod reading;
 pub mod shelf;
 mod store;
 

@@ -4,8 +4,11 @@
 //! **Invariant:** an object without a row in `packs` has one in `uploads` or in `object_deletions`, whenever a server dies.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use super::packs::{Coldness, Draft, PackStorage, Scope};
+use bytes::Bytes;
+
+use super::packs::{Coldness, Draft, NewPack, PackStorage, Scope};
 use super::place::{PackId, Place};
 use super::{Objects, fetch};
 use crate::content::encrypted::encrypt_plain;
@@ -25,6 +28,8 @@ const UPLOAD_MAX: Micros = DAY;
 const READ_CHUNKS: usize = 2_000;
 /// Chunks of files are larger: about 8 MiB.
 const READ_FILE_CHUNKS: usize = 64;
+/// Moved content that a round gives to other servers: what was written since the round before, not all that there ever was.
+const SHARED_BYTES_MAX: usize = 64 << 20;
 /// Of packed chunks that are read together.
 const READ_BYTES: u64 = 8 << 20;
 
@@ -33,6 +38,8 @@ struct Packer<'a> {
     objects: &'a Objects,
     storage: &'a dyn PackStorage,
     now: Micros,
+    /// Bytes that other servers were given.
+    shared: AtomicUsize,
 }
 
 impl Objects {
@@ -41,7 +48,7 @@ impl Objects {
     /// # Errors
     /// `Unavailable` when the store or the database does not answer: the next round tries again.
     pub async fn work(&self, storage: &dyn PackStorage, now: Micros) -> Result<()> {
-        let packer = Packer { objects: self, storage, now };
+        let packer = Packer { objects: self, storage, now, shared: AtomicUsize::new(0) };
         packer.expire_uploads().await?;
         packer.delete_objects().await?;
         packer.pack_cold().await?;
@@ -90,7 +97,8 @@ impl Packer<'_> {
                 if !self.storage.claim_scope(&scope, Some(touched), self.now, until).await? {
                     continue;
                 }
-                if settled(&scope, self.pack_scope(&scope, READ_CHUNKS).await)? {
+                let packed = self.pack_scope(&scope, READ_CHUNKS, false).await;
+                if settled(&scope, packed)? {
                     self.storage.finish_scope(&scope, Some(touched)).await?;
                 }
             }
@@ -101,21 +109,23 @@ impl Packer<'_> {
         }
     }
 
-    /// What of files is whole: it will not change.
+    /// What of files is whole: it will not change. Lately written, it is likely to be read: other servers get it from here.
     async fn pack_contents(&self) -> Result<()> {
         for (scope, touched) in self.storage.list_cold_contents().await? {
             let until = self.now + CLAIM;
             if !self.storage.claim_scope(&scope, Some(touched), self.now, until).await? {
                 continue;
             }
-            if settled(&scope, self.pack_scope(&scope, READ_FILE_CHUNKS).await)? {
+            let packed = self.pack_scope(&scope, READ_FILE_CHUNKS, true).await;
+            if settled(&scope, packed)? {
                 self.storage.finish_scope(&scope, Some(touched)).await?;
             }
         }
         Ok(())
     }
 
-    async fn pack_scope(&self, scope: &Scope, together: usize) -> Result<()> {
+    /// `together`: chunks that are read at a time. `shares`: whether other servers get them.
+    async fn pack_scope(&self, scope: &Scope, together: usize, shares: bool) -> Result<()> {
         let mut draft = Draft::default();
         for names in self.storage.list_leaves(scope).await?.chunks(together) {
             let read = self.storage.read_unpacked(scope, names).await?;
@@ -125,26 +135,42 @@ impl Packer<'_> {
                     draft.add(*name, &body);
                 }
                 if draft.size_bytes() >= self.objects.packing.pack_bytes {
-                    self.store(scope, std::mem::take(&mut draft), Vec::new()).await?;
+                    let full = std::mem::take(&mut draft);
+                    self.move_out(scope, full, shares).await?;
                 }
             }
         }
         if draft.size_bytes() >= self.objects.packing.pack_bytes_min {
-            self.store(scope, draft, Vec::new()).await?;
+            self.move_out(scope, draft, shares).await?;
+        }
+        Ok(())
+    }
+
+    async fn move_out(&self, scope: &Scope, draft: Draft, shares: bool) -> Result<()> {
+        let (pack, bytes) = self.store(scope, draft, Vec::new()).await?;
+        if shares && self.shared.fetch_add(bytes.len(), Relaxed) < SHARED_BYTES_MAX {
+            let body = |place: &Place| bytes.slice(place.start as usize..place.end() as usize);
+            let all: Vec<_> = pack.chunks.iter().map(|(_, it)| (*it, body(it))).collect();
+            self.objects.share(&all).await;
         }
         Ok(())
     }
 
     /// The three steps: intent, upload, rows.
-    async fn store(&self, scope: &Scope, draft: Draft, replaces: Vec<PackId>) -> Result<()> {
+    async fn store(
+        &self,
+        scope: &Scope,
+        draft: Draft,
+        replaces: Vec<PackId>,
+    ) -> Result<(NewPack, Bytes)> {
         let (pack, bytes) = draft.close(replaces);
         self.storage.intend(scope, &pack.id, self.now).await?;
-        self.objects.put(&pack.id, bytes).await?;
+        self.objects.put(&pack.id, bytes.clone()).await?;
         let live = self.storage.install(scope, &pack, self.now).await?;
         metrics::counter!("threadkeep_packs_written_total").increment(1);
         metrics::counter!("threadkeep_packed_bytes_total").increment(live.unsigned_abs());
         tracing::debug!(bytes = pack.size_bytes, live, "content was moved into a pack");
-        Ok(())
+        Ok((pack, bytes))
     }
 
     async fn rewrite_sparse(&self) -> Result<()> {
@@ -207,7 +233,7 @@ pub async fn encrypt(
     let (Some(objects), Some(cipher)) = (objects, secret.cipher()) else {
         return Err(fetch::no_store());
     };
-    let packer = Packer { objects, storage, now };
+    let packer = Packer { objects, storage, now, shared: AtomicUsize::new(0) };
     let places = storage.list_places(scope).await?;
     for pack in packs {
         let mut own: Vec<_> =

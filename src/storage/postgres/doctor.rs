@@ -36,6 +36,33 @@ pub(super) const DIALECT: Dialect = Dialect {
     lock: "for update",
     from_each: "from json_array_elements(cast($1 as json)) as j (value)",
     has_lateral: true,
+    now: "(extract(epoch from clock_timestamp()) * 1000000)::bigint",
+    sends_from: "sends_from",
+    row_namespace: "array(select json_array_elements_text(j.value -> 0))",
+    row_numbers: "cast(j.value ->> 12 as real[])",
+    vector_cell: "cast(vector as text)",
+    projection_columns: ", projection, has_marks",
+    projection_values: ", (j.value ->> 26)::jsonb, j.value ->> 27 = '1'",
+    log_items: &["
+insert into item_changes (tenant, xid, n, namespace, key, version, kind, written_at)
+select $3, pg_current_xact_id(), (row_number() over ())::integer, {row_namespace},
+    substr($2, (j.value ->> 3)::integer, (j.value ->> 4)::integer), (j.value ->> 5)::bigint, 'put', {now}
+{from_each} where exists (select from item_feeds f where f.tenant = $3 and f.wanted_until > {now})"],
+    keeps_senders: true,
+    checkpoint_rows: "
+insert into checkpoints (tenant, thread_key, ns, checkpoint_id, parent_id, documents, size_bytes, legacy, run_id,
+    created_at, delta_channels, channel_keys, version_keys, value_nos, delta_keys)
+select $3, $4, j.value ->> 0, j.value ->> 1, j.value ->> 2,
+    substr($2, (j.value ->> 3)::integer, (j.value ->> 4)::integer), (j.value ->> 5)::integer,
+    j.value ->> 6 = '1', j.value ->> 7, (j.value ->> 8)::bigint,
+    case when json_array_length(j.value -> 11) > 0
+        then array(select json_array_elements_text(j.value -> 11)) end,
+    array(select cast(json_array_elements_text(j.value -> 12) as bigint)),
+    array(select cast(json_array_elements_text(j.value -> 13) as bigint)),
+    array(select cast(json_array_elements_text(j.value -> 14) as integer)),
+    case when json_array_length(j.value -> 11) > 0
+        then array(select cast(json_array_elements_text(j.value -> 15) as bigint)) end
+{from_each} where true",
 };
 
 struct Transaction {

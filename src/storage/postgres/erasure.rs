@@ -13,6 +13,7 @@ use crate::domain::erasure::{More, Receipt, Slice, Stage};
 use crate::domain::storage::ErasureStorage;
 use crate::domain::{Error, Result};
 use crate::storage::sessions::removal;
+use crate::storage::snapshots;
 
 /// Threads that one transaction cuts off.
 const SLICE_THREADS: i64 = 100;
@@ -67,6 +68,7 @@ impl ErasureStorage for PostgresStorage {
         loop {
             let done = match stage {
                 Stage::Keys => self.erase_keys(tenant, subject).await,
+                Stage::Snapshots => snapshots::removal::erase(self, tenant, subject).await,
                 Stage::Threads => self.cut_off_threads(tenant, subject).await,
                 Stage::Sessions => {
                     let now = Clock::System.now();

@@ -28,7 +28,7 @@ with i as materialized (
         false
     from item_versions v
     where v.tenant = $1 and v.namespace = cast($2 as text)::text[] and v.key = $3
-        and exists (select from i)
+        and v.version > 0 and exists (select from i)
 ), numbered as (
     select n.*, sum(n.size_bytes) over (order by n.version desc) - n.size_bytes as bytes_before
     from n where n.version < $5

@@ -21,7 +21,7 @@ use crate::storage::documents::open_documents;
 use crate::storage::homes::CheckpointAt;
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::prepare::channel_key;
-use crate::storage::sought::{Listed, Sought, Way};
+use crate::storage::sought::{Listed, SHOWN, Sought, Way};
 
 /// Rows that one request looks at when a filter rejects most of them.
 const SCAN_MAX: usize = 10_000;
@@ -233,7 +233,7 @@ async fn read_slice(
         None => format!(
             "select {columns}, t.thread_key, t.scope_id, t.thread_id from threads t \
              join checkpoints c on c.tenant = t.tenant and c.thread_key = t.thread_key \
-             where t.tenant = $1 and $2::bigint is null"
+             where t.tenant = $1 and $2::bigint is null and {SHOWN}"
         ),
     };
     if only.is_none() {

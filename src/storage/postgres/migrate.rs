@@ -28,6 +28,8 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (15, "sessions", include_str!("../../../migrations/postgres/0015_sessions.sql")),
     (16, "contents", include_str!("../../../migrations/postgres/0016_contents.sql")),
     (17, "item_puts", include_str!("../../../migrations/postgres/0017_item_puts.sql")),
+    (18, "snapshots", include_str!("../../../migrations/postgres/0018_snapshots.sql")),
+    (19, "archives", include_str!("../../../migrations/postgres/0019_archives.sql")),
 ];
 
 /// The oldest binary version that can work with the newest schema.

@@ -46,6 +46,7 @@ mod retention;
 mod row_security;
 mod runs;
 mod sessions;
+mod snapshots;
 mod sql_roles;
 mod threads;
 mod values;
@@ -338,6 +339,7 @@ impl Engine for PostgresStorage {
         self.vector_indexes.refresh(&self.pool).await?;
         self.sweep_items(now).await?;
         contents::sweep(self, now).await?;
+        super::snapshots::removal::sweep(self, now).await?;
         self.sweep_changes(now).await?;
         self.sweep_expired(now).await
     }

@@ -14,7 +14,7 @@ use crate::domain::caller::Caller;
 use crate::domain::grants::Action;
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::retention::without;
-use crate::storage::sought::{Listed, Sought, Way};
+use crate::storage::sought::{Listed, SHOWN, Sought, Way};
 
 /// $1 tenant, $2 run ids; the ways in follow.
 const OF_RUNS: &str = "
@@ -38,7 +38,8 @@ fn way_in(way: Way) -> &'static str {
 impl PostgresStorage {
     pub(super) async fn remove_runs(&self, caller: &Caller, run_ids: &[String]) -> Result<()> {
         let listed = Listed::by(caller, Action::Write);
-        let text = format!("{OF_RUNS}{} order by t.thread_id", listed.condition(way_in));
+        let text =
+            format!("{OF_RUNS} and {SHOWN}{} order by t.thread_id", listed.condition(way_in));
         let mut connection = self.pool.get().await?;
         let rows = sqlx::query(AssertSqlSafe(text))
             .bind(&caller.tenant)

@@ -12,7 +12,7 @@ use crate::domain::names::ThreadId;
 use crate::domain::storage::ThreadStorage;
 use crate::domain::storage_use::StorageUse;
 use crate::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery, ThreadSort};
-use crate::storage::sought::{Listed, Sought, Way};
+use crate::storage::sought::{Listed, SHOWN, Sought, Way};
 use crate::storage::storage_use::storage_use;
 
 const COLUMNS: &str = "thread_id, created_at, updated_at, last_step, checkpoint_count, size_bytes, \
@@ -116,7 +116,9 @@ fn list_text(query: &ThreadQuery, ways: &[Way]) -> Option<String> {
     }
     let order = format!("order by {sort} {direction}, thread_id {direction} limit $8");
     let page = |way: &str| {
-        format!("select {COLUMNS} from threads where tenant = $1{way}{conditions} {order}")
+        format!(
+            "select {COLUMNS} from threads where tenant = $1 and {SHOWN}{way}{conditions} {order}"
+        )
     };
     let pages = ways.iter().map(|way| match way {
         Way::Everything => page(""),

@@ -11,12 +11,12 @@ use crate::domain::{Error, Result};
 use crate::storage::access::{Accessible, Cell, Record, Source, page};
 use crate::storage::homes::ValueRow;
 
-/// Rows of a table, and how one of them is changed. The first `key` columns say where it stands.
-struct Rows {
-    source: Source<'static>,
-    first: fn() -> Vec<Cell>,
-    change: &'static str,
-    again: fn(&Cipher, &Record) -> Result<Option<Bytes>>,
+/// Rows of a table, and how one of them is changed. The first columns say where it stands, as many as `first` has.
+pub(in crate::storage) struct Rows {
+    pub source: Source<'static>,
+    pub first: fn() -> Vec<Cell>,
+    pub change: &'static str,
+    pub again: fn(&Cipher, &Record) -> Result<Option<Bytes>>,
 }
 
 const ENTRIES: Rows = Rows {
@@ -68,7 +68,8 @@ pub async fn encrypt_sessions(
     Ok(())
 }
 
-async fn encrypt_rows(
+/// A page in each transaction.
+pub(in crate::storage) async fn encrypt_rows(
     engine: &dyn Accessible,
     tenant: &str,
     cipher: &Cipher,
@@ -93,10 +94,14 @@ async fn encrypt_rows(
 }
 
 /// None: it is encrypted already.
-fn encrypted(cipher: &Cipher, home: Home<'_>, body: &[u8]) -> Result<Option<Bytes>> {
+pub(in crate::storage) fn encrypted(
+    cipher: &Cipher,
+    home: Home<'_>,
+    body: &[u8],
+) -> Result<Option<Bytes>> {
     match encrypt_plain(cipher, home, body) {
         Some(encrypted) => Ok(Some(encrypted)),
         None if move_encrypted(cipher, (home, home), body).is_ok() => Ok(None),
-        None => Err(Error::Integrity("an entry of a session is damaged".into())),
+        None => Err(Error::Integrity("a sealed row is damaged".into())),
     }
 }

@@ -249,7 +249,8 @@ async fn read_range(
     (rows_max, bytes_max): (i64, i64),
 ) -> Result<(Vec<StoredEntry>, bool)> {
     let direction = if range.newest_first { "desc" } else { "asc" };
-    // The bounds first: a join on the number of each entry is planned as a comparison of all with all.
+    // The bounds first, and once: a join on the number of each entry is planned as a comparison of all with all, and
+    // a table without statistics as one row, for which whatever stands beside it is computed again.
     let text = format!(
         "with n as (
             select c.seq, cast(sum(c.size_bytes) over (order by c.seq {direction}) - c.size_bytes as bigint) as bytes_before,
@@ -257,7 +258,7 @@ async fn read_range(
                 select e.seq, e.size_bytes from session_entries e
                 where e.tenant = $1 and e.session_no = $2 and e.log_no = $3 and e.era = $4 and e.seq > $5 and e.seq < $6
                 order by e.seq {direction} limit $7) c
-         ), bounds as (
+         ), bounds as materialized (
             select min(n.seq) as low, max(n.seq) as high, max(n.total) as total from n
             where (n.bytes_before < $8 or n.place = 1) and n.place < $7
          )

@@ -6,11 +6,13 @@ pub mod encrypting;
 mod entries;
 mod listing;
 pub mod removal;
-mod rows;
+pub mod rows;
 mod sealing;
 mod state;
 mod statements;
 mod writing;
+
+pub use self::sealing::{open_title, seal_entry, seal_title};
 
 use async_trait::async_trait;
 use moka::sync::Cache;
@@ -81,7 +83,7 @@ impl SessionMemory {
         self.scopes.insert((tenant.to_owned(), session.clone()), seen);
     }
 
-    fn forget(&self, tenant: &str, session: &SessionName) {
+    pub fn forget(&self, tenant: &str, session: &SessionName) {
         self.scopes.invalidate(&(tenant.to_owned(), session.clone()));
     }
 }

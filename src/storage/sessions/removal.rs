@@ -51,7 +51,16 @@ pub async fn delete<T: SessionEngine>(
     engine.remove_unreachable(&caller.tenant, session_no, scope_id).await
 }
 
-async fn bury(access: &mut dyn Access, tenant: &str, session_no: i64, now: Micros) -> Result<()> {
+/// From here on nobody finds it; under its gate.
+///
+/// # Errors
+/// A database that cannot be written.
+pub async fn bury(
+    access: &mut dyn Access,
+    tenant: &str,
+    session_no: i64,
+    now: Micros,
+) -> Result<()> {
     for text in BURY {
         access.rows(text, &[tenant.into(), session_no.into(), now.into()]).await?;
     }

@@ -124,38 +124,45 @@ impl Sealing<'_> {
     fn entry(&mut self, entry: NewEntry) -> Result<PreparedEntry> {
         let NewEntry { id, text } = entry;
         let entry_no = random_id();
-        let sealed = if text.len() > WHOLE_BYTES_MAX {
-            let value = Value { tag: tag()?, data: text };
-            self.sealer.value("data", ValueRow::Entry(entry_no), &value)?
-        } else {
-            self.whole(entry_no, &text)?
-        };
+        let sealed = seal_entry(self.secret, self.scope_id, &mut self.sealer, entry_no, text)?;
         self.has_entries = true;
         self.has_parts |= sealed.parts.is_some();
         self.size_bytes += ROW_BYTES + sealed.body.len();
         Ok(PreparedEntry { id, entry_no, sealed })
     }
+}
 
-    /// One envelope.
-    fn whole(&self, entry_no: i64, text: &[u8]) -> Result<Sealed> {
-        let too_large = |_| Error::TooLarge { field: "data".into(), limit: WHOLE_BYTES_MAX as u64 };
-        let digest = self.secret.digest(text);
-        let row = ValueRow::Entry(entry_no);
-        Ok(Sealed {
-            tag: TAG.to_owned(),
-            size_bytes: i32::try_from(text.len()).map_err(too_large)?,
-            body: row.home(self.scope_id, (TAG, &digest), |home| self.secret.seal(home, text)),
-            digest,
-            parts: None,
-        })
+/// The text of an entry, sealed for its number.
+///
+/// # Errors
+/// 413 over the value limit.
+pub fn seal_entry(
+    secret: &TenantSecret,
+    scope_id: i64,
+    sealer: &mut Sealer<'_>,
+    entry_no: i64,
+    text: Bytes,
+) -> Result<Sealed> {
+    let row = ValueRow::Entry(entry_no);
+    if text.len() > WHOLE_BYTES_MAX {
+        return sealer.value("data", row, &Value { tag: tag()?, data: text });
     }
+    let too_large = |_| Error::TooLarge { field: "data".into(), limit: WHOLE_BYTES_MAX as u64 };
+    let digest = secret.digest(&text);
+    Ok(Sealed {
+        tag: TAG.to_owned(),
+        size_bytes: i32::try_from(text.len()).map_err(too_large)?,
+        body: row.home(scope_id, (TAG, &digest), |home| secret.seal(home, &text)),
+        digest,
+        parts: None,
+    })
 }
 
 fn tag() -> Result<Tag> {
     Tag::new(TAG)
 }
 
-fn seal_title(secret: &TenantSecret, place: (i64, &SessionName), title: &str) -> Bytes {
+pub fn seal_title(secret: &TenantSecret, place: (i64, &SessionName), title: &str) -> Bytes {
     title_home(place.0, (place.1.kind(), &place.1.key_bytes()), |home| {
         secret.seal(home, title.as_bytes())
     })
@@ -177,11 +184,12 @@ pub fn open_title(
     String::from_utf8(opened.to_vec()).map_err(|_| damaged())
 }
 
-/// The home of a session's title.
+/// The home of a session's title. What a snapshot keeps has its number before the kind, and the title of the session.
 pub fn title_home<R>(
     scope_id: i64,
     (kind, key): (&str, &[u8]),
     act: impl FnOnce(Home<'_>) -> R,
 ) -> R {
+    let kind = kind.rsplit(':').next().unwrap_or_default();
     act(Home { scope_id, noun: "title", row: &[kind.as_bytes(), key] })
 }

@@ -190,3 +190,23 @@ fn lock(path: &Path) -> Result<File> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A killed process loses nothing either way: only a lost machine would show it.
+    #[tokio::test]
+    async fn what_is_committed_is_on_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let connections = Connections::new(&folder.path().join("a.db"), true).unwrap();
+        let mut writer = connections.begin_write().await.unwrap();
+        let full: i64 =
+            sqlx::query_scalar("pragma synchronous").fetch_one(&mut *writer).await.unwrap();
+        let journal: String =
+            sqlx::query_scalar("pragma journal_mode").fetch_one(&mut *writer).await.unwrap();
+        writer.rollback().await.unwrap();
+        assert_eq!((full, journal.as_str()), (2, "wal"));
+        connections.close().await;
+    }
+}

@@ -119,7 +119,7 @@ impl SqliteStorage {
     }
 
     /// From here on a crash leaves rows that the sweep removes.
-    async fn register(&self, staged: &Garbage) -> Result<()> {
+    pub(super) async fn register(&self, staged: &Garbage) -> Result<()> {
         let mut write = self.connections.begin_write().await?;
         sqlx::query(
             "insert into garbage (tenant, thread_key, scope_id, created_at)
@@ -155,13 +155,17 @@ impl SqliteStorage {
         read_places(read, (&staged.tenant, source.scope_id)).await
     }
 
-    async fn write_slice(
+    pub(super) async fn write_slice(
         &self,
         staged: &Garbage,
         statement: String,
-        rows: RowSet,
+        mut rows: RowSet,
         key: i64,
     ) -> Result<()> {
+        if rows.blob.is_empty() {
+            // SQLite takes a part of an empty blob for null.
+            rows.blob.push(0);
+        }
         let _turn = self.connections.background().await;
         let mut write = self.connections.begin_write().await?;
         check_registered(&mut write, staged).await?;
@@ -315,7 +319,7 @@ impl Copy {
     }
 }
 
-async fn read_epoch(
+pub(super) async fn read_epoch(
     connection: &mut SqliteConnection,
     tenant: &str,
     scope_id: i64,
@@ -354,7 +358,10 @@ async fn find_target(
 }
 
 /// A sweep that takes the staged rows for those of a crash ends the copy, never half of it.
-async fn check_registered(connection: &mut SqliteConnection, staged: &Garbage) -> Result<()> {
+pub(super) async fn check_registered(
+    connection: &mut SqliteConnection,
+    staged: &Garbage,
+) -> Result<()> {
     let row = sqlx::query("select 1 from garbage where tenant = $1 and thread_key = $2")
         .bind(&staged.tenant)
         .bind(staged.thread_key)

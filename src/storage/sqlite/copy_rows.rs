@@ -70,6 +70,46 @@ pub(super) const OF_THREAD: [Table; 3] = [
     },
 ];
 
+pub(super) const OF_SESSION: [Table; 2] = [
+    Table {
+        name: "session_logs",
+        key: "session_no",
+        columns: &[
+            "kind",
+            "name",
+            "log_no",
+            "era",
+            "floor",
+            "ceiling",
+            "head",
+            "compacted_head",
+            "version",
+            "size_bytes",
+            "updated_at",
+        ],
+        size: "length(name)",
+        only: "true",
+    },
+    Table {
+        name: "session_entries",
+        key: "session_no",
+        columns: &[
+            "log_no",
+            "era",
+            "seq",
+            "entry_no",
+            "id",
+            "at",
+            "size_bytes",
+            "digest",
+            "body",
+            "parts",
+        ],
+        size: "length(body) + coalesce(length(parts), 0)",
+        only: "true",
+    },
+];
+
 pub(super) const OF_SCOPE: [Table; 2] = [
     Table {
         name: "manifests",
@@ -160,7 +200,11 @@ pub(super) async fn read_slice(
 }
 
 /// A stored cell as JSON; bytes as their place in the blob.
-fn cell(rows: &mut RowSet, row: &SqliteRow, at: usize) -> Result<serde_json::Value, sqlx::Error> {
+pub(super) fn cell(
+    rows: &mut RowSet,
+    row: &SqliteRow,
+    at: usize,
+) -> Result<serde_json::Value, sqlx::Error> {
     let raw = row.try_get_raw(at)?;
     if raw.is_null() {
         return Ok(serde_json::Value::Null);

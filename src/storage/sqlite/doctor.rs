@@ -36,6 +36,29 @@ const DIALECT: Dialect = Dialect {
     lock: "",
     from_each: "from json_each($1) as j",
     has_lateral: false,
+    now: "cast(unixepoch('subsec') * 1000000 as integer)",
+    sends_from: "null",
+    row_namespace: "substr($2, j.value ->> 1, j.value ->> 2)",
+    row_numbers: "substr($2, j.value ->> 10, j.value ->> 11)",
+    vector_cell: "vector",
+    projection_columns: "",
+    projection_values: "",
+    log_items: &[
+        "
+insert into item_changes (tenant, n, namespace, key, version, kind, written_at)
+select f.tenant, f.changes + j.key + 1, substr($2, j.value ->> 1, j.value ->> 2),
+    substr($2, j.value ->> 3, j.value ->> 4), j.value ->> 5, 'put', {now}
+from json_each($1) j join item_feeds f on f.tenant = $3 and f.wanted_until > {now}",
+        "update item_feeds set changes = changes + json_array_length($1)
+         where tenant = $3 and wanted_until > {now}",
+    ],
+    keeps_senders: false,
+    checkpoint_rows: "
+insert into checkpoints (tenant, thread_key, ns, checkpoint_id, parent_id, documents, size_bytes, legacy, run_id,
+    created_at, delta_channels, map)
+select $3, $4, j.value ->> 0, j.value ->> 1, j.value ->> 2, substr($2, j.value ->> 3, j.value ->> 4), j.value ->> 5,
+    j.value ->> 6, j.value ->> 7, j.value ->> 8, j.value ->> 11, substr($2, j.value ->> 9, j.value ->> 10)
+{from_each} where true",
 };
 
 #[async_trait]

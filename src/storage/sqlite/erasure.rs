@@ -14,6 +14,7 @@ use crate::domain::clock::Clock;
 use crate::domain::erasure::{More, Receipt, Slice, Stage};
 use crate::domain::storage::ErasureStorage;
 use crate::storage::sessions::removal;
+use crate::storage::snapshots;
 
 /// Threads that one transaction cuts off: some milliseconds.
 const SLICE_THREADS: i64 = 50;
@@ -51,6 +52,7 @@ impl ErasureStorage for SqliteStorage {
         let tenant = caller.tenant.as_str();
         match stage {
             Stage::Keys => self.erase_keys(tenant, subject).await,
+            Stage::Snapshots => snapshots::removal::erase(self, tenant, subject).await,
             Stage::Threads => self.cut_off_threads(tenant, subject).await,
             Stage::Sessions => {
                 let now = Clock::System.now();

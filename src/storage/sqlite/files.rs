@@ -44,7 +44,10 @@ order by j.key, i.key limit $6";
 const PRIOR: &str = "
 select digest, answer from idempotency where tenant = $1 and caller = $2 and key = $3";
 
-/// What is removed, first, because everything else goes by it.
+/// Items of one transaction of a removal: some milliseconds of the writer's time for each hundred.
+const SLICE_ROWS: i64 = 500;
+
+/// What a slice removes, first, because everything else goes by it; one more, which says whether another slice is to come.
 const DUE: &str = "
 create temp table if not exists removed_keys
     (number integer primary key, version integer, was_live integer, scope_id integer, namespace blob, key blob);
@@ -54,7 +57,13 @@ select i.rowid, i.version, i.expires_at is null or i.expires_at > $5, i.scope_id
 from json_each($3) j
 cross join items i on i.tenant = $1 and i.namespace = $2
     and i.key >= substr($4, j.value ->> 0, j.value ->> 1) and i.key < substr($4, j.value ->> 2, j.value ->> 3)
-where true on conflict do nothing";
+where true limit $6 + 1 on conflict do nothing";
+
+/// What is left of them for the next slice.
+const SPARE: &str = "
+delete from temp.removed_keys
+where $1 < (select count(*) from temp.removed_keys)
+    and number = (select max(number) from temp.removed_keys)";
 
 const REMOVE: &str = "
 insert into garbage (tenant, thread_key, scope_id, created_at)
@@ -133,72 +142,105 @@ impl FileStorage for SqliteStorage {
         request: &Idempotency,
         now: Micros,
     ) -> Result<Removed> {
-        let mut write = self.connections.begin_write().await?;
-        let removed = remove(&mut write, (&caller.tenant, namespace), ranges, request, now).await;
-        match removed {
-            Ok(removed @ Removed::Items(_)) => {
-                write.commit().await?;
-                Ok(removed)
-            }
-            other => {
-                write.rollback().await?;
-                other
+        let mut removal = Removal {
+            place: (&caller.tenant, namespace),
+            ranges: range_set(ranges),
+            request,
+            now,
+            count: 0,
+        };
+        loop {
+            let mut write = self.connections.begin_write().await?;
+            match removal.slice(&mut write).await {
+                Ok(None) => write.commit().await?,
+                Ok(Some(removed @ Removed::Items(_))) => {
+                    write.commit().await?;
+                    return Ok(removed);
+                }
+                other => {
+                    write.rollback().await?;
+                    return other.map(|it| it.unwrap_or(Removed::Items(0)));
+                }
             }
         }
     }
 }
 
-async fn remove(
-    write: &mut SqliteConnection,
-    (tenant, namespace): (&str, &Namespace),
-    ranges: &[KeyRange],
-    request: &Idempotency,
+/// A removal on its way. The writer is everybody's turn by turn, so commits go between its slices, and reads see what is removed
+/// already: one transaction for all would keep them waiting.
+struct Removal<'a> {
+    place: (&'a str, &'a Namespace),
+    ranges: RowSet,
+    request: &'a Idempotency,
     now: Micros,
-) -> Result<Removed> {
-    let prior = sqlx::query(PRIOR)
-        .bind(tenant)
-        .bind(&request.caller)
-        .bind(&request.key)
-        .fetch_optional(&mut *write)
-        .await
-        .map_err(fail)?;
-    if let Some(row) = prior {
+    /// Removed so far.
+    count: i64,
+}
+
+impl Removal<'_> {
+    /// None: there is more. The last one remembers the request with what all have removed.
+    async fn slice(&mut self, write: &mut SqliteConnection) -> Result<Option<Removed>> {
+        let (tenant, request) = (self.place.0, self.request);
+        if let Some(prior) = self.prior(write).await? {
+            return Ok(Some(prior));
+        }
+        let is_cut = self.note_due(write).await?;
+        sqlx::query(REMOVE).bind(tenant).bind(self.now).execute(&mut *write).await.map_err(fail)?;
+        let row = sqlx::query("select count(*) from temp.removed_keys where was_live")
+            .fetch_one(&mut *write)
+            .await
+            .map_err(fail)?;
+        self.count += row.try_get::<i64, _>(0).map_err(fail)?;
+        if is_cut {
+            return Ok(None);
+        }
+        if self.count > 0 {
+            sqlx::query(REMEMBER)
+                .bind(tenant)
+                .bind(&request.caller)
+                .bind(&request.key)
+                .bind(&request.digest[..])
+                .bind(&self.count.to_be_bytes()[..])
+                .bind(self.now)
+                .bind(&request.subject)
+                .execute(&mut *write)
+                .await
+                .map_err(fail)?;
+        }
+        Ok(Some(Removed::Items(self.count.unsigned_abs())))
+    }
+
+    async fn prior(&self, write: &mut SqliteConnection) -> Result<Option<Removed>> {
+        let prior = sqlx::query(PRIOR)
+            .bind(self.place.0)
+            .bind(&self.request.caller)
+            .bind(&self.request.key)
+            .fetch_optional(&mut *write)
+            .await
+            .map_err(fail)?;
+        let Some(row) = prior else { return Ok(None) };
         let digest: Vec<u8> = row.try_get("digest").map_err(fail)?;
         let answer: Vec<u8> = row.try_get("answer").map_err(fail)?;
-        let is_same = digest == request.digest;
+        let is_same = digest == self.request.digest;
         let repeated = Removed::Repeated(number_of(&answer));
-        return Ok(if is_same { repeated } else { Removed::IdempotencyMismatch });
+        Ok(Some(if is_same { repeated } else { Removed::IdempotencyMismatch }))
     }
-    let set = range_set(ranges);
-    sqlx::query(DUE)
-        .bind(tenant)
-        .bind(namespaces::encode(namespace))
-        .bind(set.json())
-        .bind(set.blob)
-        .bind(now)
-        .execute(&mut *write)
-        .await
-        .map_err(fail)?;
-    sqlx::query(REMOVE).bind(tenant).bind(now).execute(&mut *write).await.map_err(fail)?;
-    let row = sqlx::query("select count(*) from temp.removed_keys where was_live")
-        .fetch_one(&mut *write)
-        .await
-        .map_err(fail)?;
-    let count: i64 = row.try_get(0).map_err(fail)?;
-    if count > 0 {
-        sqlx::query(REMEMBER)
-            .bind(tenant)
-            .bind(&request.caller)
-            .bind(&request.key)
-            .bind(&request.digest[..])
-            .bind(&count.to_be_bytes()[..])
-            .bind(now)
-            .bind(&request.subject)
+
+    /// Whether there is more than a slice.
+    async fn note_due(&self, write: &mut SqliteConnection) -> Result<bool> {
+        sqlx::query(DUE)
+            .bind(self.place.0)
+            .bind(namespaces::encode(self.place.1))
+            .bind(self.ranges.json())
+            .bind(&self.ranges.blob)
+            .bind(self.now)
+            .bind(SLICE_ROWS)
             .execute(&mut *write)
             .await
             .map_err(fail)?;
+        let spare = sqlx::query(SPARE).bind(SLICE_ROWS).execute(&mut *write).await;
+        Ok(spare.map_err(fail)?.rows_affected() > 0)
     }
-    Ok(Removed::Items(count.unsigned_abs()))
 }
 
 fn range_set(ranges: &[KeyRange]) -> RowSet {

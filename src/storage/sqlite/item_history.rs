@@ -28,7 +28,8 @@ with i as materialized (
     union all
     select version, updated_at, ttl_micros, size_bytes, digest, body, parts, scope_id, content_id, 0
     from item_versions
-    where tenant = $1 and namespace = $2 and key = $3 and exists (select 1 from i)
+    where tenant = $1 and namespace = $2 and key = $3 and version > 0
+        and exists (select 1 from i)
 ), numbered as (
     select n.*, sum(size_bytes) over (order by version desc) - size_bytes as bytes_before
     from n where version < $5

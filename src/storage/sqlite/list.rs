@@ -20,7 +20,7 @@ use crate::domain::limits::LIMITS;
 use crate::domain::storage::Page;
 use crate::storage::documents::open_documents;
 use crate::storage::objects::shelf::Shelf;
-use crate::storage::sought::{Listed, Way};
+use crate::storage::sought::{Listed, SHOWN, Way};
 
 /// Rows that one page looks at; a filter that matches less often gives short pages with a cursor.
 const LOOKED_AT_MAX: usize = 10_000;
@@ -127,7 +127,7 @@ async fn read_slice(
         listed.owner = caller.thread_owner(thread_id.as_str(), Action::Read).map(str::to_owned);
         " and t.thread_id = $2 and ($10 is null or t.owner = $10)".to_owned()
     } else {
-        listed.condition(way_in)
+        format!(" and {SHOWN}{}", listed.condition(way_in))
     };
     let of_ns = if query.ns.is_some() { "and k.ns = $3" } else { "" };
     let statement = format!(

@@ -42,6 +42,9 @@ mod rows;
 mod runs;
 mod schema;
 mod sessions;
+mod snapshot_items;
+mod snapshot_sessions;
+mod snapshots;
 mod tenants;
 mod thread_row;
 mod threads;
@@ -266,6 +269,7 @@ impl Engine for SqliteStorage {
     async fn sweep(&self, now: Micros) -> Result<()> {
         self.sweep_items(now).await?;
         contents::sweep(self, now).await?;
+        super::snapshots::removal::sweep(self, now).await?;
         self.sweep_changes(now).await?;
         self.sweep_expired(now).await
     }

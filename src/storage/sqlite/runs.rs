@@ -21,7 +21,7 @@ use crate::domain::grants::Action;
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::prepare::channel_key;
 use crate::storage::retention;
-use crate::storage::sought::{Listed, Sought, Way};
+use crate::storage::sought::{Listed, SHOWN, Sought, Way};
 
 /// $1 tenant, $2 run ids; the ways in follow.
 const OF_RUNS: &str = "
@@ -55,7 +55,8 @@ impl SqliteStorage {
         let runs = json!(run_ids).to_string();
         let mut read = self.connections.begin_read().await?;
         let listed = Listed::by(caller, Action::Write);
-        let text = format!("{OF_RUNS}{} order by t.thread_id", listed.condition(way_in));
+        let text =
+            format!("{OF_RUNS} and {SHOWN}{} order by t.thread_id", listed.condition(way_in));
         let threads = sqlx::query(AssertSqlSafe(text))
             .bind(&caller.tenant)
             .bind(&runs)

@@ -26,6 +26,8 @@ const MIGRATIONS: &[(i64, i64, &str)] = &[
     (15, 1, include_str!("../../../migrations/sqlite/0015_sessions.sql")),
     (16, 1, include_str!("../../../migrations/sqlite/0016_contents.sql")),
     (17, 1, include_str!("../../../migrations/sqlite/0017_item_puts.sql")),
+    (18, 1, include_str!("../../../migrations/sqlite/0018_snapshots.sql")),
+    (19, 1, include_str!("../../../migrations/sqlite/0019_archives.sql")),
 ];
 
 const CREATE_VERSION: &str = "

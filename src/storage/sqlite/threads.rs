@@ -11,7 +11,7 @@ use crate::domain::caller::Caller;
 use crate::domain::grants::Action;
 use crate::domain::names::ThreadId;
 use crate::domain::thread::{Thread, ThreadQuery, ThreadSort};
-use crate::storage::sought::{Listed, Sought, Way};
+use crate::storage::sought::{Listed, SHOWN, Sought, Way};
 
 const COLUMNS: &str = "thread_id, created_at, updated_at, last_step, checkpoint_count, size_bytes,
     generation, owner, graph_id, assistant_id, user_id";
@@ -62,7 +62,7 @@ impl SqliteStorage {
         };
         let statement = format!(
             "select {COLUMNS} from threads
-             where tenant = $1 and ($3 is null or {after})
+             where tenant = $1 and {SHOWN} and ($3 is null or {after})
                and ($4 is null or graph_id = $4) and ($5 is null or assistant_id = $5)
                and ($6 is null or user_id = $6)
                and ($7 is null or substr(thread_id, 1, length($7)) = $7){}

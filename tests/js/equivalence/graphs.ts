@@ -73,6 +73,23 @@ export function chain(
   return inARow(kind, nodes).compile({ checkpointer, ...options });
 }
 
+/** A chain in whose middle something happens that is not the graph's doing. */
+export function interrupted(
+  kind: Kind,
+  checkpointer: BaseCheckpointSaver,
+  happens: () => Promise<unknown>,
+): Graph {
+  const node: Node = async () => {
+    await happens();
+    return { log: ["too late"] };
+  };
+  return inARow(kind, [
+    ["a", say("a")],
+    ["b", node],
+    ["c", say("c")],
+  ]).compile({ checkpointer });
+}
+
 /** One node that asks two questions, between two that ask none. */
 export function asking(kind: Kind, checkpointer: BaseCheckpointSaver): Graph {
   const ask: Node = (state) => {

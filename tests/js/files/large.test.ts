@@ -50,4 +50,21 @@ describe.each(ENGINES)("on %s", (engine) => {
     await expect(conflict).rejects.toMatchObject({ code: "version_conflict" });
     await expect(files.getContent(NAMESPACE, "/absent")).rejects.toMatchObject({ status: 404 });
   });
+
+  it("a large file is copied and moved like any other", async () => {
+    const { files } = new Client(await newAccess(engine));
+    await files.putContent(NAMESPACE, "/a.bin", LARGE);
+    const elsewhere = ["bob", "filesystem"];
+    await files.copy(NAMESPACE, "/a.bin", "/copy.bin");
+    await files.copy(NAMESPACE, "/a.bin", "/b.bin", { toNamespace: elsewhere });
+    expect(await files.move(NAMESPACE, "/a.bin", "/moved.bin")).toMatchObject({ files: 1 });
+    for (const [namespace, path] of [
+      [NAMESPACE, "/copy.bin"],
+      [NAMESPACE, "/moved.bin"],
+      [elsewhere, "/b.bin"],
+    ] as const) {
+      expect(Buffer.compare(await files.getContent(namespace, path), LARGE)).toBe(0);
+    }
+    await expect(files.getContent(NAMESPACE, "/a.bin")).rejects.toMatchObject({ status: 404 });
+  });
 });

@@ -53,6 +53,20 @@ describe.each(ENGINES)("on %s, a lost reply", (engine) => {
     expect(proxy.lost).toBe(4);
   });
 
+  it("of bytes under a condition is answered like the first", async () => {
+    const { files } = new Client(access);
+    const bytes = new TextEncoder().encode("one");
+    proxy.lose(2);
+    const first = await files.putContent(NAMESPACE, "/a", bytes, { ifVersion: 0 });
+    expect(first).toMatchObject({ created: true, unchanged: false });
+    proxy.lose(1);
+    const second = await files.putContent(NAMESPACE, "/a", new Uint8Array(9), {
+      ifVersion: first.version,
+    });
+    expect((await files.stat(NAMESPACE, "/a"))?.version).toBe(second.version);
+    expect(proxy.lost).toBe(3);
+  });
+
   it("of every attempt is an error that says so", async () => {
     const backend = backendOf(access, { attempts: 2 });
     proxy.lose(9);

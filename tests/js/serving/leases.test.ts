@@ -2,12 +2,13 @@
 
 import { Client, InvalidError, LeaseHeldError, LeaseLostError } from "threadkeep";
 import { ThreadkeepSaver, type ThreadkeepSaverOptions } from "threadkeep/langgraph";
-import { beforeEach, describe, expect, inject, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, inject, it, vi } from "vitest";
 import { checkpoint, config, list, put } from "../support/checkpoints.js";
 import { newKey } from "../support/server.js";
 import { ENGINES } from "../support/servers.js";
+import { sleep, waitUntil } from "../support/waiting.js";
 
-const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+afterEach(() => void vi.restoreAllMocks());
 
 describe.each(ENGINES)("on %s, a lease", (engine) => {
   let make: (options?: ThreadkeepSaverOptions) => ThreadkeepSaver;
@@ -54,11 +55,48 @@ describe.each(ENGINES)("on %s, a lease", (engine) => {
     const [holder, other] = [make({ leaseSeconds: 1 }), make()];
     await holder.withLease("t", async () => {
       await put(holder, "t", checkpoint("c1"));
-      await after(2_500);
+      await sleep(2_500);
       await expect(put(other, "t", checkpoint("x"))).rejects.toThrow(LeaseHeldError);
       await put(holder, "t", checkpoint("c2"));
     });
     expect(await ids(other)).toEqual(["c2", "c1"]);
+  });
+
+  it("of an exclusive saver that writes nothing for longer than the expiry lives on by heartbeats", async () => {
+    const [holder, other] = [make({ exclusive: true, leaseSeconds: 1 }), make({ exclusive: true })];
+    await put(holder, "t", checkpoint("c1"));
+    await sleep(3_000);
+    await expect(put(other, "t", checkpoint("x"))).rejects.toThrow(LeaseHeldError);
+    await put(holder, "t", checkpoint("c2"));
+    expect(await ids(other)).toEqual(["c2", "c1"]);
+    await holder.close();
+  });
+
+  it("of an exclusive saver is kept for a minute after its last write", async () => {
+    const [holder, other] = [make({ exclusive: true, leaseSeconds: 1 }), make({ exclusive: true })];
+    const isFree = async () => {
+      const refused = await put(other, "t", checkpoint("c4")).catch((error: unknown) => error);
+      if (!(refused instanceof Error)) return true;
+      expect(refused).toBeInstanceOf(LeaseHeldError);
+      return false;
+    };
+    // The client's clock is set ahead; the server's goes on as ever.
+    let aheadMs = 0;
+    const now = Date.now;
+    vi.spyOn(Date, "now").mockImplementation(() => now() + aheadMs);
+    // The second time more than a minute has passed since the first write, but not since the last.
+    for (const id of ["c1", "c2"]) {
+      await put(holder, "t", checkpoint(id));
+      aheadMs += 50_000;
+      await sleep(3_000);
+      expect(await isFree()).toBe(false);
+    }
+    await put(holder, "t", checkpoint("c3"));
+    aheadMs += 61_000;
+    await waitUntil(isFree, "the other saver to get the lease");
+    await expect(put(holder, "t", checkpoint("x"))).rejects.toThrow(LeaseLostError);
+    expect(await ids(holder)).toEqual(["c4", "c3", "c2", "c1"]);
+    await Promise.all([holder.close(), other.close()]);
   });
 
   it("that another took over in the meantime is lost until the thread is read", async () => {

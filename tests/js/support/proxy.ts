@@ -1,4 +1,4 @@
-/** A TCP proxy that counts bytes and can lose answers: the request arrives, its answer never does. */
+/** A TCP proxy that counts bytes and can lose answers: the request arrives, its answer never does, or not all of it. */
 
 import { connect, createServer, type Server, type Socket } from "node:net";
 
@@ -8,7 +8,9 @@ export class CountingProxy {
   sent = 0;
   received = 0;
   lost = 0;
+  cuts = 0;
   #toLose = 0;
+  #toPass: number | undefined;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
@@ -39,8 +41,16 @@ export class CountingProxy {
           end();
           return;
         }
-        this.received += part.length;
-        client.write(part);
+        const passed = part.subarray(0, this.#toPass);
+        this.received += passed.length;
+        if (this.#toPass === undefined || passed.length < this.#toPass) {
+          if (this.#toPass !== undefined) this.#toPass -= passed.length;
+          client.write(passed);
+          return;
+        }
+        this.#toPass = undefined;
+        this.cuts += 1;
+        client.write(passed, end);
       });
     });
   }
@@ -64,6 +74,11 @@ export class CountingProxy {
   /** The next answers do not arrive. */
   lose(answers: number): void {
     this.#toLose = answers;
+  }
+
+  /** What arrives next breaks off after so many bytes. */
+  cut(bytes: number): void {
+    this.#toPass = bytes;
   }
 
   async close(): Promise<void> {

@@ -1,34 +1,19 @@
 """The figures of files are taken at small sizes: every answer is checked, every figure reported."""
 
-import json
 import math
-import os
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support import settings
+from benchmarks.quick import rows_of
 
-BENCH = settings.ROOT / "clients" / "python" / "bench"
 CALLS = ["ls", "glob", "grep", "read", "edit", "upload of 100"]
 FIGURES = ["p50", "round trips", "bytes"]
 
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    assert settings.PG_BIN, "THREADKEEP_TEST_PG_BIN names the folder of initdb"
-    report = tmp_path_factory.mktemp("files") / "rows.json"
-    command = [settings.PYTHON, BENCH / "run.py", "--quick", "--only", "files", "--json", report]
-    environment = {
-        **os.environ,
-        "THREADKEEP_BIN": str(settings.BINARY),
-        "THREADKEEP_TEST_PG_BIN": str(settings.PG_BIN),
-    }
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    return json.loads(Path(report).read_text())
+    return rows_of(tmp_path_factory.mktemp("files"), "files")
 
 
 def test_every_figure_is_reported(rows: list[dict[str, Any]]) -> None:

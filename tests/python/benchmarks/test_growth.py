@@ -1,17 +1,12 @@
 """The growth benchmark runs at small sizes, reads back what it stored, and reports every figure."""
 
-import json
 import math
-import os
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support import settings
+from benchmarks.quick import rows_of
 
-BENCH = settings.ROOT / "clients" / "python" / "bench"
 PARTS = {
     "javascript": ["disk, 2 JavaScript turns of 5 tools", "wire, 2 JavaScript turns of 5 tools"],
     "chat": [
@@ -28,18 +23,7 @@ PARTS = {
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    assert settings.PG_BIN, "THREADKEEP_TEST_PG_BIN names the folder of initdb"
-    report = tmp_path_factory.mktemp("growth") / "rows.json"
-    command = [settings.PYTHON, BENCH / "run.py", "--quick", "--only", *PARTS, "--json", report]
-    environment = {
-        **os.environ,
-        "THREADKEEP_BIN": str(settings.BINARY),
-        "THREADKEEP_TEST_PG_BIN": str(settings.PG_BIN),
-    }
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
-    return json.loads(Path(report).read_text())
+    return rows_of(tmp_path_factory.mktemp("growth"), *PARTS)
 
 
 @pytest.mark.parametrize("part", PARTS)

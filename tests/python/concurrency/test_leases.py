@@ -13,13 +13,26 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 from threadkeep import Client
 from threadkeep.errors import InvalidError, LeaseHeldError, LeaseLostError
-from threadkeep.langgraph import ThreadkeepSaver
+from threadkeep.langgraph import ThreadkeepSaver, leases
 
 from support.server import Server
+from support.waiting import wait_until
 
 CONFIG: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
 SHORT = 1
 """Seconds until a lease expires, in tests that wait for that."""
+
+
+class Clock:
+    """The time as leases of savers see it, which can be set ahead. The server's goes on as ever."""
+
+    ahead_seconds = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead_seconds
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
 
 
 def put(saver: ThreadkeepSaver, text: str) -> None:
@@ -122,6 +135,48 @@ async def test_a_tool_that_blocks_longer_than_the_expiry_loses_no_lease(
             await aput(other, "other")
         await aput(holder, "after")
     assert value(other) == "after"
+
+
+def test_an_exclusive_saver_that_writes_nothing_longer_than_the_expiry_loses_no_lease(
+    make: Callable[..., ThreadkeepSaver],
+) -> None:
+    holder, other = make(exclusive=True, lease_seconds=SHORT), make(exclusive=True)
+    put(holder, "before")
+    taken = holder._link.leases.fence("t")
+    time.sleep(3 * SHORT)
+    with pytest.raises(LeaseHeldError):
+        put(other, "other")
+    put(holder, "after")
+    assert holder._link.leases.fence("t") == taken
+    assert value(other) == "after"
+
+
+def test_an_exclusive_saver_keeps_a_thread_for_a_minute_after_its_last_write(
+    make: Callable[..., ThreadkeepSaver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(leases, "time", clock)
+    holder, other = make(exclusive=True, lease_seconds=SHORT), make(exclusive=True)
+
+    def is_free() -> bool:
+        try:
+            put(other, "other")
+        except LeaseHeldError:
+            return False
+        return True
+
+    # The second time more than a minute has passed since the first write, but not since the last.
+    for text in ("first", "second"):
+        put(holder, text)
+        clock.ahead_seconds += 50
+        time.sleep(3 * SHORT)
+        assert not is_free()
+    put(holder, "last")
+    clock.ahead_seconds += 61
+    wait_until(is_free, "the other saver to get the lease")
+    with pytest.raises(LeaseLostError):
+        put(holder, "not read since")
+    assert value(holder) == "other"
 
 
 async def test_a_block_waits_for_another_s_end(make: Callable[..., ThreadkeepSaver]) -> None:

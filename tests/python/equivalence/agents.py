@@ -73,8 +73,13 @@ def turn_script(turn: int, tools: int) -> list[Answer]:
 def talk(driver: Any, graph: Any, turns: range, config: dict[str, Any]) -> None:
     """The user's side of these turns; the graph's model must hold their script."""
     for turn in turns:
-        message = {"role": "user", "content": f"question {turn}", "id": f"user-{turn}"}
-        driver.invoke(graph, {"messages": [message]}, config)
+        driver.invoke(graph, question(turn), config)
+
+
+def question(turn: int) -> dict[str, Any]:
+    """What the user says in a turn."""
+    message = {"role": "user", "content": f"question {turn}", "id": f"user-{turn}"}
+    return {"messages": [message]}
 
 
 def talker(saver: Any, turns: range, tools: int) -> Any:

@@ -6,6 +6,7 @@ mostly not stored and are rebuilt from writes.
 
 import itertools
 import operator
+from collections.abc import Callable
 from typing import Annotated, Any, TypedDict
 
 from langchain_core.runnables import RunnableLambda
@@ -135,6 +136,21 @@ def nested(kind: str, saver: Any, *, own_memory: bool, asks: bool = False) -> An
     for left, right in [(START, "before"), ("before", "child"), ("child", "after"), ("after", END)]:
         outer.add_edge(left, right)
     return outer.compile(checkpointer=saver)
+
+
+def interrupted(kind: str, saver: Any, happens: Callable[[], object]) -> Any:
+    """A chain in whose middle something happens that is not the graph's doing."""
+
+    def node(state: dict[str, Any]) -> dict[str, Any]:
+        happens()
+        return {"log": ["too late"]}
+
+    builder = StateGraph(SCHEMAS[kind])
+    for name, action in [("a", say("a")), ("b", node), ("c", say("c"))]:
+        builder.add_node(name, action)
+    for left, right in [(START, "a"), ("a", "b"), ("b", "c")]:
+        builder.add_edge(left, right)
+    return builder.compile(checkpointer=saver)
 
 
 def looping(kind: str, saver: Any, steps: int) -> Any:

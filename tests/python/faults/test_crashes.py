@@ -7,7 +7,7 @@ A short outage of the database may be invisible to the clients: the server waits
 from collections.abc import Callable
 
 from support import settings
-from support.committers import Crowd
+from support.committers import Crowd, Patient
 from support.native import Native
 from support.postgres import Postgres
 from support.server import Server
@@ -61,7 +61,7 @@ def test_what_was_acknowledged_survives_immediate_shutdown_of_the_database(
     assert server.running(), "the server must outlive its database"
     shut_down_and_start(syncing_postgres)
     server.wait_ready()
-    crowd.check_stored(Native(server.url, key))
+    crowd.check_stored(Patient(server.url, key))
 
 
 def test_what_was_acknowledged_survives_a_crash_of_server_and_database_together(
@@ -78,4 +78,4 @@ def test_what_was_acknowledged_survives_a_crash_of_server_and_database_together(
         crash_again_and_again(crowd, both, settings.DATABASE_SHUTDOWNS)
 
     assert crowd.retries >= settings.DATABASE_SHUTDOWNS, "the crashes hit nobody"
-    crowd.check_stored(Native(server.url, key))
+    crowd.check_stored(Patient(server.url, key))

@@ -1,10 +1,12 @@
 """A change whose reply was lost is sent again, and has happened once; no failure reaches a tool."""
 
+import io
 from collections.abc import Callable, Iterator
 
 import pytest
 from threadkeep import Client
 from threadkeep.deepagents import ThreadkeepBackend, operations
+from threadkeep.errors import VersionConflictError
 
 from files.conftest import Namespace
 from support.proxy import Proxy
@@ -46,6 +48,23 @@ def test_a_retried_append_does_not_double(
     assert proxy.lost == 2
     found = far.download_files(["/log", "/h.md"])
     assert [one.content for one in found] == [b"once\n", f"{held}more".encode()]
+
+
+def test_retried_bytes_under_a_condition_are_put_once(
+    proxy: Proxy, api_key: str, namespace: Namespace
+) -> None:
+    with Client(proxy.url, api_key=api_key) as client:
+        proxy.lose(2)
+        first = client.files.put_content(namespace, "/a", io.BytesIO(b"one"), if_version=0)
+        proxy.lose(1)
+        # Too large for an item: kept another way.
+        large = io.BytesIO(b"two" * (6 << 20))
+        second = client.files.put_content(namespace, "/a", large, if_version=first)
+        entry = client.files.stat(namespace, "/a")
+        assert entry is not None and entry.version == second
+        with pytest.raises(VersionConflictError):
+            client.files.put_content(namespace, "/a", io.BytesIO(b"three"), if_version=first)
+    assert proxy.lost == 3
 
 
 def test_a_retried_delete_and_move_find_what_they_did(

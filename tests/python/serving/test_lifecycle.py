@@ -11,6 +11,7 @@ from support import settings
 from support.committers import Crowd
 from support.http import MSGPACK
 from support.native import Native, checkpoint, writes
+from support.pooler import ForgetfulPooler
 from support.postgres import Databases, Postgres
 from support.server import Place, Server, clean_environment, free_port
 from support.waiting import wait_until
@@ -111,15 +112,18 @@ def test_stops_under_load_lose_no_acknowledged_commit(own_server: Server) -> Non
     crowd.check_stored(Native(own_server.url, key))
 
 
-def start_and_wait_for_end(place: Place, *options: str) -> "subprocess.CompletedProcess[str]":
+def start_and_wait_for_end(
+    place: Place, *options: str, database_url: str | None = None
+) -> "subprocess.CompletedProcess[str]":
     """A server that is expected to refuse to start."""
+    stored = ["--database-url", database_url] if database_url else place.arguments()
     return subprocess.run(
         [
             settings.BINARY,
             "serve",
             "--listen",
             f"127.0.0.1:{free_port()}",
-            *place.arguments(),
+            *stored,
             *options,
         ],
         capture_output=True,
@@ -169,6 +173,37 @@ def test_a_database_that_does_not_sync_is_refused_unless_it_is_meant(
     finally:
         server.kill()
         place.remove()
+
+
+def test_commits_wait_for_the_disk_whatever_the_database_says(databases: Databases) -> None:
+    place = Place(databases)
+    place.query(f'alter database "{place.name}" set synchronous_commit = off')
+    server = Server(place)
+    try:
+        # A server whose own setting does not count refuses to serve, as the next test shows.
+        commit_one(Native(server.start().url, server.new_key()))
+    finally:
+        server.kill()
+        place.remove()
+
+
+@pytest.mark.parametrize(
+    ("setting", "changed"),
+    [
+        (b"synchronous_commit=on", b"synchronous_commit=0 "),
+        (b"force_generic_plan", b"force_custom_plan "),
+    ],
+)
+def test_a_database_that_settings_of_the_session_do_not_reach_is_refused(
+    databases: Databases, setting: bytes, changed: bytes
+) -> None:
+    place = Place(databases)
+    with ForgetfulPooler(place.arguments()[1], setting, changed) as pooler:
+        refused = start_and_wait_for_end(place, "--allow-unsafe", database_url=pooler.url)
+    place.remove()
+    assert pooler.changed > 0
+    assert refused.returncode != 0
+    assert "pooler in transaction mode" in refused.stderr
 
 
 def test_two_servers_on_one_database_share_every_thread_and_lose_nothing(

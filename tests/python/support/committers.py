@@ -8,6 +8,7 @@ import http.client
 import threading
 import time
 import uuid
+from typing import Any, NamedTuple
 
 from support import settings
 from support.native import Native, Refused, checkpoint, writes
@@ -15,6 +16,13 @@ from support.server import Server
 
 WRITES = 3
 PAUSE_SECONDS = 0.02
+
+
+class Span(NamedTuple):
+    """When something was sent and when its answer was there, in seconds of the monotonic clock."""
+
+    begun: float
+    ended: float
 
 
 def checkpoint_id(number: int) -> str:
@@ -41,13 +49,16 @@ class Committer(threading.Thread):
         self.native = Native(server.url, key)
         self.acknowledged = 0
         self.retries = 0
+        self.spans: list[Span] = []
         self.finish = threading.Event()
         self.error: BaseException | None = None
 
     def run(self) -> None:
         try:
             while not self.finish.is_set():
+                begun = time.monotonic()
                 self._commit_until_acknowledged(self.acknowledged)
+                self.spans.append(Span(begun, time.monotonic()))
                 self.acknowledged += 1
         except BaseException as error:
             self.error = error
@@ -92,6 +103,20 @@ class Committer(threading.Thread):
         thread = native.thread(self.thread_id)
         assert thread is not None
         assert thread["checkpoint_count"] == self.acknowledged
+
+
+class Patient(Native):
+    """Asks again while the server says that it cannot answer now."""
+
+    def call(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        deadline = time.monotonic() + settings.PATIENCE_SECONDS
+        while True:
+            try:
+                return super().call(path, body)
+            except Refused as refused:
+                if refused.status != 503 or time.monotonic() > deadline:
+                    raise
+            time.sleep(PAUSE_SECONDS)
 
 
 class Crowd:

@@ -2,11 +2,11 @@
 
 import os
 import re
-import signal
 import subprocess
 from pathlib import Path
 
 from support import settings
+from support.child import Child
 from support.http import Answer, request
 from support.server import free_port
 from support.waiting import wait_until
@@ -20,13 +20,12 @@ SIGNED = {
 SECRET = "the-secret-of-the-object-store"
 
 
-class ObjectStore:
+class ObjectStore(Child):
     """Holds its objects in memory: they are gone when it is stopped."""
 
     def __init__(self, folder: Path):
         self.url = f"http://127.0.0.1:{free_port()}"
         self.log = folder / "object-store.log"
-        self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> "ObjectStore":
         port = self.url.rsplit(":", 1)[1]
@@ -65,17 +64,3 @@ class ObjectStore:
         answer = self.ask("GET", f"/{BUCKET}?list-type=2&max-keys=1000")
         assert answer.status == 200, answer
         return set(re.findall(r"<Key>(.*?)</Key>", answer.body.decode()))
-
-    def pause(self) -> None:
-        """It takes connections and does not answer."""
-        assert self.process is not None
-        self.process.send_signal(signal.SIGSTOP)
-
-    def go_on(self) -> None:
-        assert self.process is not None
-        self.process.send_signal(signal.SIGCONT)
-
-    def kill(self) -> None:
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait(settings.PATIENCE_SECONDS)

@@ -64,6 +64,11 @@ class Place:
             connection.commit()
             return rows
 
+    def logs(self) -> list[tuple[Path, str]]:
+        """The end of what each server here logged."""
+        found = sorted(self.folder.glob("*.log"))
+        return [(log, log.read_text(errors="replace")[-4000:]) for log in found]
+
     def remove(self) -> None:
         if self.databases and self.name:
             self.databases.drop(self.name)

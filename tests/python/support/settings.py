@@ -24,6 +24,8 @@ PG_BIN = _place("THREADKEEP_TEST_PG_BIN")
 PG_PLAIN_BIN = _place("THREADKEEP_TEST_PG_PLAIN_BIN")
 # An S3-compatible server (tests/setup/object_store.sh prints it).
 S3_BIN = _place("THREADKEEP_TEST_S3_BIN") or ROOT / "target" / "s3" / "bin" / "moto_server"
+# The programs that read the OpenAPI document (tests/setup/openapi.sh prints their folder).
+OPENAPI_BIN = _place("THREADKEEP_TEST_OPENAPI_BIN") or ROOT / "target" / "openapi" / "bin"
 # The weights of an embedding model (tests/setup/weights.sh prints their folder).
 WEIGHTS = _place("THREADKEEP_TEST_WEIGHTS")
 # A running PostgreSQL to make databases on instead of starting one. The fault tests, which crash
@@ -46,6 +48,14 @@ RSS_GROWTH_PERCENT_MAX = _number("THREADKEEP_TEST_RSS_GROWTH_PERCENT_MAX", 50)
 # What it may grow by on top, so that a small process is not judged by its caches.
 RSS_GROWTH_BYTES_FREE = _number("THREADKEEP_TEST_RSS_GROWTH_MIB_FREE", 48) << 20
 
+# Requests that schemathesis sends to each engine.
+SCHEMATHESIS_REQUESTS = _number("THREADKEEP_TEST_SCHEMATHESIS_REQUESTS", 600)
+
+# Attacks: connections that say nothing, and what the server may grow by meanwhile. Bodies that are being read may
+# take 256 MiB together.
+IDLE_CONNECTIONS = _number("THREADKEEP_TEST_IDLE_CONNECTIONS", 3_000)
+ATTACK_GROWTH_BYTES_MAX = _number("THREADKEEP_TEST_ATTACK_GROWTH_MIB_MAX", 512) << 20
+
 # The store: items that a scan goes through while others change them.
 SCAN_ITEMS = _number("THREADKEEP_TEST_SCAN_ITEMS", 3_000)
 # The change feed: changes beside followers that take none, and what the server may grow by then.
@@ -54,8 +64,16 @@ STALL_GROWTH_BYTES_MAX = _number("THREADKEEP_TEST_STALL_GROWTH_MIB_MAX", 24) << 
 # Recall: vectors of 384 dimensions. Over 5,000, so that PostgreSQL asks its index.
 VECTORS = _number("THREADKEEP_TEST_VECTORS", 6000)
 
-# Contents: the size of the file that goes up and down in bounded memory.
+# Contents: the size of the file, and of the archive, that goes up and down in bounded memory.
 CONTENT_MIB = _number("THREADKEEP_TEST_CONTENT_MIB", 160)
+
+# Archives: the size of the workspace that is archived twice.
+WORKSPACE_MIB = _number("THREADKEEP_TEST_WORKSPACE_MIB", 24)
+
+# Snapshots: random conversations per graph that are taken and restored.
+SNAPSHOT_SEEDS = _number("THREADKEEP_TEST_SNAPSHOT_SEEDS", 1)
+# And how many checkpoints a thread has, and files a namespace, that are taken and restored while others commit.
+SNAPSHOT_SIZE = _number("THREADKEEP_TEST_SNAPSHOT_SIZE", 200)
 
 # How long to wait for something that must happen before giving up. Never a measure of speed.
 PATIENCE_SECONDS = _number("THREADKEEP_TEST_PATIENCE_SECONDS", 60)

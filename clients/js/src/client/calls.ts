@@ -1,15 +1,18 @@
 /** The calls of the native client, typed by the server's document. */
 
 import { ProtocolError } from "../errors.js";
-import type { Connection } from "../http/connection.js";
+import type { Connection, Request } from "../http/connection.js";
 import { packed, textOf, wellFormed } from "../wire/packing.js";
 import type { AnswerOf, Body, GetPath, GotOf, Path, Query } from "../wire/schemas.js";
 
 type Parameters = Record<string, string | number | undefined>;
 type Pairs = readonly (readonly [string, string])[];
 
+/** Many small things are stored more slowly than one large one. */
+const IMPORTED_BYTES_PER_MS = 100;
+
 export interface SentBytes {
-  bytes: Uint8Array;
+  bytes: Uint8Array | Blob;
   mediaType?: string | undefined;
 }
 
@@ -61,27 +64,63 @@ export class Calls {
 
   /** Bytes as they are. `query` may name a parameter several times. */
   async getBytes(path: "/v1/files/content", query: Pairs): Promise<Uint8Array> {
-    const headers = { accept: "*/*" };
-    const request = {
-      method: "GET",
-      path: path + pairsText(query),
-      headers,
-      isWrite: false,
-    } as const;
-    return (await this.#connection.answer(request)).body;
+    return (await this.#connection.answer(bytesAt(path, query))).body;
   }
 
-  /** Sends bytes as they are; a repetition of the same ones changes nothing. The answer is JSON. */
+  /** Bytes as they arrive. */
+  async getStream(
+    path: "/v1/snapshots/archive",
+    query: Pairs,
+  ): Promise<ReadableStream<Uint8Array>> {
+    return await this.#connection.stream(bytesAt(path, query));
+  }
+
+  /** The same for what takes a body to ask for it. */
+  async readStream(
+    path: "/v1/export",
+    body: Body<"/v1/export">,
+  ): Promise<ReadableStream<Uint8Array>> {
+    const headers = { accept: "*/*" };
+    return await this.#connection.stream({ path, body: packed(body), headers, isWrite: false });
+  }
+
+  /**
+   * Sends bytes as they are, again where an answer was lost: a file by the same key, so that it is put once; an archive is staged
+   * twice, and the one that no snapshot is taken with goes in a day. The answer is JSON.
+   */
   async putBytes(
-    path: "/v1/files/content",
+    path: "/v1/files/content" | "/v1/snapshots/archive",
     query: Pairs,
     { bytes, mediaType = "application/octet-stream" }: SentBytes,
   ): Promise<unknown> {
+    const idempotencyKey = path === "/v1/files/content" ? crypto.randomUUID() : undefined;
+    const request = { method: "PUT", path: path + pairsText(query), idempotencyKey } as const;
+    return await this.#sendBytes(request, bytes, mediaType);
+  }
+
+  /**
+   * Sends a file that is imported, again where an answer was lost and it is no stream: what was imported by then is unchanged. The
+   * server takes it as fast as it can store what is in it.
+   */
+  async postFile(
+    path: "/v1/import",
+    query: Pairs,
+    file: Uint8Array | Blob | ReadableStream<Uint8Array>,
+    mediaType: string,
+  ): Promise<unknown> {
+    const request = { path: path + pairsText(query), bytesPerMs: IMPORTED_BYTES_PER_MS };
+    return await this.#sendBytes(request, file, mediaType);
+  }
+
+  async #sendBytes(
+    request: Pick<Request, "method" | "path" | "bytesPerMs" | "idempotencyKey">,
+    bytes: Uint8Array | Blob | ReadableStream<Uint8Array>,
+    mediaType: string,
+  ): Promise<unknown> {
     const { status, body } = await this.#connection.answer({
-      method: "PUT",
-      path: path + pairsText(query),
+      ...request,
       headers: { accept: "application/json", "content-type": mediaType },
-      body: bytes as Uint8Array<ArrayBuffer>,
+      body: bytes as Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>,
       isWrite: true,
     });
     try {
@@ -95,6 +134,11 @@ export class Calls {
   async probe(path: "/healthz"): Promise<void> {
     await this.#connection.answer({ method: "GET", path, isWrite: false });
   }
+}
+
+function bytesAt(path: string, query: Pairs): Request {
+  const headers = { accept: "*/*" };
+  return { method: "GET", path: path + pairsText(query), headers, isWrite: false };
 }
 
 /** Ids in a query keep any character. Entries that are undefined are left out. */

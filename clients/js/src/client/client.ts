@@ -1,4 +1,4 @@
-/** `Client`: threads, files, leases, retention, tokens, subjects, usage and audit, natively. */
+/** `Client`: threads, files, sessions, snapshots, exports, leases, retention, tokens, subjects, usage and audit, natively. */
 
 import { InvalidError } from "../errors.js";
 import { Connection } from "../http/connection.js";
@@ -6,6 +6,7 @@ import { type ConnectionOptions, settingsOf } from "../http/settings.js";
 import { threadIdOf } from "../wire/ids.js";
 import type { Query, Schemas } from "../wire/schemas.js";
 import { Calls } from "./calls.js";
+import { wholeFile } from "./export_frames.js";
 import { Files } from "./files.js";
 import {
   nothingPruned,
@@ -19,6 +20,7 @@ import {
   auditPage,
   type ErasureReceipt,
   erasureReceipt,
+  forkedThread,
   type Identity,
   identity,
   type Lease,
@@ -38,7 +40,22 @@ import {
   usage,
 } from "./records.js";
 import { Sessions } from "./sessions.js";
+import { Snapshots } from "./snapshots.js";
 import { Tokens } from "./tokens.js";
+import {
+  checksFirst,
+  EXPORT,
+  type ExportOptions,
+  exportBody,
+  fileOf,
+  IMPORT,
+  type Imported,
+  type ImportOptions,
+  imported,
+  importQuery,
+  MEDIA_TYPE,
+  requireNoConflict,
+} from "./transfers.js";
 
 type ThreadsQuery = Query<"/v1/threads">;
 
@@ -87,11 +104,14 @@ export class Client {
   readonly files: Files;
   /** Logs and small documents of agents that are not LangGraph. */
   readonly sessions: Sessions;
+  /** Frozen copies of threads, namespaces and sessions, and their return. */
+  readonly snapshots: Snapshots;
   readonly #calls: Calls;
 
   constructor(options: ConnectionOptions = {}) {
     this.#calls = new Calls(new Connection(settingsOf(options)));
     this.sessions = new Sessions(this.#calls);
+    this.snapshots = new Snapshots(this.#calls);
     this.tokens = new Tokens(this.#calls);
     this.subjects = new Subjects(this.#calls);
     this.files = new Files(this.#calls);
@@ -115,6 +135,24 @@ export class Client {
     const { graphId, assistantId, userId, ...more } = options;
     const query = { ...more, graph_id: graphId, assistant_id: assistantId, user_id: userId };
     return threadPage(await this.#calls.get("/v1/threads", query));
+  }
+
+  /**
+   * Make a thread of another one's state at a checkpoint, with what led to it: how many checkpoints it has. ThreadExistsError where
+   * the target is there, NotFoundError where the source or the checkpoint is not.
+   */
+  async forkThread(
+    source: string,
+    target: string,
+    { checkpointId, checkpointNs }: { checkpointId: string; checkpointNs?: string | undefined },
+  ): Promise<number> {
+    const body = {
+      source: threadIdOf(source),
+      target: threadIdOf(target),
+      checkpoint_id: checkpointId,
+      checkpoint_ns: checkpointNs,
+    };
+    return forkedThread(await this.#calls.once("/v1/threads/fork", body)).checkpoints;
   }
 
   /** Take the lease of a thread. Throws LeaseHeldError while another holder has it. */
@@ -145,6 +183,11 @@ export class Client {
   ): Promise<void> {
     const body = { thread_id: threadIdOf(threadId), holder, fence };
     await this.#calls.write("/v1/threads/lease/release", body);
+  }
+
+  /** Take a lease from whoever has it: their next write is refused. For keys of the whole tenant. */
+  async breakLease(threadId: string): Promise<void> {
+    await this.#calls.write("/v1/threads/lease/break", { thread_id: threadIdOf(threadId) });
   }
 
   /** Remove checkpoints, but for the `keepLast` newest of each namespace (1 by default). */
@@ -195,6 +238,39 @@ export class Client {
     const { threadId, ...more } = options;
     const query = { thread_id: threadId, ...more };
     return retentionReportPage(await this.#calls.get("/v1/retention/reports", query));
+  }
+
+  /**
+   * Everything of the tenant, or the parts that are named, as one file that arrives as it is read. **It is not encrypted**, whatever the
+   * database is. Each thread, session and item is of one moment, all of them together are not. The stream fails with TransportError
+   * where the file ends too early: what came is no file then, and is asked for again. NotFoundError (SessionNotFoundError,
+   * SnapshotNotFoundError) for a part that is not there. For keys of the whole tenant.
+   */
+  async export(options: ExportOptions = {}): Promise<ReadableStream<Uint8Array>> {
+    const stream = await this.#calls.readStream(EXPORT, exportBody(options));
+    return stream.pipeThrough(wholeFile());
+  }
+
+  /**
+   * Reads a file of an export into the tenant: what became of it. Bytes and a `Blob` (`await fs.openAsBlob(path)`, read as it is sent)
+   * are sent twice, first as a dry run: nothing comes of a file that is damaged or cut off (ExportFileError), or of which something is
+   * there with other contents (ImportConflictError, unless `overwrite` replaces it). A stream is sent once, where the runtime can send
+   * streams, and so is anything with `checkFirst: false`: each thread, session, item and snapshot is imported whole or not at all, and
+   * what stands before the place that ends it has been imported by then.
+   *
+   * `dryRun` says what would happen, counts conflicts, and changes nothing. What is there as in the file stays. LeaseHeldError for a
+   * thread whose lease somebody has and that is to be replaced; QuotaExceededError. After an error the same import goes on where it ended;
+   * after a lost connection all but a stream is sent again: what came before then counts as unchanged. For keys of the whole tenant.
+   */
+  async import(
+    file: Uint8Array | Blob | ReadableStream<Uint8Array>,
+    options: ImportOptions = {},
+  ): Promise<Imported> {
+    const sent = fileOf(file);
+    const send = async (asked: ImportOptions) =>
+      imported(await this.#calls.postFile(IMPORT, importQuery(asked), sent, MEDIA_TYPE));
+    if (checksFirst(sent, options)) requireNoConflict(await send({ ...options, dryRun: true }));
+    return await send(options);
   }
 
   /** What the tenant has, at most 10 seconds ago, and what it may have. For keys of the whole tenant. */

@@ -19,6 +19,7 @@ import type { Schemas } from "../wire/schemas.js";
 
 export type Grants = Schemas["Grants"];
 
+/** `forks`: checkpoints with more than one child. Two writers were at it, or somebody went back. Only where one is asked for. */
 export type Thread = ReturnType<typeof thread>;
 export const thread = recordOf<Schemas["Thread"]>()("a thread", {
   thread_id: text,
@@ -28,14 +29,19 @@ export const thread = recordOf<Schemas["Thread"]>()("a thread", {
   size_bytes: number,
   generation: text,
   last_step: optionalNumber,
+  forks: optionalNumber,
   owner: optionalText,
   graph_id: optionalText,
   assistant_id: optionalText,
   user_id: optionalText,
 });
 
+export const forkedThread = recordOf<Schemas["ForkedThread"]>()("a forked thread", {
+  checkpoints: number,
+});
+
 export type ThreadPage = ReturnType<typeof threadPage>;
-export const threadPage = recordOf<Schemas["Threads"]>()("a page of threads", {
+export const threadPage = recordOf<Schemas["ThreadPage"]>()("a page of threads", {
   threads: list(thread),
   next_cursor: optionalText,
 });

@@ -47,7 +47,8 @@ export function httpCheckpointer(options?: unknown, host: HttpStoreHost = {}): T
   return new ThreadkeepSaver(settingsOf(options, host).connection);
 }
 
-function settingsOf(
+/** How to reach the server, from options that hold nothing secret. */
+export function settingsOf(
   options: unknown,
   host: HttpStoreHost,
 ): { connection: ConnectionOptions; projectKey: string } {

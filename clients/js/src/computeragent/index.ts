@@ -7,3 +7,11 @@ export {
   httpSessionStore,
 } from "./builders.js";
 export { SessionStoreSaver, sessionStoreCheckpointer } from "./session_saver.js";
+export {
+  type HttpStateStore,
+  httpStateStore,
+  type ListedSnapshot,
+  type ListStatesFilter,
+  type SandboxRecord,
+  type SandboxSnapshot,
+} from "./state_store.js";

@@ -18,13 +18,13 @@ const PYTHON_VERSION = /^\d{32}\./;
 
 /** One checkpoint of an answer, taken apart and checked, its values not yet deserialized. */
 export class View {
-  readonly raw: Schemas["View"];
+  readonly raw: Schemas["CheckpointView"];
   readonly threadId: string;
   readonly checkpointNs: string;
   readonly checkpointId: string;
   readonly parentId: string | undefined;
 
-  constructor(raw: Schemas["View"]) {
+  constructor(raw: Schemas["CheckpointView"]) {
     this.raw = objectOf(raw, "checkpoint");
     this.threadId = textIn(raw, "thread_id");
     this.checkpointNs = textIn(raw, "checkpoint_ns");

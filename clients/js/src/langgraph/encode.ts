@@ -48,7 +48,7 @@ export interface Value {
 
 /** One operation of a commit, and its checkpoint. `sizeBytes` is about that of the whole. */
 export interface Op {
-  body: Schemas["Op"];
+  body: Schemas["CommitOp"];
   values: Value[];
   checkpointNs: string;
   checkpointId: string;
@@ -179,7 +179,11 @@ class Parts {
     return this.#placed({ idx, channel, tag, data }, "w", true);
   }
 
-  op(body: Schemas["Op"], checkpointId: string, about: { isPut: boolean; sizeBytes: number }): Op {
+  op(
+    body: Schemas["CommitOp"],
+    checkpointId: string,
+    about: { isPut: boolean; sizeBytes: number },
+  ): Op {
     return {
       body,
       values: this.#values,

@@ -10,7 +10,9 @@ import type { Named } from "./values.js";
 const PREFIX_BYTES = 16;
 
 /** What an answer to a read may hold. */
-export type ReadAnswer = Partial<Schemas["Got"] & Schemas["Listed"] & Schemas["Histories"]>;
+export type ReadAnswer = Partial<
+  Schemas["GotCheckpoint"] & Schemas["CheckpointPage"] & Schemas["Histories"]
+>;
 type Entry = { data: Schemas["DataAnswered"] };
 type Placed = [place: string | undefined, entry: Entry];
 
@@ -68,7 +70,9 @@ export class Offer {
  */
 function* entriesIn(answer: ReadAnswer): Generator<Placed> {
   const { checkpoint } = answer;
-  const single = checkpoint ? objectOf<Schemas["View"]>(checkpoint, "checkpoint") : undefined;
+  const single = checkpoint
+    ? objectOf<Schemas["CheckpointView"]>(checkpoint, "checkpoint")
+    : undefined;
   const views = single ? [single] : answer.checkpoints ? listIn(answer, "checkpoints") : [];
   for (const view of views) yield* entriesOfView(view, view === views[0]);
   if (answer.bases) yield* seedsOfBases(listIn(answer, "bases"));
@@ -81,7 +85,7 @@ function* entriesIn(answer: ReadAnswer): Generator<Placed> {
   }
 }
 
-function* entriesOfView(view: Schemas["View"], isFirst: boolean): Generator<Placed> {
+function* entriesOfView(view: Schemas["CheckpointView"], isFirst: boolean): Generator<Placed> {
   const ns = textIn(view, "checkpoint_ns");
   for (const value of listIn(view, "values")) {
     yield [isFirst ? placeOf("v", ns, textIn(value, "channel")) : undefined, value];

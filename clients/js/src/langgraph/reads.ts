@@ -234,7 +234,7 @@ class Walk {
   }
 
   /** The whole chain of an answer, remembered for the next read. */
-  keep(answer: Schemas["Got"] | Schemas["Histories"], target: Placed<WalkTarget>): Chain {
+  keep(answer: Schemas["GotCheckpoint"] | Schemas["Histories"], target: Placed<WalkTarget>): Chain {
     const { threadId, checkpointNs } = this.#target;
     const nodes = listIn(answer, "chain").map(nodeOf);
     const continuesAt = optionalTextIn(answer, "continues_at");

@@ -130,7 +130,8 @@ export interface paths {
         get?: never;
         /**
          * Make a session of Agentrail's
-         * @description Unless it is there: its first user and agent stay.
+         * @description Unless it is there: its first user and agent stay. Where another user has it, the server's setting `--agentrail-other-user` decides
+         *     whether it is answered, which is the default, or refused.
          */
         put: operations["agentrail_put_session"];
         post?: never;
@@ -223,7 +224,7 @@ export interface paths {
          * @description In one transaction: the messages up to `throughSeq` become an archive, the placeholder takes their place, and NOTES.md of the session is
          *     extended. `{archive_id}` in both is filled in; with an `archiveId` the archive gets that one, or nothing happens.
          */
-        post: operations["agentrail_compact"];
+        post: operations["agentrail_compact_session"];
         delete?: never;
         options?: never;
         head?: never;
@@ -721,7 +722,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This document */
+        /**
+         * This document
+         * @description Generators of clients that know one media type for a body get on with `media_type=application/json`.
+         */
         get: operations["get_openapi"];
         put?: never;
         post?: never;
@@ -806,7 +810,7 @@ export interface paths {
          * Delete the checkpoints of runs
          * @description In all threads that the caller may write to. Checkpoints that stay keep their state, also that of delta channels.
          */
-        post: operations["delete_for_runs"];
+        post: operations["delete_checkpoints_of_runs"];
         delete?: never;
         options?: never;
         head?: never;
@@ -847,7 +851,7 @@ export interface paths {
          * Get the history of delta channels
          * @description An absent `checkpoint_id` in the answer means that there is no such checkpoint; every history is then empty.
          */
-        post: operations["get_history"];
+        post: operations["get_channel_history"];
         delete?: never;
         options?: never;
         head?: never;
@@ -918,6 +922,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Export
+         * @description A file with everything of the tenant, or with the parts that are named, streamed: `clients/EXPORT.md` in the sources describes it.
+         *     **It is not encrypted**, whatever the database is: it holds conversations in clear. Each thread is of one moment; all of them
+         *     together are not. A file that does not end with its end record was cut off: send the request again.
+         */
+        post: operations["export_tenant"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/files/append": {
         parameters: {
             query?: never;
@@ -979,7 +1005,8 @@ export interface paths {
         put?: never;
         /**
          * Copy a file or a directory
-         * @description At once, at most 1,000 files; values stay as they are.
+         * @description At once, at most 1,000 files; values stay as they are. Files of any size cost no bytes within one namespace root (the first label); to
+         *     another root those over 16 MiB are copied, together up to 1 GiB.
          */
         post: operations["copy_files"];
         delete?: never;
@@ -999,7 +1026,9 @@ export interface paths {
         put?: never;
         /**
          * Delete a file or a directory
-         * @description The item at the path and everything below it, in one step. With `if_version` the file alone, where it still has this version.
+         * @description The item at the path and everything below it: in one step on PostgreSQL; on the embedded database 500 files at a time, so that other
+         *     writes go between, and who reads meanwhile may see some gone and others not. With `if_version` the file alone, where it still has
+         *     this version.
          */
         post: operations["delete_files"];
         delete?: never;
@@ -1123,7 +1152,8 @@ export interface paths {
         put?: never;
         /**
          * Move a file or a directory
-         * @description At once, at most 1,000 files; values stay as they are.
+         * @description At once, at most 1,000 files; values stay as they are. Files of any size cost no bytes within one namespace root (the first label); to
+         *     another root those over 16 MiB are copied, together up to 1 GiB.
          */
         post: operations["move_files"];
         delete?: never;
@@ -1248,8 +1278,8 @@ export interface paths {
         put?: never;
         /**
          * Complete an upload
-         * @description Makes the file out of the parts, in the order of their numbers, from 1 without a gap. With `parts` it must be exactly these. Again: the
-         *     same answer.
+         * @description Makes the file out of the parts, in the order of their numbers, from 1 without a gap. With `parts` it must be exactly these. Again, for a day: the
+         *     same answer, whatever became of the file.
          */
         post: operations["complete_upload"];
         delete?: never;
@@ -1293,6 +1323,28 @@ export interface paths {
          *     slash and has no empty part, `.`, `..` or NUL. JavaScript takes what is written to a path of bytes (`.png`) for base64.
          */
         post: operations["write_file"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import
+         * @description Reads a file of an export into the tenant, noun by noun, each whole or not at all. What is there as in the file stays; what is there with
+         *     other contents ends the import with `import_conflict`, or with `overwrite` is replaced. A file that is damaged or cut off ends it at
+         *     that place: what came before is there, and a repetition finds it unchanged.
+         */
+        post: operations["import_tenant"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1731,6 +1783,141 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/snapshots/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the archive of a snapshot
+         * @description The tar as it was staged, without its packing. In whole or, with `Range`, in part. A restore does not touch it: unpack it where the new sandbox
+         *     works.
+         */
+        get: operations["get_archive"];
+        /**
+         * Stage an archive of a workspace
+         * @description A tar archive, plain or packed with gzip or zstd as its first bytes say; it is kept as the tar that is in the packing. Take a snapshot with
+         *     its `archive_id` within a day, or it goes. Archives of one `workspace` share what they have in common: the second one of a workspace that hardly changed
+         *     stores what is new. Files, folders and links: devices, pipes, sparse files, absolute names and names with `..` are refused by name. Links
+         *     must lead to something inside of the archive, and nothing may lie behind a link, so that whoever unpacks it is led nowhere else; with `links=any` they
+         *     are kept whatever they say. Nothing of a refused archive is stored, nor of one that breaks off. The workspace is the caller's own: the same name of
+         *     another subject is another workspace.
+         */
+        put: operations["stage_archive"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/snapshots/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete a snapshot
+         * @description No error when there is none. What was restored from it stays.
+         */
+        post: operations["delete_snapshot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/snapshots/get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get a snapshot
+         * @description What is in it, without any content.
+         */
+        post: operations["get_snapshot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/snapshots/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List snapshots
+         * @description Newest first, those that the caller may read.
+         */
+        post: operations["list_snapshots"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/snapshots/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore a snapshot
+         * @description All of what is chosen, or nothing. In place, a thing is as it was at the moment of the snapshot and nothing else; a thread
+         *     gets a new generation, so that writers that still hold the old one are refused. What is replaced is a snapshot first, unless
+         *     `safety` is false. Into another id, namespace or key there must be nothing. Threads and sessions that are made belong to the
+         *     subject that asks; of a key of the whole tenant to whom `subjects` says, else to whom they belonged. `dry_run` says what would happen.
+         */
+        post: operations["restore_snapshot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/snapshots/take": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a snapshot
+         * @description Everything named, as it is at one moment, or nothing. It stands for itself: deleting or pruning what it was taken of changes
+         *     nothing in it. The same `snapshot_id` with the same contents is answered with the snapshot that is there. An archive that was staged before is part
+         *     of the snapshot; it is of the same moment only if nobody wrote to the workspace between `staged_at` and `taken_at`.
+         */
+        post: operations["take_snapshot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/state": {
         parameters: {
             query?: never;
@@ -1954,8 +2141,8 @@ export interface paths {
         put?: never;
         /**
          * Put an item
-         * @description Creates it, or replaces its whole value and keeps `created_at`. Without `if_version` the last put wins. A repetition with the
-         *     same `Idempotency-Key` is answered like the first.
+         * @description Creates it, or replaces its whole value and keeps `created_at`. Without `if_version` the last put wins, and a repetition puts the
+         *     same once more; with it, one with the same `Idempotency-Key` is answered like the first.
          */
         post: operations["put_item"];
         delete?: never;
@@ -2151,6 +2338,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/threads/fork": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fork a thread
+         * @description A copy of the checkpoint with its writes, of its ancestors, and of what of subgraphs is not newer, into a thread that is not
+         *     there. It shares content with the thread that it comes from.
+         */
+        post: operations["fork_thread"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/threads/get": {
         parameters: {
             query?: never;
@@ -2185,6 +2393,26 @@ export interface paths {
          * @description Free, expired or already held by the same holder; creates the thread if needed.
          */
         post: operations["acquire_lease"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/threads/lease/break": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Break the lease of a thread
+         * @description For keys of the whole tenant; it is in the audit log. Whoever held it is refused from here on. No error when nobody holds it.
+         */
+        post: operations["break_lease"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2589,6 +2817,9 @@ export interface components {
         BegunUpload: {
             upload_id: string;
         };
+        BreakLease: {
+            thread_id: string;
+        };
         Caller: {
             /**
              * @description What was presented: the id of a key (`key_…`) or token (`tok_…`), `issuer:NAME:SUBJECT`, or `local` on a server
@@ -2638,12 +2869,35 @@ export interface components {
             /** @description One per channel of `new_versions`. */
             values: components["schemas"]["NewValue"][];
         };
+        CheckpointPage: {
+            /** @description Nodes that the histories of the listed checkpoints need, each once. */
+            chain: components["schemas"]["Node"][];
+            checkpoints: components["schemas"]["CheckpointView"][];
+            history_channels: string[];
+            /** @description Send it with the same arguments for the next page; absent at the end. */
+            next_cursor?: string | null;
+        };
         CheckpointValues: {
             /** @description In channel order (bytes). */
             channels: components["schemas"]["ShownChannel"][];
             checkpoint_id: string;
             checkpoint_ns: string;
             thread_id: string;
+        };
+        CheckpointView: {
+            bases: components["schemas"]["Base"][];
+            checkpoint_id: string;
+            checkpoint_ns: string;
+            metadata: components["schemas"]["Exact"];
+            parent_checkpoint_id?: string | null;
+            /** @description The parent's `__pregel_tasks` writes when the skeleton's `v` is below 4. */
+            pending_sends: components["schemas"]["Value"][];
+            skeleton: components["schemas"]["Exact"];
+            thread_id: string;
+            /** @description In channel order (bytes). */
+            values: components["schemas"]["ChannelValue"][];
+            /** @description In (`task_path`, `task_id`, `idx`) order (bytes). */
+            writes: components["schemas"]["TaskWrite"][];
         };
         Commit: {
             /**
@@ -2654,10 +2908,17 @@ export interface components {
             /** @description What was last read of the thread; absent before the first read. */
             generation?: string | null;
             /** @description 1-256, applied in order. */
-            ops: components["schemas"]["Op"][];
+            ops: components["schemas"]["CommitOp"][];
             thread_id: string;
             /** @description Random per saver object. */
             writer?: string | null;
+        };
+        CommitOp: components["schemas"]["CommitOpCheckpoint"] | components["schemas"]["CommitOpWrites"];
+        CommitOpCheckpoint: {
+            checkpoint: components["schemas"]["Checkpoint"];
+        };
+        CommitOpWrites: {
+            writes: components["schemas"]["Writes"];
         };
         Committed: {
             /** @description Of the thread; send it with the next commit. */
@@ -2805,10 +3066,13 @@ export interface components {
             /** @description SHA-256 of the result. */
             sha256: components["schemas"]["Data"];
         };
-        DifferenceOp: {
+        DifferenceOp: components["schemas"]["DifferenceOpCopy"] | components["schemas"]["DifferenceOpInsert"];
+        /** @description Offset in the base, and length. */
+        DifferenceOpCopy: {
             /** @description Offset in the base, and length. */
             copy: components["schemas"]["CopiedPart"];
-        } | {
+        };
+        DifferenceOpInsert: {
             insert: components["schemas"]["Data"];
         };
         Document: {
@@ -2961,6 +3225,11 @@ export interface components {
              * @description As threads and items count themselves: before compression and sharing.
              */
             size_bytes: number;
+            /**
+             * Format: int64
+             * @description That it made.
+             */
+            snapshots: number;
             /** Format: int64 */
             threads: number;
             /**
@@ -2978,6 +3247,21 @@ export interface components {
         };
         /** @description Exact JSON text: kept and answered byte for byte. In place in application/json; in application/msgpack a `bin` with the UTF-8 JSON text. */
         Exact: Uint8Array;
+        /** @description What goes into the file. */
+        Export: {
+            /** @description What is in these namespaces and below. */
+            namespaces?: string[][];
+            /** @description These sessions, whole. */
+            sessions?: components["schemas"]["ExportedSession"][];
+            /** @description These snapshots, with what they keep. With none of all four: everything of the tenant. */
+            snapshots?: string[];
+            /** @description These threads, whole. */
+            threads?: string[];
+        };
+        ExportedSession: {
+            key: string[];
+            kind: string;
+        };
         /** @description What is added to a document. */
         ExtendDocument: {
             append: components["schemas"]["DocumentContent"];
@@ -3075,6 +3359,18 @@ export interface components {
             kind: string;
             name: string;
         };
+        ForkedThread: {
+            /** Format: int64 */
+            checkpoints: number;
+            generation: string;
+        };
+        ForkThread: {
+            checkpoint_id: string;
+            /** @description Default: the root graph's. */
+            checkpoint_ns?: string | null;
+            source: string;
+            target: string;
+        };
         FoundDocument: {
             content: components["schemas"]["DocumentContent"];
             key: string[];
@@ -3144,10 +3440,10 @@ export interface components {
             /** @description `budget`: a limit of the server. */
             truncation_reason?: string | null;
         };
-        Got: {
+        GotCheckpoint: {
             /** @description Newest first. */
             chain: components["schemas"]["Node"][];
-            checkpoint?: components["schemas"]["View"] | null;
+            checkpoint?: components["schemas"]["CheckpointView"] | null;
             /** @description The node of the caller's own chain before which this one stops. */
             continues_at?: string | null;
             /** @description Names everything from the first node of the chain on. */
@@ -3236,6 +3532,11 @@ export interface components {
             checkpoint_id: string;
             digest: string;
         };
+        HeldLease: {
+            /** Format: int64 */
+            fence: number;
+            thread_id: string;
+        };
         Histories: {
             bases: components["schemas"]["Base"][];
             chain: components["schemas"]["Node"][];
@@ -3243,6 +3544,78 @@ export interface components {
             continues_at?: string | null;
             digest?: string | null;
             parent_checkpoint_id?: string | null;
+        };
+        /** @description What an import did, or of a dry run, would do. */
+        Imported: {
+            dry_run: boolean;
+            /** @description The file says that it is signed. */
+            is_signed: boolean;
+            items: components["schemas"]["ImportTally"];
+            policies: components["schemas"]["ImportTally"];
+            sessions: components["schemas"]["ImportTally"];
+            settings: components["schemas"]["ImportTally"];
+            snapshots: components["schemas"]["ImportTally"];
+            threads: components["schemas"]["ImportTally"];
+        };
+        /** @description What became of the nouns of one kind. */
+        ImportTally: {
+            /**
+             * Format: int64
+             * @description Of a dry run: are there with other contents.
+             */
+            conflicts: number;
+            /**
+             * Format: int64
+             * @description Were not there.
+             */
+            created: number;
+            /**
+             * Format: int64
+             * @description Were there with other contents.
+             */
+            replaced: number;
+            /**
+             * Format: int64
+             * @description Were there as in the file.
+             */
+            unchanged: number;
+        };
+        Inspected: {
+            lastActive: string;
+            sessionId: string;
+            /**
+             * @description `error` where something has failed since the session last began something; absent where nothing was traced, and of sessions
+             *     behind the newest hundred of the traced ones.
+             */
+            status?: string | null;
+            tenantId: string;
+            /** Format: int64 */
+            tokens?: number | null;
+            /** Format: int64 */
+            turns?: number | null;
+            userId?: string | null;
+        };
+        InspectedMessages: {
+            /** @description As they were appended. */
+            messages: unknown[];
+        };
+        InspectedOrchestration: {
+            agents: unknown[];
+            /** @description As they were appended. */
+            events: unknown[];
+            /** @description The one that began last; null without any. */
+            run: unknown;
+        };
+        InspectedSessions: {
+            sessions: components["schemas"]["Inspected"][];
+        };
+        InspectedTrace: {
+            /** @description As they were appended; those of orchestration with `id`, `timestamp`, `sequence`, `source` and `event`. */
+            events: unknown[];
+        };
+        InspectorHealth: {
+            /** @description `ok`. */
+            status: string;
         };
         Item: {
             /** Format: date-time */
@@ -3438,6 +3811,11 @@ export interface components {
             files_bytes_max: number;
             /**
              * Format: int64
+             * @description Large files that one move or copy takes to another namespace root, together: their bytes are copied.
+             */
+            files_copied_bytes_max: number;
+            /**
+             * Format: int64
              * @description Entries of one listing of files, and matches of one glob.
              */
             files_listed_max: number;
@@ -3473,6 +3851,8 @@ export interface components {
              * @description Digests in one `have_values`.
              */
             have_values_max: number;
+            /** Format: int64 */
+            head_bytes_max: number;
             /** Format: int64 */
             idempotency_key_bytes_max: number;
             /**
@@ -3608,6 +3988,37 @@ export interface components {
             signed_url_seconds_max: number;
             /**
              * Format: int64
+             * @description The client's own record in a snapshot.
+             */
+            snapshot_document_bytes_max: number;
+            /** Format: int64 */
+            snapshot_id_bytes_max: number;
+            /** Format: int64 */
+            snapshot_items_max: number;
+            /** Format: int64 */
+            snapshot_label_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Labels of one snapshot, and bytes of the name and of the value of one.
+             */
+            snapshot_labels_max: number;
+            /**
+             * Format: int64
+             * @description Namespaces of one snapshot, and items in them.
+             */
+            snapshot_namespaces_max: number;
+            /**
+             * Format: int64
+             * @description Sessions of one snapshot.
+             */
+            snapshot_sessions_max: number;
+            /**
+             * Format: int64
+             * @description Threads of one snapshot.
+             */
+            snapshot_threads_max: number;
+            /**
+             * Format: int64
              * @description Checkpoints, writes, values and chunks of a thread whose storage is reported.
              */
             storage_report_rows_max: number;
@@ -3693,6 +4104,11 @@ export interface components {
             upload_parts_max: number;
             /**
              * Format: int64
+             * @description The address of a request, and its address and headers together.
+             */
+            url_bytes_max: number;
+            /**
+             * Format: int64
              * @description One value, write, skeleton or metadata document.
              */
             value_bytes_max: number;
@@ -3708,6 +4124,25 @@ export interface components {
             vector_field_bytes_max: number;
             /** Format: int64 */
             vectors_per_item_max: number;
+            /**
+             * Format: int64
+             * @description An archive of a workspace, unpacked; `archive_ratio_max` times its size at most.
+             */
+            workspace_bytes_max: number;
+            /** Format: int64 */
+            workspace_links_max: number;
+            /**
+             * Format: int64
+             * @description Its members, links among them, and bytes of the path of one.
+             */
+            workspace_members_max: number;
+            /**
+             * Format: int64
+             * @description What a client calls a workspace.
+             */
+            workspace_name_bytes_max: number;
+            /** Format: int64 */
+            workspace_path_bytes_max: number;
             /** Format: int64 */
             writer_bytes_max: number;
             /** Format: int64 */
@@ -3732,24 +4167,13 @@ export interface components {
             limit?: number | null;
             /** @description Absent: every thread the caller may read. */
             thread_id?: string | null;
-            /**
-             * @description false: no values, writes and chain.
-             * @default true
-             */
+            /** @description false: no values, writes and chain. */
             values?: boolean | null;
         };
         ListDocuments: {
             key: string[];
             kind: string;
             name_prefix?: string | null;
-        };
-        Listed: {
-            /** @description Nodes that the histories of the listed checkpoints need, each once. */
-            chain: components["schemas"]["Node"][];
-            checkpoints: components["schemas"]["View"][];
-            history_channels: string[];
-            /** @description Send it with the same arguments for the next page; absent at the end. */
-            next_cursor?: string | null;
         };
         ListedDocument: {
             name: string;
@@ -3822,6 +4246,15 @@ export interface components {
             /** @description Only sessions with entries in this stream, and `updated_at_ms` is the stream's. */
             stream?: string | null;
             user?: string | null;
+        };
+        ListSnapshots: {
+            cursor?: string | null;
+            labels?: components["schemas"]["SnapshotLabels"] | null;
+            /**
+             * Format: int64
+             * @description 0-1,000, 100 when it is absent.
+             */
+            limit?: number | null;
         };
         LoadEntries: {
             /**
@@ -4009,18 +4442,10 @@ export interface components {
             key: string[];
             kind: string;
         };
-        Op: {
-            checkpoint: components["schemas"]["Checkpoint"];
-        } | {
-            writes: components["schemas"]["Writes"];
-        };
         /** @description The body of every error, as RFC 9457 has it. */
         Problem: {
-            /**
-             * @description For programs; stable.
-             * @enum {string}
-             */
-            code: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "session_not_found" | "document_not_found" | "file_not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "version_conflict" | "base_mismatch" | "file_exists" | "thread_taken" | "session_taken" | "head_moved" | "resend_whole" | "position_gone" | "key_destroyed" | "too_large" | "value_too_large" | "quota_exceeded" | "range_not_satisfiable" | "unsupported_media_type" | "invalid" | "invalid_path" | "offset_past_end" | "not_text" | "old_string_empty" | "string_not_found" | "string_not_unique" | "invalid_glob" | "not_a_file" | "search_needs_plaintext" | "idempotency_mismatch" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
+            /** @description For programs; stable. */
+            code: components["schemas"]["ProblemCode"] | string;
             /**
              * Format: int64
              * @description Of `head_moved`: the number of the stream's last entry; 0 when it was never written.
@@ -4050,6 +4475,11 @@ export interface components {
             /** @description URN of the code. */
             type: string;
         };
+        /**
+         * @description What happened, for programs.
+         * @enum {string}
+         */
+        ProblemCode: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "snapshot_not_found" | "archive_not_found" | "thread_not_found" | "session_not_found" | "document_not_found" | "file_not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "namespace_exists" | "session_exists" | "version_conflict" | "base_mismatch" | "file_exists" | "thread_taken" | "session_taken" | "head_moved" | "import_conflict" | "resend_whole" | "position_gone" | "key_destroyed" | "too_large" | "value_too_large" | "quota_exceeded" | "range_not_satisfiable" | "unsupported_media_type" | "invalid" | "invalid_path" | "offset_past_end" | "not_text" | "old_string_empty" | "string_not_found" | "string_not_unique" | "invalid_glob" | "not_a_file" | "export_damaged" | "export_truncated" | "export_version_unsupported" | "export_signature_wrong" | "search_needs_plaintext" | "idempotency_mismatch" | "head_too_large" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
         Prune: {
             /** @description Only say what would go. Default false. */
             dry_run?: boolean | null;
@@ -4236,6 +4666,56 @@ export interface components {
              */
             ttl_seconds: number;
         };
+        RestoredNamespace: {
+            into: string[];
+            namespace: string[];
+            /**
+             * Format: int64
+             * @description Items that were not there at the moment of the snapshot.
+             */
+            removed: number;
+            /**
+             * Format: int64
+             * @description Items that are there as they were.
+             */
+            unchanged: number;
+            /** Format: int64 */
+            written: number;
+        };
+        RestoredSession: {
+            /** @description The session was not there. */
+            created: boolean;
+            /** Format: int64 */
+            entries: number;
+            into: string[];
+            key: string[];
+            kind: string;
+            /** Format: int64 */
+            replaced_entries: number;
+        };
+        RestoredSnapshot: {
+            dry_run: boolean;
+            namespaces: components["schemas"]["RestoredNamespace"][];
+            /** Format: date-time */
+            restored_at: string;
+            /** @description What was there before; absent where nothing was replaced, or `safety` is false. */
+            safety_snapshot_id?: string | null;
+            sessions: components["schemas"]["RestoredSession"][];
+            snapshot_id: string;
+            threads: components["schemas"]["RestoredThread"][];
+        };
+        RestoredThread: {
+            /** Format: int64 */
+            checkpoints: number;
+            /** @description The thread was not there. */
+            created: boolean;
+            /** @description The new one; of a dry run the present one, empty where there is no thread. */
+            generation: string;
+            into: string;
+            /** Format: int64 */
+            replaced_checkpoints: number;
+            thread_id: string;
+        };
         RestoreItemVersion: {
             /**
              * Format: int64
@@ -4250,6 +4730,41 @@ export interface components {
              */
             version: number;
         };
+        RestoreNamespace: {
+            /** @description Absent: in place. Else what lies below goes below this one. */
+            into?: string[] | null;
+            namespace: string[];
+        };
+        RestoreNamespaces: "all" | components["schemas"]["RestoreNamespace"][];
+        RestoreSession: {
+            /** @description Absent: in place. Else another key of the kind. */
+            into?: string[] | null;
+            key: string[];
+            kind: string;
+        };
+        RestoreSessions: "all" | components["schemas"]["RestoreSession"][];
+        RestoreSnapshot: {
+            /** @description Default false. */
+            dry_run?: boolean | null;
+            /** @description Leases that the caller holds on threads that are written to. */
+            leases?: components["schemas"]["HeldLease"][] | null;
+            namespaces?: components["schemas"]["RestoreNamespaces"] | null;
+            /** @description Default true. */
+            safety?: boolean | null;
+            sessions?: components["schemas"]["RestoreSessions"] | null;
+            snapshot_id: string;
+            /** @description Of a subject's threads and sessions that are made, whose they are to be. At most 1,000. */
+            subjects?: {
+                [key: string]: string;
+            };
+            threads?: components["schemas"]["RestoreThreads"] | null;
+        };
+        RestoreThread: {
+            /** @description Absent: in place. */
+            into?: string | null;
+            thread_id: string;
+        };
+        RestoreThreads: "all" | components["schemas"]["RestoreThread"][];
         RetentionDue: {
             /** Format: int64 */
             policies: number;
@@ -4399,6 +4914,101 @@ export interface components {
             /** @description A string or a number, as the client sent it. */
             version?: unknown;
         };
+        Snapshot: {
+            archive?: components["schemas"]["SnapshotArchive"] | null;
+            /** Format: date-time */
+            created_at: string;
+            document?: components["schemas"]["Exact"] | null;
+            /** Format: date-time */
+            expires_at?: string | null;
+            labels: components["schemas"]["SnapshotLabels"];
+            namespaces: components["schemas"]["SnapshotNamespace"][];
+            owner?: string | null;
+            sessions: components["schemas"]["SnapshotSession"][];
+            /**
+             * Format: int64
+             * @description Before compression and sharing.
+             */
+            size_bytes: number;
+            snapshot_id: string;
+            /**
+             * Format: date-time
+             * @description The one moment that everything in it is of.
+             */
+            taken_at: string;
+            threads: components["schemas"]["SnapshotThread"][];
+        };
+        /** @description The archive of a snapshot. */
+        SnapshotArchive: {
+            /**
+             * Format: int64
+             * @description Members but for folders.
+             */
+            file_count: number;
+            sha256: string;
+            /**
+             * Format: int64
+             * @description Of the tar, without packing, as `sha256`.
+             */
+            size_bytes: number;
+            /**
+             * Format: date-time
+             * @description When all of it was there.
+             */
+            staged_at: string;
+            workspace: string;
+        };
+        /**
+         * @description How much of a thread: everything, or the newest checkpoint of each namespace with what its delta channels need.
+         * @enum {string}
+         */
+        SnapshotHistory: "all" | "head";
+        /** @description At most 32 names with values of up to 256 bytes each. */
+        SnapshotLabels: {
+            [key: string]: string;
+        };
+        SnapshotName: {
+            snapshot_id: string;
+        };
+        SnapshotNamespace: {
+            /** Format: int64 */
+            items: number;
+            namespace: string[];
+            /** Format: int64 */
+            size_bytes: number;
+        };
+        SnapshotSession: {
+            /** Format: int64 */
+            entries: number;
+            key: string[];
+            kind: string;
+            /** Format: int64 */
+            size_bytes: number;
+        };
+        SnapshotSessionName: {
+            key: string[];
+            kind: string;
+        };
+        SnapshotsPage: {
+            /** @description Send it with the same arguments for the next page; absent at the end. */
+            next_cursor?: string | null;
+            snapshots: components["schemas"]["Snapshot"][];
+        };
+        SnapshotThread: {
+            /** Format: int64 */
+            checkpoints: number;
+            /** @description At that moment. */
+            generation: string;
+            history: components["schemas"]["SnapshotHistory"];
+            /** Format: int64 */
+            size_bytes: number;
+            thread_id: string;
+        };
+        /** @description What was staged. */
+        StagedArchive: components["schemas"]["SnapshotArchive"] & {
+            /** @description For `archive` of a snapshot that is taken. */
+            archive_id: string;
+        };
         State: {
             checkpoint_id: string;
             checkpoint_ns: string;
@@ -4487,18 +5097,12 @@ export interface components {
             /** Format: int64 */
             version: number;
         };
-        StoreOp: {
-            put: components["schemas"]["PutItem"];
-        } | {
-            get: components["schemas"]["GetItem"];
-        } | {
-            delete: components["schemas"]["DeleteItem"];
-        } | {
-            search: components["schemas"]["SearchItems"];
-        } | {
-            list_namespaces: components["schemas"]["ListNamespaces"];
-        } | {
+        StoreOp: components["schemas"]["StoreOpPut"] | components["schemas"]["StoreOpGet"] | components["schemas"]["StoreOpDelete"] | components["schemas"]["StoreOpSearch"] | components["schemas"]["StoreOpListNamespaces"] | components["schemas"]["StoreOpCount"];
+        StoreOpCount: {
             count: components["schemas"]["CountItems"];
+        };
+        StoreOpDelete: {
+            delete: components["schemas"]["DeleteItem"];
         };
         /** @description What a call for the operation alone would have answered as a problem. */
         StoreOpError: {
@@ -4511,6 +5115,18 @@ export interface components {
             limit?: number | null;
             /** Format: int32 */
             status: number;
+        };
+        StoreOpGet: {
+            get: components["schemas"]["GetItem"];
+        };
+        StoreOpListNamespaces: {
+            list_namespaces: components["schemas"]["ListNamespaces"];
+        };
+        StoreOpPut: {
+            put: components["schemas"]["PutItem"];
+        };
+        StoreOpSearch: {
+            search: components["schemas"]["SearchItems"];
         };
         /** @description As the call for the operation alone answers it, or why there is no result. */
         StoreResult: components["schemas"]["ItemVersion"] | components["schemas"]["ItemPage"] | components["schemas"]["Namespaces"] | components["schemas"]["ItemCount"] | components["schemas"]["FailedStoreOp"] | components["schemas"]["GotItem"] | components["schemas"]["Empty"];
@@ -4527,6 +5143,29 @@ export interface components {
         Streams: {
             streams: components["schemas"]["Stream"][];
         };
+        TakeSnapshot: {
+            /** @description `archive_id` of an archive that the caller staged. */
+            archive?: string | null;
+            document?: components["schemas"]["Exact"] | null;
+            /**
+             * Format: int64
+             * @description The snapshot goes then. Absent: it stays.
+             */
+            expires_in_seconds?: number | null;
+            labels?: components["schemas"]["SnapshotLabels"] | null;
+            /** @description At most 100, each with everything below it, files included; together at most 100,000 items. */
+            namespaces?: string[][] | null;
+            /** @description At most 1,000. */
+            sessions?: components["schemas"]["SnapshotSessionName"][] | null;
+            /** @description 1 to 256 bytes. Absent: the server makes one up. */
+            snapshot_id?: string | null;
+            /** @description At most 1,000. */
+            threads?: components["schemas"]["TakeThread"][] | null;
+        };
+        TakeThread: {
+            history?: components["schemas"]["SnapshotHistory"] | null;
+            thread_id: string;
+        };
         TaskWrite: {
             channel: string;
             data: components["schemas"]["DataAnswered"];
@@ -4539,6 +5178,11 @@ export interface components {
             checkpoint_count: number;
             /** Format: date-time */
             created_at: string;
+            /**
+             * Format: int64
+             * @description Checkpoints of the root graph with more than one child; absent in listings.
+             */
+            forks?: number | null;
             generation: string;
             graph_id?: string | null;
             /** Format: int64 */
@@ -4554,7 +5198,7 @@ export interface components {
             updated_at: string;
             user_id?: string | null;
         };
-        Threads: {
+        ThreadPage: {
             /** @description Send it with the same arguments for the next page; absent at the end. */
             next_cursor?: string | null;
             threads: components["schemas"]["Thread"][];
@@ -4671,21 +5315,6 @@ export interface components {
         };
         /** @enum {string} */
         VectorMetric: "cosine" | "l2" | "inner_product";
-        View: {
-            bases: components["schemas"]["Base"][];
-            checkpoint_id: string;
-            checkpoint_ns: string;
-            metadata: components["schemas"]["Exact"];
-            parent_checkpoint_id?: string | null;
-            /** @description The parent's `__pregel_tasks` writes when the skeleton's `v` is below 4. */
-            pending_sends: components["schemas"]["Value"][];
-            skeleton: components["schemas"]["Exact"];
-            thread_id: string;
-            /** @description In channel order (bytes). */
-            values: components["schemas"]["ChannelValue"][];
-            /** @description In (`task_path`, `task_id`, `idx`) order (bytes). */
-            writes: components["schemas"]["TaskWrite"][];
-        };
         WriteFile: {
             content: components["schemas"]["AnyText"];
             dialect?: components["schemas"]["FileDialect"] | null;
@@ -4723,6 +5352,8 @@ export interface components {
         /** @description `malformed_body`: The body cannot be read */
         "400.malformed_body": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -4738,15 +5369,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:malformed_body"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "malformed_body";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `unauthorized`: A valid key is needed; `token_expired`: The token has expired; `token_revoked`: The token was revoked */
         "401.unauthorized.token_expired.token_revoked": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -4762,15 +5392,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:unauthorized"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "unauthorized" | "token_expired" | "token_revoked";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `forbidden_host`: Not a Host of this server; `forbidden_origin`: Not from another site; `forbidden_forwarding`: Not through a proxy */
         "403.forbidden_host.forbidden_origin.forbidden_forwarding": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -4786,15 +5415,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:forbidden_host"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "forbidden_host" | "forbidden_origin" | "forbidden_forwarding";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `not_granted`: The key does not allow this; `forbidden_host`: Not a Host of this server; `forbidden_origin`: Not from another site; `forbidden_forwarding`: Not through a proxy */
         "403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -4810,15 +5438,37 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:forbidden_host"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_granted";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `not_granted`: The key does not allow this; `forbidden_host`: Not a Host of this server; `forbidden_origin`: Not from another site; `forbidden_forwarding`: Not through a proxy */
+        "403.not_granted.forbidden_host.forbidden_origin.forbidden_forwarding": {
+            headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "not_granted",
+                 *       "detail": "The key does not allow this",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 403,
+                 *       "title": "The key does not allow this",
+                 *       "type": "urn:threadkeep:problem:not_granted"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `document_not_found`: There is no such document */
         "404.document_not_found": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -4834,15 +5484,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:document_not_found"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "document_not_found";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `file_not_found`: The file is not there */
         "404.file_not_found": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -4858,15 +5507,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:file_not_found"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "file_not_found";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `not_found`: Not found */
         "404.not_found": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -4882,15 +5530,37 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:not_found"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "not_found";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `not_found`: Not found; `snapshot_not_found`: There is no such snapshot; `session_not_found`: There is no such stream */
+        "404.not_found.session_not_found.snapshot_not_found": {
+            headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "not_found",
+                 *       "detail": "Not found",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 404,
+                 *       "title": "Not found",
+                 *       "type": "urn:threadkeep:problem:not_found"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `session_not_found`: There is no such stream */
         "404.session_not_found": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -4906,15 +5576,106 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:session_not_found"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "session_not_found";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `snapshot_not_found`: There is no such snapshot */
+        "404.snapshot_not_found": {
+            headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "snapshot_not_found",
+                 *       "detail": "There is no such snapshot",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 404,
+                 *       "title": "There is no such snapshot",
+                 *       "type": "urn:threadkeep:problem:snapshot_not_found"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `snapshot_not_found`: There is no such snapshot; `archive_not_found`: There is no such archive */
+        "404.snapshot_not_found.archive_not_found": {
+            headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "snapshot_not_found",
+                 *       "detail": "There is no such snapshot",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 404,
+                 *       "title": "There is no such snapshot",
+                 *       "type": "urn:threadkeep:problem:snapshot_not_found"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `not_found`: Not found; `thread_not_found`: There is no such thread */
+        "404.thread_not_found.not_found": {
+            headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "thread_not_found",
+                 *       "detail": "There is no such thread",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 404,
+                 *       "title": "There is no such thread",
+                 *       "type": "urn:threadkeep:problem:thread_not_found"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `archive_not_found`: There is no such archive; `thread_not_found`: There is no such thread; `session_not_found`: There is no such stream */
+        "404.thread_not_found.session_not_found.archive_not_found": {
+            headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "thread_not_found",
+                 *       "detail": "There is no such thread",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 404,
+                 *       "title": "There is no such thread",
+                 *       "type": "urn:threadkeep:problem:thread_not_found"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `not_acceptable`: No answer in an accepted media type */
         "406.not_acceptable": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -4930,15 +5691,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:not_acceptable"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "not_acceptable";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `lease_held`: The lease is held by another; `fence_stale`: The fence is not the current one; `thread_taken`: The thread belongs to somebody else */
         "409.fence_stale.lease_held.thread_taken": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -4954,15 +5714,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:fence_stale"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "fence_stale" | "lease_held" | "thread_taken";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `version_conflict`: The item has another version; `file_exists`: The file exists */
         "409.file_exists.version_conflict": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -4978,15 +5737,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:file_exists"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "file_exists" | "version_conflict";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `session_taken`: The session belongs to somebody else; `head_moved`: The stream is not as it was */
         "409.head_moved.session_taken": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5002,15 +5760,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:head_moved"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "head_moved" | "session_taken";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `version_conflict`: The item has another version; `session_taken`: The session belongs to somebody else; `head_moved`: The stream is not as it was */
         "409.head_moved.version_conflict.session_taken": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5026,15 +5783,37 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:head_moved"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "head_moved" | "version_conflict" | "session_taken";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `lease_held`: The lease is held by another; `import_conflict`: What is here is not as in the file */
+        "409.import_conflict.lease_held": {
+            headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "import_conflict",
+                 *       "detail": "What is here is not as in the file",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "What is here is not as in the file",
+                 *       "type": "urn:threadkeep:problem:import_conflict"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `lease_held`: The lease is held by another */
         "409.lease_held": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5050,15 +5829,37 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:lease_held"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "lease_held";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `lease_held`: The lease is held by another; `fence_stale`: The fence is not the current one; `thread_exists`: The thread exists; `namespace_exists`: The namespace has items; `session_exists`: The session exists; `thread_taken`: The thread belongs to somebody else; `session_taken`: The session belongs to somebody else */
+        "409.lease_held.fence_stale.thread_exists.namespace_exists.session_exists.thread_taken.session_taken": {
+            headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "lease_held",
+                 *       "detail": "The lease is held by another",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The lease is held by another",
+                 *       "type": "urn:threadkeep:problem:lease_held"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `lease_held`: The lease is held by another; `thread_taken`: The thread belongs to somebody else */
         "409.lease_held.thread_taken": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5074,15 +5875,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:lease_held"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "lease_held" | "thread_taken";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `session_taken`: The session belongs to somebody else */
         "409.session_taken": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5098,15 +5898,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:session_taken"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "session_taken";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `lease_held`: The lease is held by another; `thread_exists`: The thread exists; `thread_taken`: The thread belongs to somebody else */
-        "409.thread_exists.thread_taken.lease_held": {
+        /** @description `thread_exists`: The thread exists; `thread_taken`: The thread belongs to somebody else */
+        "409.thread_exists.thread_taken": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5122,15 +5921,37 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:thread_exists"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "thread_exists" | "thread_taken" | "lease_held";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `lease_held`: The lease is held by another; `thread_exists`: The thread exists; `thread_taken`: The thread belongs to somebody else */
+        "409.thread_exists.thread_taken.lease_held": {
+            headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "thread_exists",
+                 *       "detail": "The thread exists",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The thread exists",
+                 *       "type": "urn:threadkeep:problem:thread_exists"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `thread_restored`: The thread was restored; `lease_held`: The lease is held by another; `fence_stale`: The fence is not the current one */
         "409.thread_restored.lease_held.fence_stale": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5146,15 +5967,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:thread_restored"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "thread_restored" | "lease_held" | "fence_stale";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `thread_restored`: The thread was restored; `lease_held`: The lease is held by another; `fence_stale`: The fence is not the current one; `thread_taken`: The thread belongs to somebody else; `resend_whole`: Send the value whole */
         "409.thread_restored.thread_taken.lease_held.fence_stale.resend_whole": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5170,15 +5990,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:thread_restored"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "thread_restored" | "thread_taken" | "lease_held" | "fence_stale" | "resend_whole";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `thread_taken`: The thread belongs to somebody else */
         "409.thread_taken": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5194,15 +6013,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:thread_taken"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "thread_taken";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `version_conflict`: The item has another version */
         "409.version_conflict": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5218,15 +6036,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:version_conflict"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "version_conflict";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `version_conflict`: The item has another version; `base_mismatch`: The file has another content */
         "409.version_conflict.base_mismatch": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5242,15 +6059,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:version_conflict"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "version_conflict" | "base_mismatch";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `version_conflict`: The item has another version; `session_taken`: The session belongs to somebody else */
         "409.version_conflict.session_taken": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5266,15 +6082,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:version_conflict"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "version_conflict" | "session_taken";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `key_destroyed`: The tenant's key was destroyed */
         "410.key_destroyed": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5290,15 +6105,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:key_destroyed"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "key_destroyed";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `position_gone`: The log of changes does not reach back so far; `key_destroyed`: The tenant's key was destroyed */
         "410.position_gone.key_destroyed": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5314,15 +6128,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:position_gone"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "position_gone" | "key_destroyed";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `too_large`: Larger than a limit; `quota_exceeded`: A quota of the tenant is used up */
         "413.quota_exceeded.too_large": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5338,15 +6151,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:quota_exceeded"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "quota_exceeded" | "too_large";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `too_large`: Larger than a limit */
         "413.too_large": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5362,15 +6174,60 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:too_large"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "too_large";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `too_large`: Larger than a limit; `quota_exceeded`: A quota of the tenant is used up */
+        "413.too_large.quota_exceeded": {
+            headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "too_large",
+                 *       "detail": "Larger than a limit",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 413,
+                 *       "title": "Larger than a limit",
+                 *       "type": "urn:threadkeep:problem:too_large"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `too_large`: Larger than a limit; `value_too_large`: The content is too large for a value; `quota_exceeded`: A quota of the tenant is used up */
+        "413.too_large.quota_exceeded.value_too_large": {
+            headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "too_large",
+                 *       "detail": "Larger than a limit",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 413,
+                 *       "title": "Larger than a limit",
+                 *       "type": "urn:threadkeep:problem:too_large"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `too_large`: Larger than a limit; `value_too_large`: The content is too large for a value */
         "413.too_large.value_too_large": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5386,15 +6243,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:too_large"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "too_large" | "value_too_large";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `unsupported_media_type`: The media type is not supported */
         "415.unsupported_media_type": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5410,15 +6266,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:unsupported_media_type"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "unsupported_media_type";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `range_not_satisfiable`: No byte of the range is there */
         "416.range_not_satisfiable": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5434,15 +6289,37 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:range_not_satisfiable"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "range_not_satisfiable";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `invalid`: The request is not valid; `export_damaged`: The export is damaged; `export_truncated`: The export was cut off; `export_version_unsupported`: The export has a later format; `export_signature_wrong`: The export is not signed with this key */
+        "422.export_damaged.export_truncated.export_version_unsupported.export_signature_wrong.invalid": {
+            headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "export_damaged",
+                 *       "detail": "The export is damaged",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "The export is damaged",
+                 *       "type": "urn:threadkeep:problem:export_damaged"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `invalid`: The request is not valid */
         "422.invalid": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5458,15 +6335,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:invalid"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "invalid";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `invalid`: The request is not valid; `invalid_glob`: Not a glob pattern */
         "422.invalid_glob.invalid": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5482,15 +6358,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:invalid_glob"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "invalid_glob" | "invalid";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `invalid`: The request is not valid; `invalid_path`: Not a path of a file; `idempotency_mismatch`: The Idempotency-Key was used before */
+        /** @description `invalid`: The request is not valid; `invalid_path`: Not a path of a file; `idempotency_mismatch`: The key of the request was used before */
         "422.invalid_path.invalid.idempotency_mismatch": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5506,15 +6381,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:invalid_path"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "invalid_path" | "invalid" | "idempotency_mismatch";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `invalid`: The request is not valid; `invalid_path`: Not a path of a file; `not_a_file`: The item is not a file; `idempotency_mismatch`: The Idempotency-Key was used before */
+        /** @description `invalid`: The request is not valid; `invalid_path`: Not a path of a file; `not_a_file`: The item is not a file; `idempotency_mismatch`: The key of the request was used before */
         "422.invalid_path.not_a_file.invalid.idempotency_mismatch": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5530,15 +6404,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:invalid_path"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "invalid_path" | "not_a_file" | "invalid" | "idempotency_mismatch";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `invalid`: The request is not valid; `idempotency_mismatch`: The Idempotency-Key was used before */
+        /** @description `invalid`: The request is not valid; `idempotency_mismatch`: The key of the request was used before */
         "422.invalid.idempotency_mismatch": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5554,15 +6427,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:invalid"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "invalid" | "idempotency_mismatch";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Values are encrypted: this cannot be searched; `idempotency_mismatch`: The Idempotency-Key was used before */
+        /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Values are encrypted: this cannot be searched; `idempotency_mismatch`: The key of the request was used before */
         "422.invalid.idempotency_mismatch.search_needs_plaintext": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5578,15 +6450,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:invalid"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "invalid" | "idempotency_mismatch" | "search_needs_plaintext";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `invalid`: The request is not valid; `search_needs_plaintext`: Values are encrypted: this cannot be searched */
         "422.invalid.search_needs_plaintext": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5602,39 +6473,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:invalid"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "invalid" | "search_needs_plaintext";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `invalid`: The request is not valid */
-        "422.invalid.text_fields": {
-            headers: {
-                /** @description Of the request; finds it in the server's log */
-                "x-request-id"?: string;
-                [name: string]: unknown;
-            };
-            content: {
-                /**
-                 * @example {
-                 *       "code": "invalid",
-                 *       "detail": "The request is not valid",
-                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
-                 *       "status": 422,
-                 *       "title": "The request is not valid",
-                 *       "type": "urn:threadkeep:problem:invalid"
-                 *     }
-                 */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "invalid" | "text_fields";
-                };
-            };
-        };
-        /** @description `invalid`: The request is not valid; `invalid_path`: Not a path of a file; `not_text`: The file is not text; `not_a_file`: The item is not a file; `idempotency_mismatch`: The Idempotency-Key was used before */
+        /** @description `invalid`: The request is not valid; `invalid_path`: Not a path of a file; `not_text`: The file is not text; `not_a_file`: The item is not a file; `idempotency_mismatch`: The key of the request was used before */
         "422.not_text.not_a_file.invalid_path.idempotency_mismatch.invalid": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5650,15 +6496,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:not_text"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "not_text" | "not_a_file" | "invalid_path" | "idempotency_mismatch" | "invalid";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `invalid`: The request is not valid; `not_text`: The file is not text; `old_string_empty`: Nothing is to be replaced; `string_not_found`: The file does not have the text; `string_not_unique`: The file has the text several times; `not_a_file`: The item is not a file; `idempotency_mismatch`: The Idempotency-Key was used before */
+        /** @description `invalid`: The request is not valid; `not_text`: The file is not text; `old_string_empty`: Nothing is to be replaced; `string_not_found`: The file does not have the text; `string_not_unique`: The file has the text several times; `not_a_file`: The item is not a file; `idempotency_mismatch`: The key of the request was used before */
         "422.not_text.old_string_empty.string_not_found.string_not_unique.not_a_file.idempotency_mismatch.invalid": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5674,15 +6519,14 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:not_text"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "not_text" | "old_string_empty" | "string_not_found" | "string_not_unique" | "not_a_file" | "idempotency_mismatch" | "invalid";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `invalid`: The request is not valid; `offset_past_end`: The file has fewer lines; `not_text`: The file is not text; `not_a_file`: The item is not a file */
         "422.offset_past_end.not_text.not_a_file.invalid": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5698,10 +6542,7 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:offset_past_end"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "offset_past_end" | "not_text" | "not_a_file" | "invalid";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `too_many_requests`: Too many requests */
@@ -5709,6 +6550,8 @@ export interface components {
             headers: {
                 /** @description Seconds */
                 "retry-after"?: number;
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5724,15 +6567,37 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:too_many_requests"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "too_many_requests";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `head_too_large`: The address or the headers are too large */
+        "431.head_too_large": {
+            headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "head_too_large",
+                 *       "detail": "The address or the headers are too large",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 431,
+                 *       "title": "The address or the headers are too large",
+                 *       "type": "urn:threadkeep:problem:head_too_large"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `internal`: A defect in the server */
         "500.internal": {
             headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5748,10 +6613,7 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:internal"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "internal";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `unavailable`: Not available now; `deadline_exceeded`: The time budget ran out; `commit_unknown`: It is not known whether the write happened */
@@ -5759,6 +6621,8 @@ export interface components {
             headers: {
                 /** @description Seconds */
                 "retry-after"?: number;
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5774,10 +6638,7 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:commit_unknown"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "commit_unknown" | "unavailable" | "deadline_exceeded";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `unavailable`: Not available now; `deadline_exceeded`: The time budget ran out; `overloaded`: Too much at once; `commit_unknown`: It is not known whether the write happened */
@@ -5785,6 +6646,8 @@ export interface components {
             headers: {
                 /** @description Seconds */
                 "retry-after"?: number;
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5800,10 +6663,7 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:commit_unknown"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "commit_unknown" | "unavailable" | "overloaded" | "deadline_exceeded";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `unavailable`: Not available now; `overloaded`: Too much at once */
@@ -5811,6 +6671,8 @@ export interface components {
             headers: {
                 /** @description Seconds */
                 "retry-after"?: number;
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5826,10 +6688,7 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:overloaded"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "overloaded" | "unavailable";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `unavailable`: Not available now */
@@ -5837,6 +6696,8 @@ export interface components {
             headers: {
                 /** @description Seconds */
                 "retry-after"?: number;
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5852,10 +6713,7 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:unavailable"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "unavailable";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `unavailable`: Not available now; `deadline_exceeded`: The time budget ran out */
@@ -5863,6 +6721,8 @@ export interface components {
             headers: {
                 /** @description Seconds */
                 "retry-after"?: number;
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5878,10 +6738,7 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:unavailable"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "unavailable" | "deadline_exceeded";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `unavailable`: Not available now; `overloaded`: Too much at once */
@@ -5889,6 +6746,8 @@ export interface components {
             headers: {
                 /** @description Seconds */
                 "retry-after"?: number;
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5904,10 +6763,7 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:unavailable"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "unavailable" | "overloaded";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `unavailable`: Not available now; `deadline_exceeded`: The time budget ran out; `overloaded`: Too much at once */
@@ -5915,6 +6771,8 @@ export interface components {
             headers: {
                 /** @description Seconds */
                 "retry-after"?: number;
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5930,10 +6788,7 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:unavailable"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "unavailable" | "overloaded" | "deadline_exceeded";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description `unavailable`: Not available now; `deadline_exceeded`: The time budget ran out; `overloaded`: Too much at once; `commit_unknown`: It is not known whether the write happened */
@@ -5941,6 +6796,8 @@ export interface components {
             headers: {
                 /** @description Seconds */
                 "retry-after"?: number;
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
                 /** @description Of the request; finds it in the server's log */
                 "x-request-id"?: string;
                 [name: string]: unknown;
@@ -5956,10 +6813,7 @@ export interface components {
                  *       "type": "urn:threadkeep:problem:unavailable"
                  *     }
                  */
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @enum {string} */
-                    code?: "unavailable" | "overloaded" | "deadline_exceeded" | "commit_unknown";
-                };
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
     };
@@ -5982,13 +6836,20 @@ export interface operations {
             /** @description For Agentrail's Inspector */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": Record<string, never>;
-                    "application/msgpack": Record<string, never>;
+                    /**
+                     * @example {
+                     *       "status": "ok"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["InspectorHealth"];
+                    "application/msgpack": components["schemas"]["InspectorHealth"];
                 };
             };
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
@@ -5996,6 +6857,7 @@ export interface operations {
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -6012,13 +6874,30 @@ export interface operations {
             /** @description For Agentrail's Inspector */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": Record<string, never>;
-                    "application/msgpack": Record<string, never>;
+                    /**
+                     * @example {
+                     *       "sessions": [
+                     *         {
+                     *           "lastActive": "2027-01-15T08:00:02.000000Z",
+                     *           "sessionId": "t-1",
+                     *           "status": "idle",
+                     *           "tenantId": "t",
+                     *           "tokens": 7,
+                     *           "turns": 1,
+                     *           "userId": "ann"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["InspectedSessions"];
+                    "application/msgpack": components["schemas"]["InspectedSessions"];
                 };
             };
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
@@ -6026,6 +6905,7 @@ export interface operations {
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -6047,13 +6927,33 @@ export interface operations {
             /** @description For Agentrail's Inspector */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": Record<string, never>;
-                    "application/msgpack": Record<string, never>;
+                    /**
+                     * @example {
+                     *       "messages": [
+                     *         {
+                     *           "content": "Tea, no milk",
+                     *           "role": "user"
+                     *         },
+                     *         {
+                     *           "content": "Tea, no milk",
+                     *           "role": "user"
+                     *         },
+                     *         {
+                     *           "content": "Tea, no milk",
+                     *           "role": "user"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["InspectedMessages"];
+                    "application/msgpack": components["schemas"]["InspectedMessages"];
                 };
             };
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
@@ -6062,6 +6962,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -6083,13 +6984,27 @@ export interface operations {
             /** @description For Agentrail's Inspector */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": Record<string, never>;
-                    "application/msgpack": Record<string, never>;
+                    /**
+                     * @example {
+                     *       "agents": [],
+                     *       "events": [
+                     *         {
+                     *           "eventId": "e",
+                     *           "note": "Tea, no milk"
+                     *         }
+                     *       ],
+                     *       "run": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["InspectedOrchestration"];
+                    "application/msgpack": components["schemas"]["InspectedOrchestration"];
                 };
             };
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
@@ -6098,6 +7013,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -6119,13 +7035,25 @@ export interface operations {
             /** @description For Agentrail's Inspector */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": Record<string, never>;
-                    "application/msgpack": Record<string, never>;
+                    /**
+                     * @example {
+                     *       "events": [
+                     *         {
+                     *           "id": "e",
+                     *           "note": "Tea, no milk"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["InspectedTrace"];
+                    "application/msgpack": components["schemas"]["InspectedTrace"];
                 };
             };
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
@@ -6134,6 +7062,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -6156,11 +7085,20 @@ export interface operations {
             /** @description With its content */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "bytes": 21,
+                     *       "content": "Tea, no milk",
+                     *       "updatedAt": 1800000002000
+                     *     }
+                     */
                     "application/json": components["schemas"]["AgentrailMemo"];
                     "application/msgpack": components["schemas"]["AgentrailMemo"];
                 };
@@ -6172,6 +7110,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -6206,11 +7145,14 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
@@ -6225,6 +7167,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -6259,11 +7202,14 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
@@ -6278,6 +7224,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -6311,18 +7258,28 @@ export interface operations {
             /** @description It is there */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created": false,
+                     *       "createdAt": 1800000002000,
+                     *       "sessionId": "t-1",
+                     *       "updatedAt": 1800000002000
+                     *     }
+                     */
                     "application/json": components["schemas"]["AgentrailSessionMade"];
                     "application/msgpack": components["schemas"]["AgentrailSessionMade"];
                 };
             };
             400: components["responses"]["400.malformed_body"];
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            403: components["responses"]["403.not_granted.forbidden_host.forbidden_origin.forbidden_forwarding"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.session_taken"];
             410: components["responses"]["410.key_destroyed"];
@@ -6330,6 +7287,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -6349,11 +7307,22 @@ export interface operations {
             /** @description In the order of their ids */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "archives": [
+                     *         {
+                     *           "archiveId": "0001"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["AgentrailArchives"];
                     "application/msgpack": components["schemas"]["AgentrailArchives"];
                 };
@@ -6364,6 +7333,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -6384,6 +7354,8 @@ export interface operations {
             /** @description In their order */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -6405,6 +7377,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -6424,11 +7397,20 @@ export interface operations {
             /** @description Their ids */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "artifacts": [
+                     *         "call"
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["AgentrailArtifacts"];
                     "application/msgpack": components["schemas"]["AgentrailArtifacts"];
                 };
@@ -6439,6 +7421,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -6459,11 +7442,20 @@ export interface operations {
             /** @description With its content */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "bytes": 21,
+                     *       "content": "Tea, no milk",
+                     *       "updatedAt": 1800000002000
+                     *     }
+                     */
                     "application/json": components["schemas"]["AgentrailMemo"];
                     "application/msgpack": components["schemas"]["AgentrailMemo"];
                 };
@@ -6475,6 +7467,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -6508,11 +7501,14 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
@@ -6527,11 +7523,12 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
     };
-    agentrail_compact: {
+    agentrail_compact_session: {
         parameters: {
             query?: never;
             header?: {
@@ -6567,6 +7564,8 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -6592,6 +7591,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -6614,11 +7614,33 @@ export interface operations {
             /** @description In their order */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "count": 3,
+                     *       "headSeq": 3,
+                     *       "messages": [
+                     *         {
+                     *           "content": "Tea, no milk",
+                     *           "role": "user"
+                     *         },
+                     *         {
+                     *           "content": "Tea, no milk",
+                     *           "role": "user"
+                     *         },
+                     *         {
+                     *           "content": "Tea, no milk",
+                     *           "role": "user"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["AgentrailMessages"];
                     "application/msgpack": components["schemas"]["AgentrailMessages"];
                 };
@@ -6630,6 +7652,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -6668,11 +7691,19 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "firstSeq": 4,
+                     *       "lastSeq": 4
+                     *     }
+                     */
                     "application/json": components["schemas"]["AgentrailAppended"];
                     "application/msgpack": components["schemas"]["AgentrailAppended"];
                 };
@@ -6687,6 +7718,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -6707,11 +7739,20 @@ export interface operations {
             /** @description As it was put */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "history": [
+                     *         "Tea, no milk"
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["AgentrailHistoryRead"];
                     "application/msgpack": components["schemas"]["AgentrailHistoryRead"];
                 };
@@ -6723,6 +7764,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -6756,11 +7798,14 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
@@ -6775,6 +7820,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -6795,6 +7841,8 @@ export interface operations {
             /** @description All of it */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -6815,6 +7863,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -6853,11 +7902,14 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
@@ -6872,6 +7924,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -6892,11 +7945,20 @@ export interface operations {
             /** @description As it was put */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "state": {
+                     *         "note": "Tea, no milk"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["AgentrailMailboxStateRead"];
                     "application/msgpack": components["schemas"]["AgentrailMailboxStateRead"];
                 };
@@ -6908,6 +7970,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -6944,11 +8007,14 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
@@ -6963,6 +8029,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -6982,6 +8049,8 @@ export interface operations {
             /** @description All of them */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -7002,6 +8071,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -7040,11 +8110,14 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
@@ -7059,6 +8132,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -7078,11 +8152,18 @@ export interface operations {
             /** @description The last one */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "snapshot": {}
+                     *     }
+                     */
                     "application/json": components["schemas"]["AgentrailSnapshotRead"];
                     "application/msgpack": components["schemas"]["AgentrailSnapshotRead"];
                 };
@@ -7094,6 +8175,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -7128,11 +8210,14 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
@@ -7147,6 +8232,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -7181,11 +8267,14 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
@@ -7200,6 +8289,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -7219,11 +8309,20 @@ export interface operations {
             /** @description With their content */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "bytes": 21,
+                     *       "content": "Tea, no milk",
+                     *       "updatedAt": 1800000002000
+                     *     }
+                     */
                     "application/json": components["schemas"]["AgentrailMemo"];
                     "application/msgpack": components["schemas"]["AgentrailMemo"];
                 };
@@ -7235,6 +8334,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -7267,11 +8367,14 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
@@ -7286,6 +8389,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -7305,6 +8409,8 @@ export interface operations {
             /** @description All of it */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -7325,6 +8431,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -7363,11 +8470,14 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
@@ -7382,6 +8492,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -7416,11 +8527,18 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "turnIndex": 1
+                     *     }
+                     */
                     "application/json": components["schemas"]["AgentrailTurn"];
                     "application/msgpack": components["schemas"]["AgentrailTurn"];
                 };
@@ -7435,6 +8553,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -7457,11 +8576,23 @@ export interface operations {
             /** @description Those that the caller may read */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "sessions": [
+                     *         {
+                     *           "sessionId": "t-1",
+                     *           "updatedAt": 1800000002000
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["AgentrailUserSessions"];
                     "application/msgpack": components["schemas"]["AgentrailUserSessions"];
                 };
@@ -7472,6 +8603,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -7484,10 +8616,7 @@ export interface operations {
                 /** @description Whose drive: for keys without a subject */
                 subject?: string;
             };
-            header?: {
-                /** @description A write that is not begun within this time after its arrival is refused */
-                "Threadkeep-Budget-Ms"?: number;
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -7496,6 +8625,8 @@ export interface operations {
             /** @description Gone */
             204: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -7508,6 +8639,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.commit_unknown.unavailable.deadline_exceeded"];
         };
@@ -7522,9 +8654,9 @@ export interface operations {
             };
             header?: {
                 /** @description `ETag` of what the caller holds */
-                "If-None-Match"?: string | null;
+                "If-None-Match"?: string;
                 /** @description One range of bytes */
-                Range?: string | null;
+                Range?: string;
             };
             path?: never;
             cookie?: never;
@@ -7534,28 +8666,34 @@ export interface operations {
             /** @description The bytes */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": number[];
+                    "application/octet-stream": string;
                 };
             };
             /** @description The range */
             206: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": number[];
+                    "application/octet-stream": string;
                 };
             };
             /** @description The caller holds it */
             304: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -7570,6 +8708,7 @@ export interface operations {
             416: components["responses"]["416.range_not_satisfiable"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.overloaded.unavailable"];
         };
@@ -7597,6 +8736,8 @@ export interface operations {
             /** @description A page */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -7628,6 +8769,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -7640,9 +8782,9 @@ export interface operations {
             };
             header?: {
                 /** @description `ETag` of what the caller holds */
-                "If-None-Match"?: string | null;
+                "If-None-Match"?: string;
                 /** @description One range of bytes */
-                Range?: string | null;
+                Range?: string;
             };
             path?: never;
             cookie?: never;
@@ -7652,28 +8794,34 @@ export interface operations {
             /** @description The bytes */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": number[];
+                    "application/octet-stream": string;
                 };
             };
             /** @description The range */
             206: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": number[];
+                    "application/octet-stream": string;
                 };
             };
             /** @description The caller holds it */
             304: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -7688,6 +8836,7 @@ export interface operations {
             416: components["responses"]["416.range_not_satisfiable"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -7700,10 +8849,7 @@ export interface operations {
                 /** @description Whose drive: for keys without a subject */
                 subject?: string;
             };
-            header?: {
-                /** @description A write that is not begun within this time after its arrival is refused */
-                "Threadkeep-Budget-Ms"?: number;
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -7717,11 +8863,24 @@ export interface operations {
             /** @description Durable */
             201: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "etag": "\"d7439bee24773bcbfa2d0a97947ee362\"",
+                     *       "is_dir": false,
+                     *       "media_type": "application/json",
+                     *       "modified_at": "2027-01-15T08:00:02+00:00",
+                     *       "name": "f",
+                     *       "path": "/f",
+                     *       "size": 3
+                     *     }
+                     */
                     "application/json": components["schemas"]["DriveEntry"];
                     "application/msgpack": components["schemas"]["DriveEntry"];
                 };
@@ -7737,6 +8896,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.commit_unknown.unavailable.overloaded.deadline_exceeded"];
         };
@@ -7764,6 +8924,8 @@ export interface operations {
             /** @description The address */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -7786,6 +8948,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -7802,6 +8965,8 @@ export interface operations {
             /** @description A page */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -7811,6 +8976,7 @@ export interface operations {
                 };
             };
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
         };
     };
@@ -7826,6 +8992,8 @@ export interface operations {
             /** @description Alive */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -7836,6 +9004,7 @@ export interface operations {
                 };
             };
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
         };
     };
@@ -7854,13 +9023,20 @@ export interface operations {
             /** @description For Agentrail's Inspector */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": Record<string, never>;
-                    "application/msgpack": Record<string, never>;
+                    /**
+                     * @example {
+                     *       "status": "ok"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["InspectorHealth"];
+                    "application/msgpack": components["schemas"]["InspectorHealth"];
                 };
             };
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
@@ -7869,6 +9045,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -7888,13 +9065,30 @@ export interface operations {
             /** @description For Agentrail's Inspector */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": Record<string, never>;
-                    "application/msgpack": Record<string, never>;
+                    /**
+                     * @example {
+                     *       "sessions": [
+                     *         {
+                     *           "lastActive": "2027-01-15T08:00:02.000000Z",
+                     *           "sessionId": "t-1",
+                     *           "status": "idle",
+                     *           "tenantId": "t",
+                     *           "tokens": 7,
+                     *           "turns": 1,
+                     *           "userId": "ann"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["InspectedSessions"];
+                    "application/msgpack": components["schemas"]["InspectedSessions"];
                 };
             };
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
@@ -7903,6 +9097,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -7926,13 +9121,33 @@ export interface operations {
             /** @description For Agentrail's Inspector */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": Record<string, never>;
-                    "application/msgpack": Record<string, never>;
+                    /**
+                     * @example {
+                     *       "messages": [
+                     *         {
+                     *           "content": "Tea, no milk",
+                     *           "role": "user"
+                     *         },
+                     *         {
+                     *           "content": "Tea, no milk",
+                     *           "role": "user"
+                     *         },
+                     *         {
+                     *           "content": "Tea, no milk",
+                     *           "role": "user"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["InspectedMessages"];
+                    "application/msgpack": components["schemas"]["InspectedMessages"];
                 };
             };
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
@@ -7941,6 +9156,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -7964,13 +9180,27 @@ export interface operations {
             /** @description For Agentrail's Inspector */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": Record<string, never>;
-                    "application/msgpack": Record<string, never>;
+                    /**
+                     * @example {
+                     *       "agents": [],
+                     *       "events": [
+                     *         {
+                     *           "eventId": "e",
+                     *           "note": "Tea, no milk"
+                     *         }
+                     *       ],
+                     *       "run": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["InspectedOrchestration"];
+                    "application/msgpack": components["schemas"]["InspectedOrchestration"];
                 };
             };
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
@@ -7979,6 +9209,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -8002,13 +9233,25 @@ export interface operations {
             /** @description For Agentrail's Inspector */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": Record<string, never>;
-                    "application/msgpack": Record<string, never>;
+                    /**
+                     * @example {
+                     *       "events": [
+                     *         {
+                     *           "id": "e",
+                     *           "note": "Tea, no milk"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["InspectedTrace"];
+                    "application/msgpack": components["schemas"]["InspectedTrace"];
                 };
             };
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
@@ -8017,6 +9260,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -8033,6 +9277,8 @@ export interface operations {
             /** @description Metrics */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -8042,12 +9288,16 @@ export interface operations {
                 };
             };
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
         };
     };
     get_openapi: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Bodies as JSON only. Absent: in both forms */
+                media_type?: "application/json";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8057,6 +9307,8 @@ export interface operations {
             /** @description OpenAPI 3.1 */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -8065,7 +9317,10 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
+            400: components["responses"]["400.malformed_body"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding"];
+            422: components["responses"]["422.invalid"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
         };
     };
@@ -8081,6 +9336,8 @@ export interface operations {
             /** @description Ready */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -8091,6 +9348,7 @@ export interface operations {
                 };
             };
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -8100,7 +9358,8 @@ export interface operations {
             query?: {
                 /**
                  * @description Only these: `key_created`, `key_revoked`, `token_minted`, `token_revoked`, `secrets_rotated`, `policy_put`,
-                 *     `policy_deleted`, `quota_set`, `role_created`, `role_dropped`, `subject_erased`, `snapshot_restored`, `refused`.
+                 *     `policy_deleted`, `quota_set`, `role_created`, `role_dropped`, `subject_erased`, `snapshot_restored`,
+                 *     `snapshot_deleted`, `lease_broken`, `refused`.
                  */
                 act?: string;
                 cursor?: string;
@@ -8120,6 +9379,8 @@ export interface operations {
             /** @description A page */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -8163,6 +9424,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -8234,6 +9496,8 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -8258,11 +9522,12 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
     };
-    delete_for_runs: {
+    delete_checkpoints_of_runs: {
         parameters: {
             query?: never;
             header?: {
@@ -8289,11 +9554,14 @@ export interface operations {
             /** @description Deleted, or never there */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
@@ -8308,6 +9576,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
@@ -8337,6 +9606,8 @@ export interface operations {
             /** @description The checkpoint, if there is one */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -8373,8 +9644,8 @@ export interface operations {
                      *       "history_channels": []
                      *     }
                      */
-                    "application/json": components["schemas"]["Got"];
-                    "application/msgpack": components["schemas"]["Got"];
+                    "application/json": components["schemas"]["GotCheckpoint"];
+                    "application/msgpack": components["schemas"]["GotCheckpoint"];
                 };
             };
             400: components["responses"]["400.malformed_body"];
@@ -8386,11 +9657,12 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
     };
-    get_history: {
+    get_channel_history: {
         parameters: {
             query?: never;
             header?: never;
@@ -8415,6 +9687,8 @@ export interface operations {
             /** @description The histories */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -8440,6 +9714,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -8470,6 +9745,8 @@ export interface operations {
             /** @description A page */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -8482,8 +9759,8 @@ export interface operations {
                      *       "history_channels": []
                      *     }
                      */
-                    "application/json": components["schemas"]["Listed"];
-                    "application/msgpack": components["schemas"]["Listed"];
+                    "application/json": components["schemas"]["CheckpointPage"];
+                    "application/msgpack": components["schemas"]["CheckpointPage"];
                 };
             };
             400: components["responses"]["400.malformed_body"];
@@ -8495,6 +9772,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -8529,6 +9807,8 @@ export interface operations {
             /** @description Pruned, or what would go */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -8571,6 +9851,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
@@ -8597,6 +9878,8 @@ export interface operations {
             /** @description The values, if there is such a checkpoint */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -8656,8 +9939,58 @@ export interface operations {
             413: components["responses"]["413.too_large"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
+        };
+    };
+    export_tenant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "threads": [
+                 *         "acme:42"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["Export"];
+                "application/msgpack": components["schemas"]["Export"];
+            };
+        };
+        responses: {
+            /** @description The file */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.threadkeep.export": string;
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.not_found.session_not_found.snapshot_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.overloaded.unavailable"];
         };
     };
     append_file: {
@@ -8665,7 +9998,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description 1-255 visible ASCII characters: an append that is sent again with the same key and body is answered like the first and appends nothing, for 24 hours */
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
             };
@@ -8692,6 +10025,8 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -8718,6 +10053,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.not_text.not_a_file.invalid_path.idempotency_mismatch.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -8734,9 +10070,9 @@ export interface operations {
             };
             header?: {
                 /** @description `ETag` of what the caller holds */
-                "If-None-Match"?: string | null;
+                "If-None-Match"?: string;
                 /** @description One range of bytes */
-                Range?: string | null;
+                Range?: string;
             };
             path?: never;
             cookie?: never;
@@ -8746,28 +10082,34 @@ export interface operations {
             /** @description The bytes */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": number[];
+                    "application/octet-stream": string;
                 };
             };
             /** @description The range */
             206: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": number[];
+                    "application/octet-stream": string;
                 };
             };
             /** @description The caller holds it */
             304: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -8782,6 +10124,7 @@ export interface operations {
             416: components["responses"]["416.range_not_satisfiable"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.overloaded.unavailable"];
         };
@@ -8797,8 +10140,8 @@ export interface operations {
                 path: string;
             };
             header?: {
-                /** @description A write that is not begun within this time after its arrival is refused */
-                "Threadkeep-Budget-Ms"?: number;
+                /** @description 1-255 visible ASCII characters: a put that is sent again with the same key, bytes and parameters within a day is answered as the first was, and done once */
+                "Idempotency-Key"?: string;
             };
             path?: never;
             cookie?: never;
@@ -8806,13 +10149,15 @@ export interface operations {
         /** @description The bytes. Content-Type is kept, but for application/octet-stream */
         requestBody: {
             content: {
-                "application/octet-stream": number[];
+                "application/octet-stream": string;
             };
         };
         responses: {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -8840,8 +10185,9 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.quota_exceeded.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
-            422: components["responses"]["422.invalid"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.commit_unknown.unavailable.overloaded.deadline_exceeded"];
         };
@@ -8851,7 +10197,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description 1-255 visible ASCII characters: a copy that is sent again with the same key and body is answered like the first, for 24 hours */
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
             };
@@ -8878,6 +10224,8 @@ export interface operations {
             /** @description Copied */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -8901,10 +10249,11 @@ export interface operations {
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.file_exists.version_conflict"];
             410: components["responses"]["410.key_destroyed"];
-            413: components["responses"]["413.too_large.value_too_large"];
+            413: components["responses"]["413.too_large.quota_exceeded.value_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid_path.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -8914,7 +10263,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description 1-255 visible ASCII characters: a deletion that is sent again with the same key and body is answered like the first, for 24 hours */
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
             };
@@ -8940,6 +10289,8 @@ export interface operations {
             /** @description Deleted */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -8965,6 +10316,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -8998,6 +10350,8 @@ export interface operations {
             /** @description One result per path */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -9032,6 +10386,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -9041,7 +10396,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description 1-255 visible ASCII characters: an edit that is sent again with the same key and body is answered like the first, for 24 hours */
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
             };
@@ -9069,6 +10424,8 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -9096,6 +10453,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.not_text.old_string_empty.string_not_found.string_not_unique.not_a_file.idempotency_mismatch.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -9127,6 +10485,8 @@ export interface operations {
             /** @description What matches */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -9151,6 +10511,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid_glob.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -9183,6 +10544,8 @@ export interface operations {
             /** @description Lines */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -9213,6 +10576,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid_glob.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -9243,6 +10607,8 @@ export interface operations {
             /** @description A page */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -9282,6 +10648,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -9291,7 +10658,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description 1-255 visible ASCII characters: a move that is sent again with the same key and body is answered like the first, for 24 hours */
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
             };
@@ -9318,6 +10685,8 @@ export interface operations {
             /** @description Moved */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -9341,10 +10710,11 @@ export interface operations {
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.file_exists.version_conflict"];
             410: components["responses"]["410.key_destroyed"];
-            413: components["responses"]["413.too_large.value_too_large"];
+            413: components["responses"]["413.too_large.quota_exceeded.value_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid_path.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -9377,6 +10747,8 @@ export interface operations {
             /** @description The window */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -9410,6 +10782,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.offset_past_end.not_text.not_a_file.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -9440,6 +10813,8 @@ export interface operations {
             /** @description The file or directory */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -9471,6 +10846,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -9509,6 +10885,8 @@ export interface operations {
             /** @description One result per file */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -9537,6 +10915,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -9570,6 +10949,8 @@ export interface operations {
             /** @description Begun */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -9593,6 +10974,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
@@ -9600,10 +10982,7 @@ export interface operations {
     get_upload: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description A write that is not begun within this time after its arrival is refused */
-                "Threadkeep-Budget-Ms"?: number;
-            };
+            header?: never;
             path: {
                 /** @description Of the upload */
                 upload_id: string;
@@ -9615,11 +10994,33 @@ export interface operations {
             /** @description The upload */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2027-01-15T08:00:02.000000Z",
+                     *       "expires_at": "2027-01-16T08:00:02.000000Z",
+                     *       "is_complete": false,
+                     *       "namespace": [
+                     *         "ann",
+                     *         "t-1"
+                     *       ],
+                     *       "parts": [
+                     *         {
+                     *           "part": 1,
+                     *           "sha256": "37a680133bd09342f934afb8dd2c7d9e1b624da5f35e3a38adb103e37c055ed1",
+                     *           "size_bytes": 4
+                     *         }
+                     *       ],
+                     *       "path": "/large",
+                     *       "upload_id": "upl_0f1e0e6b837071bdf100c590dbb1c9f3"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Upload"];
                     "application/msgpack": components["schemas"]["Upload"];
                 };
@@ -9631,6 +11032,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
@@ -9638,10 +11040,7 @@ export interface operations {
     abort_upload: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description A write that is not begun within this time after its arrival is refused */
-                "Threadkeep-Budget-Ms"?: number;
-            };
+            header?: never;
             path: {
                 /** @description Of the upload */
                 upload_id: string;
@@ -9653,11 +11052,14 @@ export interface operations {
             /** @description Gone */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
@@ -9668,6 +11070,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
@@ -9701,11 +11104,22 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created": true,
+                     *       "path": "/large",
+                     *       "size_bytes": 4,
+                     *       "unchanged": false,
+                     *       "version": 1800000002000003
+                     *     }
+                     */
                     "application/json": components["schemas"]["StoredFile"];
                     "application/msgpack": components["schemas"]["StoredFile"];
                 };
@@ -9721,6 +11135,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.commit_unknown.unavailable.overloaded.deadline_exceeded"];
         };
@@ -9728,10 +11143,7 @@ export interface operations {
     put_upload_part: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description A write that is not begun within this time after its arrival is refused */
-                "Threadkeep-Budget-Ms"?: number;
-            };
+            header?: never;
             path: {
                 /** @description 1 to 10,000: where it comes in the file */
                 part: number;
@@ -9743,13 +11155,15 @@ export interface operations {
         /** @description The bytes */
         requestBody: {
             content: {
-                "application/octet-stream": number[];
+                "application/octet-stream": string;
             };
         };
         responses: {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -9776,6 +11190,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
@@ -9785,7 +11200,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description 1-255 visible ASCII characters: a write that is sent again with the same key and body is answered like the first, for 24 hours */
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
             };
@@ -9812,6 +11227,8 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -9838,8 +11255,99 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid_path.not_a_file.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+        };
+    };
+    import_tenant: {
+        parameters: {
+            query?: {
+                /** @description Check the file, say what would happen, change nothing */
+                dry_run?: boolean;
+                /** @description Replace what is here with other contents */
+                overwrite?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The file */
+        requestBody: {
+            content: {
+                "application/vnd.threadkeep.export": string;
+            };
+        };
+        responses: {
+            /** @description All of it is here */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "dry_run": false,
+                     *       "is_signed": false,
+                     *       "items": {
+                     *         "conflicts": 0,
+                     *         "created": 120,
+                     *         "replaced": 0,
+                     *         "unchanged": 0
+                     *       },
+                     *       "policies": {
+                     *         "conflicts": 0,
+                     *         "created": 0,
+                     *         "replaced": 0,
+                     *         "unchanged": 1
+                     *       },
+                     *       "sessions": {
+                     *         "conflicts": 0,
+                     *         "created": 0,
+                     *         "replaced": 0,
+                     *         "unchanged": 1
+                     *       },
+                     *       "settings": {
+                     *         "conflicts": 0,
+                     *         "created": 1,
+                     *         "replaced": 0,
+                     *         "unchanged": 0
+                     *       },
+                     *       "snapshots": {
+                     *         "conflicts": 0,
+                     *         "created": 2,
+                     *         "replaced": 0,
+                     *         "unchanged": 0
+                     *       },
+                     *       "threads": {
+                     *         "conflicts": 0,
+                     *         "created": 3,
+                     *         "replaced": 0,
+                     *         "unchanged": 0
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Imported"];
+                    "application/msgpack": components["schemas"]["Imported"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.import_conflict.lease_held"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.export_damaged.export_truncated.export_version_unsupported.export_signature_wrong.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.overloaded.unavailable"];
         };
     };
     get_limits: {
@@ -9854,11 +11362,123 @@ export interface operations {
             /** @description Every declared limit */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "archive_bytes_max": 5368709120,
+                     *       "archive_members_max": 10000,
+                     *       "archive_ratio_max": 200,
+                     *       "body_bytes_max": 75497472,
+                     *       "budget_ms_max": 30000,
+                     *       "bytes_in_flight_max": 268435456,
+                     *       "channel_bytes_max": 512,
+                     *       "channels_max": 4096,
+                     *       "checkpoint_id_bytes_max": 256,
+                     *       "checkpoint_ns_bytes_max": 512,
+                     *       "content_bytes_max": 5368709120,
+                     *       "content_slice_bytes": 2097152,
+                     *       "difference_bytes_min": 512,
+                     *       "difference_ops_max": 1024,
+                     *       "display_bytes_max": 33554432,
+                     *       "drive_entries_max": 1000,
+                     *       "encrypted_candidates_max": 10000,
+                     *       "external_token_bytes_max": 16384,
+                     *       "feed_followers_max": 1000,
+                     *       "feed_followers_per_tenant_max": 100,
+                     *       "feed_seconds_kept": 86400,
+                     *       "file_bytes_max": 16777216,
+                     *       "file_value_bytes_max": 16777216,
+                     *       "files_bytes_max": 33554432,
+                     *       "files_copied_bytes_max": 1073741824,
+                     *       "files_listed_max": 10000,
+                     *       "files_per_request_max": 1000,
+                     *       "files_searched_max": 100000,
+                     *       "filter_terms_max": 128,
+                     *       "grants_max": 64,
+                     *       "grep_bytes_max": 8388608,
+                     *       "grep_matches_max": 10000,
+                     *       "have_values_max": 1024,
+                     *       "head_bytes_max": 65536,
+                     *       "idempotency_key_bytes_max": 255,
+                     *       "ids_per_request_max": 1000,
+                     *       "index_paths_max": 32,
+                     *       "item_key_bytes_max": 1024,
+                     *       "item_versions_max": 1000,
+                     *       "json_depth_max": 100,
+                     *       "keep_last_max": 1000000,
+                     *       "lease_holder_bytes_max": 256,
+                     *       "lease_ttl_seconds_max": 3600,
+                     *       "list_bytes_max": 4194304,
+                     *       "list_rows_max": 1000,
+                     *       "media_type_bytes_max": 255,
+                     *       "model_bytes_max": 128,
+                     *       "models_max": 64,
+                     *       "namespace_bytes_max": 640,
+                     *       "namespace_labels_max": 32,
+                     *       "namespace_settings_max": 1000,
+                     *       "number_digits_max": 5000,
+                     *       "offset_max": 1000000,
+                     *       "ops_per_commit_max": 256,
+                     *       "query_bytes_max": 32768,
+                     *       "retention_seconds_max": 3153600000,
+                     *       "scored_rows_max": 10000,
+                     *       "session_budget_page_rows": 256,
+                     *       "session_documents_max": 10000,
+                     *       "session_entries_max": 10000,
+                     *       "session_key_bytes_max": 1024,
+                     *       "session_key_parts_max": 8,
+                     *       "session_load_bytes_max": 16777216,
+                     *       "session_name_bytes_max": 512,
+                     *       "signed_url_seconds_default": 3600,
+                     *       "signed_url_seconds_max": 86400,
+                     *       "snapshot_document_bytes_max": 1048576,
+                     *       "snapshot_id_bytes_max": 256,
+                     *       "snapshot_items_max": 100000,
+                     *       "snapshot_label_bytes_max": 256,
+                     *       "snapshot_labels_max": 32,
+                     *       "snapshot_namespaces_max": 100,
+                     *       "snapshot_sessions_max": 1000,
+                     *       "snapshot_threads_max": 1000,
+                     *       "storage_report_rows_max": 1000000,
+                     *       "store_ops_max": 1000,
+                     *       "tag_bytes_max": 128,
+                     *       "task_id_bytes_max": 256,
+                     *       "task_path_bytes_max": 1024,
+                     *       "text_candidates_max": 50000,
+                     *       "text_field_bytes_max": 256,
+                     *       "text_fields_max": 32,
+                     *       "text_query_bytes_max": 1024,
+                     *       "text_query_words_max": 32,
+                     *       "thread_id_bytes_max": 512,
+                     *       "thread_policies_max": 1000,
+                     *       "token_bytes_max": 4096,
+                     *       "token_depth_max": 8,
+                     *       "token_revocations_max": 10000,
+                     *       "token_ttl_seconds_default": 3600,
+                     *       "token_ttl_seconds_max": 86400,
+                     *       "ttl_minutes_max": 52560000,
+                     *       "upload_idle_seconds_max": 86400,
+                     *       "upload_parts_max": 10000,
+                     *       "url_bytes_max": 32768,
+                     *       "value_bytes_max": 67108864,
+                     *       "vector_dims_max": 4096,
+                     *       "vector_field_bytes_max": 512,
+                     *       "vectors_per_item_max": 128,
+                     *       "workspace_bytes_max": 5368709120,
+                     *       "workspace_links_max": 100000,
+                     *       "workspace_members_max": 1000000,
+                     *       "workspace_name_bytes_max": 256,
+                     *       "workspace_path_bytes_max": 4096,
+                     *       "writer_bytes_max": 64,
+                     *       "writes_per_op_max": 10000
+                     *     }
+                     */
                     "application/json": components["schemas"]["Limits"];
                     "application/msgpack": components["schemas"]["Limits"];
                 };
@@ -9868,6 +11488,7 @@ export interface operations {
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -9897,11 +11518,14 @@ export interface operations {
             /** @description Deleted, or never there */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
@@ -9915,6 +11539,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
@@ -9937,11 +11562,26 @@ export interface operations {
             /** @description The policy, if there is one */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "policy": {
+                     *         "created_at": "2027-01-15T08:00:02.000000Z",
+                     *         "dry_run": false,
+                     *         "due_at": "2027-01-15T08:00:02.000000Z",
+                     *         "keep_interrupted": true,
+                     *         "keep_last": 5,
+                     *         "thread_id": "t-1",
+                     *         "updated_at": "2027-01-15T08:00:02.000000Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["RetentionPolicyAnswer"];
                     "application/msgpack": components["schemas"]["RetentionPolicyAnswer"];
                 };
@@ -9955,6 +11595,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -9987,11 +11628,26 @@ export interface operations {
             /** @description Stored */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "policy": {
+                     *         "created_at": "2027-01-15T08:00:02.000000Z",
+                     *         "dry_run": false,
+                     *         "due_at": "2027-01-15T08:00:02.000000Z",
+                     *         "keep_interrupted": true,
+                     *         "keep_last": 3,
+                     *         "thread_id": "t-1",
+                     *         "updated_at": "2027-01-15T08:00:02.000000Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["RetentionPolicyAnswer"];
                     "application/msgpack": components["schemas"]["RetentionPolicyAnswer"];
                 };
@@ -10006,6 +11662,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
@@ -10028,6 +11685,8 @@ export interface operations {
             /** @description A page */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -10048,6 +11707,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -10073,6 +11733,8 @@ export interface operations {
             /** @description Due now */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -10096,6 +11758,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
@@ -10110,23 +11773,22 @@ export interface operations {
                 /** @description Whose drive: for keys without a subject */
                 subject?: string;
             };
-            header?: {
-                /** @description A write that is not begun within this time after its arrival is refused */
-                "Threadkeep-Budget-Ms"?: number;
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
         /** @description The archive, or the file */
         requestBody: {
             content: {
-                "application/x-tar": number[];
+                "application/x-tar": string;
             };
         };
         responses: {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -10163,6 +11825,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.commit_unknown.unavailable.overloaded.deadline_exceeded"];
         };
@@ -10172,7 +11835,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
             };
@@ -10213,6 +11876,8 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -10240,6 +11905,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -10249,7 +11915,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
             };
@@ -10291,6 +11957,8 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -10317,6 +11985,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -10326,7 +11995,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
             };
@@ -10353,6 +12022,8 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -10377,6 +12048,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -10411,6 +12083,8 @@ export interface operations {
             /** @description It is there */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -10439,6 +12113,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -10472,11 +12147,14 @@ export interface operations {
             /** @description Deleted, or never there */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
@@ -10490,6 +12168,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -10499,7 +12178,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
             };
@@ -10527,6 +12206,8 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -10553,6 +12234,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -10587,11 +12269,14 @@ export interface operations {
             /** @description Deleted, or never there */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
@@ -10605,6 +12290,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -10635,6 +12321,8 @@ export interface operations {
             /** @description All of them */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -10668,6 +12356,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -10699,6 +12388,8 @@ export interface operations {
             /** @description With its content */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -10726,6 +12417,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -10756,6 +12448,8 @@ export interface operations {
             /** @description All of them */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -10786,6 +12480,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -10795,7 +12490,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description 1-255 visible ASCII characters: a put with `if_version` that is sent again with the same key and body is answered like the first, for 24 hours */
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
             };
@@ -10823,6 +12518,8 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -10849,6 +12546,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -10879,6 +12577,8 @@ export interface operations {
             /** @description A page */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -10911,6 +12611,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -10942,6 +12643,8 @@ export interface operations {
             /** @description Entries */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -10978,6 +12681,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -11008,6 +12712,8 @@ export interface operations {
             /** @description All of them */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -11037,8 +12743,506 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    get_archive: {
+        parameters: {
+            query: {
+                /** @description Of the snapshot */
+                snapshot_id: string;
+            };
+            header?: {
+                /** @description An `ETag` that is held already */
+                "If-None-Match"?: string;
+                /** @description An `ETag`: the whole where the archive is another */
+                "If-Range"?: string;
+                /** @description `bytes=0-1023` */
+                Range?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The archive */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-tar": string;
+                };
+            };
+            /** @description The range */
+            206: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-tar": string;
+                };
+            };
+            /** @description It is held already */
+            304: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.snapshot_not_found.archive_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            416: components["responses"]["416.range_not_satisfiable"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.overloaded.unavailable"];
+        };
+    };
+    stage_archive: {
+        parameters: {
+            query: {
+                /** @description `inside` (default) or `any` */
+                links?: string;
+                /** @description Of the tar without packing, 64 hex digits: refused where it is another */
+                sha256?: string;
+                /** @description What the caller calls the workspace: 1 to 256 bytes */
+                workspace: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The archive */
+        requestBody: {
+            content: {
+                "application/x-tar": string;
+            };
+        };
+        responses: {
+            /** @description Whole, and durable */
+            201: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "archive_id": "arc_0b9df1c3a2e54d7c8f60718293a4b5c6",
+                     *       "file_count": 3,
+                     *       "sha256": "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881",
+                     *       "size_bytes": 10240,
+                     *       "staged_at": "2026-01-31T12:00:00.000000Z",
+                     *       "workspace": "sandbox-7"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StagedArchive"];
+                    "application/msgpack": components["schemas"]["StagedArchive"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    delete_snapshot: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "snapshot_id": "before-lunch"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SnapshotName"];
+                "application/msgpack": components["schemas"]["SnapshotName"];
+            };
+        };
+        responses: {
+            /** @description Deleted, or never there */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example {} */
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    get_snapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "snapshot_id": "before-lunch"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SnapshotName"];
+                "application/msgpack": components["schemas"]["SnapshotName"];
+            };
+        };
+        responses: {
+            /** @description The snapshot */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2027-01-15T08:00:02.000000Z",
+                     *       "labels": {},
+                     *       "namespaces": [],
+                     *       "owner": "ann",
+                     *       "sessions": [],
+                     *       "size_bytes": 109,
+                     *       "snapshot_id": "snapshot-of-t-1",
+                     *       "taken_at": "2026-11-22T15:51:54.263439Z",
+                     *       "threads": [
+                     *         {
+                     *           "checkpoints": 1,
+                     *           "generation": "7a8dfcb5d7df9ed6c787363825f0142f",
+                     *           "history": "all",
+                     *           "size_bytes": 109,
+                     *           "thread_id": "t-1"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Snapshot"];
+                    "application/msgpack": components["schemas"]["Snapshot"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.snapshot_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    list_snapshots: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "labels": {
+                 *         "sandbox": "a"
+                 *       },
+                 *       "limit": 20
+                 *     }
+                 */
+                "application/json": components["schemas"]["ListSnapshots"];
+                "application/msgpack": components["schemas"]["ListSnapshots"];
+            };
+        };
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "snapshots": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SnapshotsPage"];
+                    "application/msgpack": components["schemas"]["SnapshotsPage"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    restore_snapshot: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
+                "Idempotency-Key"?: string;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "snapshot_id": "before-lunch",
+                 *       "threads": [
+                 *         {
+                 *           "into": "t-2",
+                 *           "thread_id": "t-1"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["RestoreSnapshot"];
+                "application/msgpack": components["schemas"]["RestoreSnapshot"];
+            };
+        };
+        responses: {
+            /** @description Restored */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "dry_run": true,
+                     *       "namespaces": [],
+                     *       "restored_at": "2027-01-15T08:00:02.000000Z",
+                     *       "sessions": [],
+                     *       "snapshot_id": "snapshot-of-t-1",
+                     *       "threads": [
+                     *         {
+                     *           "checkpoints": 1,
+                     *           "created": false,
+                     *           "generation": "7a8dfcb5d7df9ed6c787363825f0142f",
+                     *           "into": "t-1",
+                     *           "replaced_checkpoints": 1,
+                     *           "thread_id": "t-1"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RestoredSnapshot"];
+                    "application/msgpack": components["schemas"]["RestoredSnapshot"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.snapshot_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.lease_held.fence_stale.thread_exists.namespace_exists.session_exists.thread_taken.session_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    take_snapshot: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "labels": {
+                 *         "sandbox": "a"
+                 *       },
+                 *       "snapshot_id": "before-lunch",
+                 *       "threads": [
+                 *         {
+                 *           "thread_id": "t-1"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["TakeSnapshot"];
+                "application/msgpack": components["schemas"]["TakeSnapshot"];
+            };
+        };
+        responses: {
+            /** @description It was taken before */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2027-01-15T08:00:02.000000Z",
+                     *       "labels": {},
+                     *       "namespaces": [],
+                     *       "owner": "ann",
+                     *       "sessions": [],
+                     *       "size_bytes": 109,
+                     *       "snapshot_id": "snapshot-of-t-1",
+                     *       "taken_at": "2026-11-22T15:51:54.263439Z",
+                     *       "threads": [
+                     *         {
+                     *           "checkpoints": 1,
+                     *           "generation": "7a8dfcb5d7df9ed6c787363825f0142f",
+                     *           "history": "all",
+                     *           "size_bytes": 109,
+                     *           "thread_id": "t-1"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Snapshot"];
+                    "application/msgpack": components["schemas"]["Snapshot"];
+                };
+            };
+            /** @description Taken */
+            201: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2027-01-15T08:00:02.000000Z",
+                     *       "labels": {},
+                     *       "namespaces": [],
+                     *       "owner": "ann",
+                     *       "sessions": [],
+                     *       "size_bytes": 109,
+                     *       "snapshot_id": "snapshot-of-t-1",
+                     *       "taken_at": "2026-11-22T15:51:54.263439Z",
+                     *       "threads": [
+                     *         {
+                     *           "checkpoints": 1,
+                     *           "generation": "7a8dfcb5d7df9ed6c787363825f0142f",
+                     *           "history": "all",
+                     *           "size_bytes": 109,
+                     *           "thread_id": "t-1"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Snapshot"];
+                    "application/msgpack": components["schemas"]["Snapshot"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.thread_not_found.session_not_found.archive_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large.quota_exceeded"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
     };
     get_state: {
@@ -11061,6 +13265,8 @@ export interface operations {
             /** @description The state, if there is one */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -11149,6 +13355,7 @@ export interface operations {
             413: components["responses"]["413.too_large"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -11158,7 +13365,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description 1-255 visible ASCII characters: a batch with `if_version` that is sent again with the same key and body is answered like the first, for 24 hours */
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
             };
@@ -11211,6 +13418,8 @@ export interface operations {
             /** @description One result per operation, in their order */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -11243,6 +13452,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.idempotency_mismatch.search_needs_plaintext"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -11266,6 +13476,8 @@ export interface operations {
             /** @description Events until either side ends them */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -11285,6 +13497,7 @@ export interface operations {
             410: components["responses"]["410.position_gone.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -11313,6 +13526,8 @@ export interface operations {
             /** @description How many there are */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -11336,6 +13551,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.search_needs_plaintext"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -11345,7 +13561,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description 1-255 visible ASCII characters: a deletion with `if_version` that is sent again with the same key and body is answered like the first, for 24 hours */
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
             };
@@ -11371,11 +13587,14 @@ export interface operations {
             /** @description Deleted, or never there */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
@@ -11390,6 +13609,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -11420,11 +13640,32 @@ export interface operations {
             /** @description The item, if there is one */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "item": {
+                     *         "created_at": "2027-01-15T08:00:02.000000Z",
+                     *         "key": "k",
+                     *         "namespace": [
+                     *           "ann",
+                     *           "t-1"
+                     *         ],
+                     *         "size_bytes": 66,
+                     *         "updated_at": "2027-01-15T08:00:02.000000Z",
+                     *         "value": {
+                     *           "content": "Tea, no milk",
+                     *           "note": "Tea, no milk"
+                     *         },
+                     *         "version": 1800000002000000
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["GotItem"];
                     "application/msgpack": components["schemas"]["GotItem"];
                 };
@@ -11438,6 +13679,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -11468,6 +13710,8 @@ export interface operations {
             /** @description A page; empty where there is no such item, or it is not the caller's */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -11498,6 +13742,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -11529,6 +13774,8 @@ export interface operations {
             /** @description The version, if it is there */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -11548,6 +13795,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -11557,7 +13805,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description 1-255 visible ASCII characters: a restoration that is sent again with the same key and body is answered like the first, for 24 hours */
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
             };
@@ -11584,6 +13832,8 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -11609,6 +13859,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
@@ -11644,6 +13895,8 @@ export interface operations {
             /** @description Namespaces */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -11672,6 +13925,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -11681,7 +13935,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description 1-255 visible ASCII characters: a put with `if_version` that is sent again with the same key and body is answered like the first, for 24 hours */
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
             };
@@ -11713,6 +13967,8 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -11737,6 +13993,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.idempotency_mismatch.search_needs_plaintext"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
@@ -11771,6 +14028,8 @@ export interface operations {
             /** @description A page */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -11794,6 +14053,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.search_needs_plaintext"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -11826,11 +14086,14 @@ export interface operations {
             /** @description Deleted, or never there */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
@@ -11844,6 +14107,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
@@ -11873,6 +14137,8 @@ export interface operations {
             /** @description An absent `setting` means that there is none, or that the namespace is not the caller's */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -11898,6 +14164,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -11920,6 +14187,8 @@ export interface operations {
             /** @description Settings */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -11943,6 +14212,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -11976,6 +14246,8 @@ export interface operations {
             /** @description Durable */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -12004,8 +14276,9 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
-            422: components["responses"]["422.invalid.text_fields"];
+            422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
@@ -12025,11 +14298,35 @@ export interface operations {
             /** @description Erased */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "answers": 6,
+                     *       "checkpoints": 1,
+                     *       "chunks": 2,
+                     *       "contents": 2,
+                     *       "delta_bases": 0,
+                     *       "entries": 17,
+                     *       "items": 3,
+                     *       "keys": 0,
+                     *       "packs": 0,
+                     *       "retention_policies": 1,
+                     *       "retention_reports": 0,
+                     *       "sessions": 2,
+                     *       "size_bytes": 1999,
+                     *       "snapshots": 2,
+                     *       "threads": 1,
+                     *       "tombstones": 0,
+                     *       "values": 1,
+                     *       "writes": 0
+                     *     }
+                     */
                     "application/json": components["schemas"]["ErasureReceipt"];
                     "application/msgpack": components["schemas"]["ErasureReceipt"];
                 };
@@ -12040,6 +14337,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -12069,6 +14367,8 @@ export interface operations {
             /** @description A page */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -12079,8 +14379,8 @@ export interface operations {
                      *       "threads": []
                      *     }
                      */
-                    "application/json": components["schemas"]["Threads"];
-                    "application/msgpack": components["schemas"]["Threads"];
+                    "application/json": components["schemas"]["ThreadPage"];
+                    "application/msgpack": components["schemas"]["ThreadPage"];
                 };
             };
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
@@ -12089,6 +14389,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -12098,7 +14399,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description 1-255 visible ASCII characters: the same key with the same body is answered again without a second copy, for 24 hours */
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
             };
@@ -12121,6 +14422,8 @@ export interface operations {
             /** @description Copied */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -12145,6 +14448,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
@@ -12174,11 +14478,14 @@ export interface operations {
             /** @description Deleted, or never there */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
@@ -12193,6 +14500,69 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    fork_thread: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
+                "Idempotency-Key"?: string;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "checkpoint_id": "1f0c-2",
+                 *       "source": "t-1",
+                 *       "target": "t-2"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ForkThread"];
+                "application/msgpack": components["schemas"]["ForkThread"];
+            };
+        };
+        responses: {
+            /** @description Forked */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "checkpoints": 3,
+                     *       "generation": "9f0c"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ForkedThread"];
+                    "application/msgpack": components["schemas"]["ForkedThread"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.thread_not_found.not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.thread_exists.thread_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
@@ -12219,6 +14589,8 @@ export interface operations {
             /** @description The thread, if there is one */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -12229,6 +14601,7 @@ export interface operations {
                      *       "thread": {
                      *         "checkpoint_count": 6,
                      *         "created_at": "2026-01-31T12:00:00.000000Z",
+                     *         "forks": 0,
                      *         "generation": "9f2b7c",
                      *         "last_step": 4,
                      *         "size_bytes": 48211,
@@ -12250,6 +14623,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -12281,6 +14655,8 @@ export interface operations {
             /** @description Held */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -12306,8 +14682,57 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+        };
+    };
+    break_lease: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "thread_id": "t-1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["BreakLease"];
+                "application/msgpack": components["schemas"]["BreakLease"];
+            };
+        };
+        responses: {
+            /** @description Free */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example {} */
+                    "application/json": components["schemas"]["Empty"];
+                    "application/msgpack": components["schemas"]["Empty"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
         };
     };
     release_lease: {
@@ -12337,11 +14762,14 @@ export interface operations {
             /** @description Free */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example {} */
                     "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
@@ -12356,6 +14784,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
@@ -12388,6 +14817,8 @@ export interface operations {
             /** @description Held for longer */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -12413,6 +14844,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
@@ -12431,6 +14863,8 @@ export interface operations {
             /** @description Sizes, if there is such a thread */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -12469,6 +14903,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -12518,6 +14953,8 @@ export interface operations {
             /** @description Made */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -12566,6 +15003,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -12602,6 +15040,8 @@ export interface operations {
             /** @description Made */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -12638,6 +15078,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -12664,6 +15105,8 @@ export interface operations {
             /** @description Revoked */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -12688,6 +15131,7 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
         };
@@ -12704,6 +15148,8 @@ export interface operations {
             /** @description Usage and quota */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -12731,6 +15177,7 @@ export interface operations {
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };
@@ -12747,6 +15194,8 @@ export interface operations {
             /** @description Whom the key or token speaks for */
             200: {
                 headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
                     /** @description Of the request; finds it in the server's log */
                     "x-request-id"?: string;
                     [name: string]: unknown;
@@ -12781,6 +15230,7 @@ export interface operations {
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
             429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
         };

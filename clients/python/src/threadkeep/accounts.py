@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from threadkeep import calls
 from threadkeep.errors import InvalidError, ProtocolError
 from threadkeep.http.transport import Request
+from threadkeep.records import record
 
 Time = datetime | str
 """A time with its time zone, or such a time as RFC 3339 text."""
-
-Record = TypeVar("Record", bound="Quota | Usage | AuditEvent")
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class AuditPage:
 
 def usage(answer: Mapping[str, Any]) -> Usage:
     """The answer of `GET /v1/usage`."""
-    return _record(Usage, {**answer, "quota": _record(Quota, answer.get("quota"))})
+    return record(Usage, {**answer, "quota": record(Quota, answer.get("quota"))})
 
 
 def audit_request(
@@ -104,7 +103,7 @@ def _event(event: object) -> AuditEvent:
         raise ProtocolError("the answer holds half an event")
     try:
         # JSON text, as every document in a MessagePack body.
-        return _record(AuditEvent, {**event, "details": json.loads(details)})
+        return record(AuditEvent, {**event, "details": json.loads(details)})
     except ValueError as error:
         raise ProtocolError(f"details of an event are not JSON: {error}") from error
 
@@ -115,14 +114,3 @@ def _wire_time(field: str, time: Time | None) -> str | None:
             raise InvalidError(f"{field} is a time without a time zone", field=field)
         return time.isoformat()
     return time
-
-
-def _record(kind: type[Record], answer: object) -> Record:
-    """Fields of later servers are ignored, missing ones are an error."""
-    if not isinstance(answer, dict):
-        raise ProtocolError(f"the answer holds no {kind.__name__}")
-    known = {field.name for field in fields(kind)}
-    try:
-        return kind(**{name: value for name, value in answer.items() if name in known})
-    except TypeError as error:
-        raise ProtocolError(f"the answer is no {kind.__name__}: {error}") from error

@@ -7,21 +7,19 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Literal, TypeVar
+from dataclasses import dataclass
+from typing import Any, Literal
 from urllib.parse import urlencode
 
 import ormsgpack
 
 from threadkeep.errors import InvalidError, ProtocolError
 from threadkeep.http.transport import Request
-from threadkeep.tokens import Grants, Token
+from threadkeep.records import record
+from threadkeep.tokens import Grants
 
 Sort = Literal["created", "updated", "thread_id"]
 Order = Literal["asc", "desc"]
-Record = TypeVar(
-    "Record", bound="Thread | ThreadStorage | ChannelStorage | Lease | Identity | Token"
-)
 
 
 @dataclass(frozen=True)
@@ -35,6 +33,9 @@ class Thread:
     size_bytes: int
     generation: str
     last_step: int | None = None
+    forks: int | None = None
+    """Checkpoints with more than one child: two writers were at it, or somebody went back. Only
+    where one thread is asked for."""
     owner: str | None = None
     graph_id: str | None = None
     assistant_id: str | None = None
@@ -119,17 +120,6 @@ def get(path: str, query: Mapping[str, Any] | None = None) -> Request:
     return Request("GET", f"{path}?{urlencode(present)}" if present else path)
 
 
-def record(kind: type[Record], answer: object) -> Record:
-    """A record of an answer. Fields of later servers are ignored, missing ones are an error."""
-    if not isinstance(answer, dict):
-        raise ProtocolError(f"the answer holds no {kind.__name__}")
-    known = {field.name for field in fields(kind)}
-    try:
-        return kind(**{name: value for name, value in answer.items() if name in known})
-    except TypeError as error:
-        raise ProtocolError(f"the answer is no {kind.__name__}: {error}") from error
-
-
 def thread_page(answer: dict[str, Any]) -> ThreadPage:
     """A page of `GET /v1/threads`."""
     threads = answer.get("threads")
@@ -154,6 +144,26 @@ def storage_or_none(answer: dict[str, Any]) -> ThreadStorage | None:
         raise ProtocolError("the answer holds no channels")
     listed = [record(ChannelStorage, channel) for channel in channels]
     return record(ThreadStorage, {**found, "channels": listed})
+
+
+def fork_body(
+    source: str, target: str, checkpoint_id: str, checkpoint_ns: str | None
+) -> dict[str, Any]:
+    """The body of a fork."""
+    return {
+        "source": source,
+        "target": target,
+        "checkpoint_id": checkpoint_id,
+        "checkpoint_ns": checkpoint_ns,
+    }
+
+
+def checkpoints_of(answer: Mapping[str, Any]) -> int:
+    """How many checkpoints a fork has."""
+    found = answer.get("checkpoints")
+    if not isinstance(found, int):
+        raise ProtocolError("the answer does not say how many checkpoints there are")
+    return found
 
 
 def lease_body(

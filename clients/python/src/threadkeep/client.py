@@ -1,4 +1,4 @@
-"""`Client` and `AsyncClient`: threads, files, sessions, tokens, subjects, usage, natively.
+"""`Client` and `AsyncClient`: threads, files, sessions, snapshots, exports, tokens, natively.
 
 Constructing does no I/O; objects work across threads, event loops and a fork. Failures raise the
 types of `threadkeep.errors`.
@@ -15,10 +15,13 @@ from threadkeep.file_calls import AsyncFiles, Files
 from threadkeep.http.connection import Connection
 from threadkeep.http.settings import TransportName, settings_of
 from threadkeep.http.transport import Request
+from threadkeep.records import record
 from threadkeep.retention_calls import AsyncRetentionCalls, RetentionCalls
 from threadkeep.session_calls import AsyncSessions, Sessions
+from threadkeep.snapshot_calls import AsyncSnapshots, Snapshots
 from threadkeep.subjects import AsyncSubjects, Subjects
 from threadkeep.token_calls import AsyncTokenCalls, TokenCalls
+from threadkeep.transfer_calls import AsyncTransferCalls, TransferCalls
 
 
 class _Base:
@@ -50,7 +53,7 @@ class _Base:
         return self._connection.transport_name
 
 
-class Client(_Base, RetentionCalls, AccountCalls):
+class Client(_Base, RetentionCalls, AccountCalls, TransferCalls):
     """For threads (of the operating system). See `AsyncClient` for coroutines."""
 
     @property
@@ -62,6 +65,11 @@ class Client(_Base, RetentionCalls, AccountCalls):
     def sessions(self) -> Sessions:
         """Logs and documents of agents that are not LangGraph."""
         return Sessions(self._connection)
+
+    @property
+    def snapshots(self) -> Snapshots:
+        """Frozen copies of threads, namespaces and sessions, and their return."""
+        return Snapshots(self._connection)
 
     @property
     def tokens(self) -> TokenCalls:
@@ -100,20 +108,36 @@ class Client(_Base, RetentionCalls, AccountCalls):
         query = {name: value for name, value in locals().items() if name != "self"}
         return calls.thread_page(self._read(calls.get("/v1/threads", query)))
 
+    def fork_thread(
+        self, source: str, target: str, checkpoint_id: str, *, checkpoint_ns: str | None = None
+    ) -> int:
+        """Make a thread of another one's state at a checkpoint, with what led to it.
+
+        Returns how many checkpoints it has. Raises ThreadExistsError where the target is there,
+        NotFoundError where the source or the checkpoint is not.
+        """
+        body = calls.fork_body(source, target, checkpoint_id, checkpoint_ns)
+        request = calls.once("/v1/threads/fork", body)
+        return calls.checkpoints_of(self._connection.call(request, is_write=True))
+
     def acquire_lease(self, thread_id: str, holder: str, *, ttl_seconds: float) -> Lease:
         """Take the lease of a thread. Raises LeaseHeldError while another holder has it."""
         body = calls.lease_body(thread_id, holder, ttl_seconds=ttl_seconds)
-        return calls.record(Lease, self._write("/v1/threads/lease/acquire", body))
+        return record(Lease, self._write("/v1/threads/lease/acquire", body))
 
     def renew_lease(self, thread_id: str, holder: str, *, fence: int, ttl_seconds: float) -> Lease:
         """Keep a lease. Raises FenceStaleError when it was lost."""
         body = calls.lease_body(thread_id, holder, fence=fence, ttl_seconds=ttl_seconds)
-        return calls.record(Lease, self._write("/v1/threads/lease/renew", body))
+        return record(Lease, self._write("/v1/threads/lease/renew", body))
 
     def release_lease(self, thread_id: str, holder: str, *, fence: int) -> None:
         """Give a lease back."""
         body = calls.lease_body(thread_id, holder, fence=fence)
         self._write("/v1/threads/lease/release", body)
+
+    def break_lease(self, thread_id: str) -> None:
+        """Take a lease from whoever has it; their next write is refused. For keys of the tenant."""
+        self._write("/v1/threads/lease/break", {"thread_id": thread_id})
 
     def limits(self) -> dict[str, Any]:
         """Every declared limit of the server by name."""
@@ -121,7 +145,7 @@ class Client(_Base, RetentionCalls, AccountCalls):
 
     def whoami(self) -> Identity:
         """Who the server takes this client for."""
-        return calls.record(Identity, self._read(calls.get("/v1/whoami")))
+        return record(Identity, self._read(calls.get("/v1/whoami")))
 
     def healthz(self) -> None:
         """Returns when the server answers that it lives, else raises."""
@@ -144,7 +168,7 @@ class Client(_Base, RetentionCalls, AccountCalls):
         return self._connection.call(calls.post(path, body), is_write=True)
 
 
-class AsyncClient(_Base, AsyncRetentionCalls, AsyncAccountCalls):
+class AsyncClient(_Base, AsyncRetentionCalls, AsyncAccountCalls, AsyncTransferCalls):
     """For coroutines, on any number of event loops. The methods are those of `Client`."""
 
     @property
@@ -156,6 +180,11 @@ class AsyncClient(_Base, AsyncRetentionCalls, AsyncAccountCalls):
     def sessions(self) -> AsyncSessions:
         """See `Client.sessions`."""
         return AsyncSessions(self._connection)
+
+    @property
+    def snapshots(self) -> AsyncSnapshots:
+        """See `Client.snapshots`."""
+        return AsyncSnapshots(self._connection)
 
     @property
     def tokens(self) -> AsyncTokenCalls:
@@ -193,22 +222,34 @@ class AsyncClient(_Base, AsyncRetentionCalls, AsyncAccountCalls):
         query = {name: value for name, value in locals().items() if name != "self"}
         return calls.thread_page(await self._read(calls.get("/v1/threads", query)))
 
+    async def fork_thread(
+        self, source: str, target: str, checkpoint_id: str, *, checkpoint_ns: str | None = None
+    ) -> int:
+        """See `Client.fork_thread`."""
+        body = calls.fork_body(source, target, checkpoint_id, checkpoint_ns)
+        request = calls.once("/v1/threads/fork", body)
+        return calls.checkpoints_of(await self._connection.acall(request, is_write=True))
+
     async def acquire_lease(self, thread_id: str, holder: str, *, ttl_seconds: float) -> Lease:
         """See `Client.acquire_lease`."""
         body = calls.lease_body(thread_id, holder, ttl_seconds=ttl_seconds)
-        return calls.record(Lease, await self._write("/v1/threads/lease/acquire", body))
+        return record(Lease, await self._write("/v1/threads/lease/acquire", body))
 
     async def renew_lease(
         self, thread_id: str, holder: str, *, fence: int, ttl_seconds: float
     ) -> Lease:
         """See `Client.renew_lease`."""
         body = calls.lease_body(thread_id, holder, fence=fence, ttl_seconds=ttl_seconds)
-        return calls.record(Lease, await self._write("/v1/threads/lease/renew", body))
+        return record(Lease, await self._write("/v1/threads/lease/renew", body))
 
     async def release_lease(self, thread_id: str, holder: str, *, fence: int) -> None:
         """See `Client.release_lease`."""
         body = calls.lease_body(thread_id, holder, fence=fence)
         await self._write("/v1/threads/lease/release", body)
+
+    async def break_lease(self, thread_id: str) -> None:
+        """See `Client.break_lease`."""
+        await self._write("/v1/threads/lease/break", {"thread_id": thread_id})
 
     async def limits(self) -> dict[str, Any]:
         """See `Client.limits`."""
@@ -216,7 +257,7 @@ class AsyncClient(_Base, AsyncRetentionCalls, AsyncAccountCalls):
 
     async def whoami(self) -> Identity:
         """See `Client.whoami`."""
-        return calls.record(Identity, await self._read(calls.get("/v1/whoami")))
+        return record(Identity, await self._read(calls.get("/v1/whoami")))
 
     async def healthz(self) -> None:
         """See `Client.healthz`."""

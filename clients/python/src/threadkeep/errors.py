@@ -107,6 +107,36 @@ class NoSuchFileError(NotFoundError):
     code = "file_not_found"
 
 
+class ThreadNotFoundError(NotFoundError):
+    """There is no such thread to take or to fork, or it is not the caller's."""
+
+    code = "thread_not_found"
+
+
+class SnapshotNotFoundError(NotFoundError):
+    """There is no snapshot of this id, or none of the caller's, or it has expired."""
+
+    code = "snapshot_not_found"
+
+
+class ArchiveNotFoundError(NotFoundError):
+    """There is no staged archive of this id, or it is not the caller's; or a snapshot has none."""
+
+    code = "archive_not_found"
+
+
+class SessionNotFoundError(NotFoundError):
+    """There is no such session for the key."""
+
+    code = "session_not_found"
+
+
+class DocumentNotFoundError(NotFoundError):
+    """The session has no such document."""
+
+    code = "document_not_found"
+
+
 class KeyDestroyedError(ThreadkeepError):
     """What is asked for was encrypted with a key that was destroyed: nobody can read it again."""
 
@@ -129,6 +159,18 @@ class ThreadExistsError(ConflictError):
     """The target of a copy already has checkpoints or writes."""
 
     code = "thread_exists"
+
+
+class NamespaceExistsError(ConflictError):
+    """The namespace into which something is to be restored has items."""
+
+    code = "namespace_exists"
+
+
+class SessionExistsError(ConflictError):
+    """The session into which another one is to be restored is there."""
+
+    code = "session_exists"
 
 
 class ThreadTakenError(ConflictError):
@@ -187,11 +229,23 @@ class SessionTakenError(ConflictError):
     code = "session_taken"
 
 
+class ImportConflictError(ConflictError):
+    """Something is there already, and not as in the file: import with `overwrite` to replace it."""
+
+    code = "import_conflict"
+
+
 class HeadMovedError(ConflictError):
     """The stream of a session has other entries than `if_head`: its last is `current_head`."""
 
     code = "head_moved"
     current_head: int | None = None
+
+
+class ExportFileError(InvalidError):
+    """A file of an export is damaged, cut off, of a later format or signed with another key."""
+
+    code = "export_damaged"
 
 
 class PositionGoneError(ThreadkeepError):
@@ -252,6 +306,7 @@ _BY_CODE: dict[str, type[ThreadkeepError]] = {
     "range_not_satisfiable": RangeNotSatisfiableError,
     "search_needs_plaintext": SearchNeedsPlaintextError,
     "too_large": TooLargeError,
+    "head_too_large": TooLargeError,
     "quota_exceeded": QuotaExceededError,
     "unauthorized": UnauthorizedError,
     "token_expired": TokenExpiredError,
@@ -261,10 +316,17 @@ _BY_CODE: dict[str, type[ThreadkeepError]] = {
     "forbidden_origin": NotGrantedError,
     "forbidden_forwarding": NotGrantedError,
     "not_found": NotFoundError,
+    "thread_not_found": ThreadNotFoundError,
+    "snapshot_not_found": SnapshotNotFoundError,
+    "archive_not_found": ArchiveNotFoundError,
+    "session_not_found": SessionNotFoundError,
+    "document_not_found": DocumentNotFoundError,
     "position_gone": PositionGoneError,
     "key_destroyed": KeyDestroyedError,
     "thread_restored": ThreadRestoredError,
     "thread_exists": ThreadExistsError,
+    "namespace_exists": NamespaceExistsError,
+    "session_exists": SessionExistsError,
     "version_conflict": VersionConflictError,
     "thread_taken": ThreadTakenError,
     "resend_whole": ResendWholeError,
@@ -273,6 +335,11 @@ _BY_CODE: dict[str, type[ThreadkeepError]] = {
     "file_exists": PathTakenError,
     "session_taken": SessionTakenError,
     "head_moved": HeadMovedError,
+    "import_conflict": ImportConflictError,
+    "export_damaged": ExportFileError,
+    "export_truncated": ExportFileError,
+    "export_version_unsupported": ExportFileError,
+    "export_signature_wrong": ExportFileError,
     "lease_held": LeaseHeldError,
     "fence_stale": FenceStaleError,
     "internal": InternalError,

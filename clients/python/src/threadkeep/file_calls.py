@@ -125,9 +125,15 @@ class Files:
         file: BinaryIO,
         *,
         media_type: str | None = None,
+        if_version: int | None = None,
     ) -> int | None:
-        """Create or replace a file of any size from an open, seekable one. Returns its version."""
-        return put_content(self._connection.settings, namespace, path, file, media_type)
+        """Create or replace a file of any size from an open, seekable one. Returns its version.
+
+        With `if_version` only the file that has this version, 0: only where there is none; else
+        raises VersionConflictError.
+        """
+        settings = self._connection.settings
+        return put_content(settings, namespace, path, file, media_type, if_version)
 
     def get_content(self, namespace: Namespace, path: str, file: BinaryIO) -> int:
         """Write a file of any size to an open, seekable one. Returns how many bytes it has."""

@@ -9,9 +9,10 @@ import http.client
 import mimetypes
 import os
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from threadkeep.file_plans import UNKNOWN_TYPE, content_target
 from threadkeep.files import Namespace
@@ -30,24 +31,17 @@ def put_content(
     path: str,
     file: BinaryIO,
     media_type: str | None = None,
+    if_version: int | None = None,
 ) -> int | None:
     """Create or replace a file from what is left of `file`, which must be seekable.
 
-    Returns the version, if the server says it. A connection that was lost begins again.
+    With `if_version` only the file that has this version; 0: only where there is none. Returns the
+    version, if the server says it. After a lost connection it begins again, and is put once.
     """
-    start = file.tell()
-    size = file.seek(0, os.SEEK_END) - start
     kind = media_type or mimetypes.guess_type(path)[0] or UNKNOWN_TYPE
-    headers = {"content-type": kind, "content-length": str(size)}
-    attempts = Attempts(settings, is_write=True)
-    while True:
-        file.seek(start)
-        begun = time.monotonic()
-        outcome = _sent(settings, content_target(namespace, path), headers, file)
-        if isinstance(outcome, Answer) and 200 <= outcome.status < 300:
-            version = decoded(outcome).get("version")
-            return version if isinstance(version, int) else None
-        time.sleep(attempts.seconds_until_next(outcome, time.monotonic() - begun))
+    target = content_target(namespace, path, if_version)
+    version = send(settings, target, file, kind, key=uuid.uuid4().hex).get("version")
+    return version if isinstance(version, int) else None
 
 
 def get_content(settings: Settings, namespace: Namespace, path: str, file: BinaryIO) -> int:
@@ -56,12 +50,45 @@ def get_content(settings: Settings, namespace: Namespace, path: str, file: Binar
     After a lost connection the rest is asked for, of the same state of the file; where that is
     gone, all of it again.
     """
+    return receive(settings, content_target(namespace, path), file)
+
+
+def send(
+    settings: Settings,
+    target: str,
+    file: BinaryIO,
+    media_type: str,
+    *,
+    method: str = "PUT",
+    key: str | None = None,
+) -> dict[str, Any]:
+    """Send what is left of a seekable file; what the server answers.
+
+    Sent again after a lost connection: without an idempotency key only for what may be there twice.
+    """
+    start = file.tell()
+    size = file.seek(0, os.SEEK_END) - start
+    headers = {"content-type": media_type, "content-length": str(size)}
+    if key is not None:
+        headers["idempotency-key"] = key
+    attempts = Attempts(settings, is_write=True)
+    while True:
+        file.seek(start)
+        begun = time.monotonic()
+        outcome = _sent(settings, (method, target), headers, file)
+        if isinstance(outcome, Answer) and 200 <= outcome.status < 300:
+            return decoded(outcome)
+        time.sleep(attempts.seconds_until_next(outcome, time.monotonic() - begun))
+
+
+def receive(settings: Settings, target: str, file: BinaryIO) -> int:
+    """Write what is at `target` to `file`, from where it stands; how many bytes that are."""
     start = file.tell()
     attempts = Attempts(settings, is_write=False)
     received = _Received(file, start)
     while True:
         begun, had = time.monotonic(), received.count
-        outcome = received.go_on(settings, content_target(namespace, path))
+        outcome = received.go_on(settings, target)
         if outcome is None:
             return received.count
         if received.count > had:
@@ -85,9 +112,9 @@ class _Received:
         if self.count and self._etag:
             headers |= {"range": f"bytes={self.count}-", "if-range": self._etag}
         try:
-            with _opened(settings, target, headers) as response:
+            with opened(settings, target, headers) as response:
                 if response.status not in (200, 206):
-                    return _answer(response)
+                    return answer_of(response)
                 if response.status == 200 or not self.count:
                     self._begin()
                 self._etag = response.getheader("etag")
@@ -102,31 +129,38 @@ class _Received:
         self.count = 0
 
     def _take(self, response: http.client.HTTPResponse) -> None:
-        while True:
-            try:
-                chunk = response.read(CHUNK_BYTES)
-            except (OSError, http.client.HTTPException) as error:
-                raise SendFailedError(f"{type(error).__name__}: {error}") from error
-            if not chunk:
-                if response.length:
-                    raise SendFailedError("the answer ended too early")
-                return
+        for chunk in chunks_of(response):
             self._file.write(chunk)
             self.count += len(chunk)
 
 
+def chunks_of(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    """The body as it arrives. Raises SendFailedError where it breaks off."""
+    while True:
+        try:
+            chunk = response.read(CHUNK_BYTES)
+        except (OSError, http.client.HTTPException) as error:
+            raise SendFailedError(f"{type(error).__name__}: {error}") from error
+        if not chunk:
+            if response.length:
+                raise SendFailedError("the answer ended too early")
+            return
+        yield chunk
+
+
 def _sent(
-    settings: Settings, target: str, headers: dict[str, str], file: BinaryIO
+    settings: Settings, line: tuple[str, str], headers: dict[str, str], file: BinaryIO
 ) -> Answer | SendFailedError:
+    method, target = line
     try:
-        with _opened(settings, target, headers, method="PUT", body=file) as response:
-            return _answer(response)
+        with opened(settings, target, headers, method=method, body=file) as response:
+            return answer_of(response)
     except SendFailedError as error:
         return error
 
 
 @contextmanager
-def _opened(
+def opened(
     settings: Settings,
     target: str,
     headers: dict[str, str],
@@ -134,6 +168,7 @@ def _opened(
     method: str = "GET",
     body: BinaryIO | None = None,
 ) -> Iterator[http.client.HTTPResponse]:
+    """An answer that is read as it comes. Raises SendFailedError."""
     transport = StdlibTransport(settings)
     connection, response = transport.open(target, headers, method=method, body=body)
     try:
@@ -143,7 +178,8 @@ def _opened(
         transport.close()
 
 
-def _answer(response: http.client.HTTPResponse) -> Answer:
+def answer_of(response: http.client.HTTPResponse) -> Answer:
+    """The answer, with its whole body. Raises SendFailedError."""
     try:
         body = response.read()
     except (OSError, http.client.HTTPException) as error:

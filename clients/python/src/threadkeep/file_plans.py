@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mimetypes
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
@@ -198,13 +199,16 @@ def upload(namespace: Namespace, files: Sequence[tuple[str, bytes]]) -> Plan[lis
 def _put_large(namespace: Namespace, path: str, data: bytes) -> Plan[Uploaded]:
     kind = mimetypes.guess_type(path)[0] or UNKNOWN_TYPE
     target = content_target(namespace, path)
-    answer = yield Step(Request("PUT", target, bytes(data), content_type=kind), True)
+    request = Request("PUT", target, bytes(data), content_type=kind)
+    answer = yield Step(request._replace(idempotency_key=uuid.uuid4().hex), True)
     return Uploaded(path, version=answer.get("version"))
 
 
-def content_target(namespace: Namespace, path: str) -> str:
+def content_target(namespace: Namespace, path: str, if_version: int | None = None) -> str:
     """Where the bytes of one file are."""
     query = [*(("ns", label) for label in labels_of(namespace)), ("path", path)]
+    if if_version is not None:
+        query.append(("if_version", str(if_version)))
     try:
         return f"/v1/files/content?{urlencode(query)}"
     except UnicodeEncodeError as error:

@@ -7,16 +7,17 @@ files are never those of a namespace below it. The calls themselves are `client.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any
 
+from threadkeep import records
 from threadkeep.errors import InvalidError, ProtocolError
+from threadkeep.records import Record
 from threadkeep.wide_text import text_of
 
 Namespace = Sequence[str]
 _TEXTS = frozenset({"path", "text", "content", "created_at", "modified_at"})
 """Fields that may hold any text."""
-Record = TypeVar("Record", bound="FileEntry | FileWindow | FileMatch | EditedFile | MovedFile")
 
 
 @dataclass(frozen=True)
@@ -131,26 +132,19 @@ class Downloaded:
 
 
 def record(kind: type[Record], answer: object) -> Record:
-    """A record of an answer. Fields of later servers are ignored, missing ones are an error."""
-    if not isinstance(answer, dict):
-        raise ProtocolError(f"the answer holds no {kind.__name__}")
-    known = {field.name for field in fields(kind)}
-    found = {name: value for name, value in answer.items() if name in known}
-    for name, value in found.items():
-        if isinstance(value, bytes) and name in _TEXTS:
-            found[name] = text_of(value)
-    try:
-        return kind(**found)
-    except TypeError as error:
-        raise ProtocolError(f"the answer is no {kind.__name__}: {error}") from error
+    """A record of an answer; texts that came as bytes are texts in it."""
+    if isinstance(answer, dict):
+        answer = {name: _text(name, value) for name, value in answer.items()}
+    return records.record(kind, answer)
+
+
+def _text(name: str, value: object) -> object:
+    return text_of(value) if isinstance(value, bytes) and name in _TEXTS else value
 
 
 def listed(kind: type[Record], answer: Mapping[str, Any], field: str) -> list[Record]:
     """The records of an answer's list."""
-    found = answer.get(field)
-    if not isinstance(found, list):
-        raise ProtocolError(f"the answer holds no {field}")
-    return [record(kind, one) for one in found]
+    return [record(kind, one) for one in records.rows(answer, field)]
 
 
 def results_of(answer: Mapping[str, Any], count: int) -> list[dict[str, Any]]:

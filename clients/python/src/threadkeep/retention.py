@@ -6,20 +6,19 @@ Used by the clients and by the saver; the calls themselves are theirs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from threadkeep import calls
 from threadkeep.errors import InvalidError, ProtocolError
 from threadkeep.http.transport import Request
+from threadkeep.records import record
 
 PRUNE = "/v1/checkpoints/prune"
 Strategy = Literal["keep_latest", "delete"]
 Age = int | timedelta | datetime | str
 """Seconds, a duration, a time with its time zone, or such a time as RFC 3339 text."""
-
-Record = TypeVar("Record", bound="Removed | PrunedThread | RetentionPolicy | RetentionReport")
 
 
 @dataclass(frozen=True)
@@ -132,10 +131,8 @@ def prune_report(answer: object) -> PruneReport:
     """The answer of a prune."""
     if not isinstance(answer, dict) or not isinstance(answer.get("threads"), list):
         raise ProtocolError("the answer holds no report of a prune")
-    threads = [_record(PrunedThread, thread) for thread in answer["threads"]]
-    return PruneReport(
-        answer.get("dry_run") is True, threads, _record(Removed, answer.get("total"))
-    )
+    threads = [record(PrunedThread, thread) for thread in answer["threads"]]
+    return PruneReport(answer.get("dry_run") is True, threads, record(Removed, answer.get("total")))
 
 
 def nothing_pruned(*, dry_run: bool) -> PruneReport:
@@ -166,12 +163,12 @@ def policy_body(
 def policy_or_none(answer: Mapping[str, Any]) -> RetentionPolicy | None:
     """The policy of an answer; absent only when there is none."""
     found = answer.get("policy")
-    return None if found is None else _record(RetentionPolicy, found)
+    return None if found is None else record(RetentionPolicy, found)
 
 
 def policy(answer: Mapping[str, Any]) -> RetentionPolicy:
     """The policy that was put."""
-    return _record(RetentionPolicy, answer.get("policy"))
+    return record(RetentionPolicy, answer.get("policy"))
 
 
 def reports_request(thread_id: str | None, limit: int | None, cursor: str | None) -> Request:
@@ -199,16 +196,5 @@ def due(answer: Mapping[str, Any]) -> int:
 def _report(report: object) -> RetentionReport:
     if not isinstance(report, dict):
         raise ProtocolError("the answer holds no RetentionReport")
-    removed = _record(Removed, report.get("removed"))
-    return _record(RetentionReport, {**report, "removed": removed})
-
-
-def _record(kind: type[Record], found: object) -> Record:
-    """A record of an answer. Fields of later servers are ignored, missing ones are an error."""
-    if not isinstance(found, dict):
-        raise ProtocolError(f"the answer holds no {kind.__name__}")
-    known = {field.name for field in fields(kind)}
-    try:
-        return kind(**{name: value for name, value in found.items() if name in known})
-    except TypeError as error:
-        raise ProtocolError(f"the answer is no {kind.__name__}: {error}") from error
+    removed = record(Removed, report.get("removed"))
+    return record(RetentionReport, {**report, "removed": removed})

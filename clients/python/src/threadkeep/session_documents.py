@@ -7,15 +7,14 @@ from typing import Any
 
 from threadkeep.errors import NotFoundError, ProtocolError
 from threadkeep.plans import Plan
+from threadkeep.records import listed, record
 from threadkeep.sessions import (
     Document,
     Key,
     NewEntry,
     StoredDocument,
-    listed,
     parts_of,
     read_step,
-    record,
     wire_entries,
     write_step,
 )

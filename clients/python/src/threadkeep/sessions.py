@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, TypedDict, TypeVar
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypedDict
 
 from threadkeep import calls
 from threadkeep.errors import (
@@ -19,10 +19,10 @@ from threadkeep.errors import (
     UnserializableError,
 )
 from threadkeep.plans import Plan, Step
+from threadkeep.records import listed, record
 from threadkeep.wide_text import wire_text
 
 Key = Sequence[str]
-Record = TypeVar("Record", bound="Session | Appended | Stream | Document | StoredDocument")
 
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 
@@ -277,25 +277,6 @@ def page_all(
 def delete(kind: str, key: Key, stream: str | None) -> Plan[None]:
     """Remove a stream, or without one the whole session."""
     yield write_step("delete", kind, key, {"stream": stream})
-
-
-def record(kind: type[Record], answer: object) -> Record:
-    """A record of an answer. Fields of later servers are ignored, missing ones are an error."""
-    if not isinstance(answer, dict):
-        raise ProtocolError(f"the answer holds no {kind.__name__}")
-    known = {field.name for field in fields(kind)}
-    try:
-        return kind(**{name: value for name, value in answer.items() if name in known})
-    except TypeError as error:
-        raise ProtocolError(f"the answer is no {kind.__name__}: {error}") from error
-
-
-def listed(kind: type[Record], answer: Mapping[str, Any], field: str) -> list[Record]:
-    """The records of an answer's list."""
-    found = answer.get(field)
-    if not isinstance(found, list):
-        raise ProtocolError(f"the answer holds no {field}")
-    return [record(kind, one) for one in found]
 
 
 def parts_of(key: Key) -> list[str]:

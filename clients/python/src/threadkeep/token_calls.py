@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from threadkeep import calls
 from threadkeep.errors import ProtocolError
+from threadkeep.records import record
 from threadkeep.tokens import Grants, Token
 
 _MINT = "/v1/tokens"
@@ -34,7 +34,7 @@ class TokenCalls:
         Without `grants` it has what is the subject's own; without `ttl_seconds` it lasts an hour.
         """
         body = {"subject": subject, "grants": grants, "ttl_seconds": ttl_seconds}
-        return calls.record(Token, self._write(_MINT, body))
+        return record(Token, self._write(_MINT, body))
 
     def narrow(self, *, grants: Grants | None = None, ttl_seconds: int | None = None) -> Token:
         """Make a token that may do no more than this client's key or token, and dies with it.
@@ -42,7 +42,7 @@ class TokenCalls:
         Raises NotGrantedError for more.
         """
         body = {"grants": grants, "ttl_seconds": ttl_seconds}
-        return calls.record(Token, self._write(_NARROW, body))
+        return record(Token, self._write(_NARROW, body))
 
     def revoke(self, token_id: str | None = None, *, token: str | None = None) -> str:
         """Revoke a token, and all that were narrowed from it, by its id or by its text.
@@ -68,14 +68,14 @@ class AsyncTokenCalls:
     ) -> Token:
         """See `TokenCalls.mint`."""
         body = {"subject": subject, "grants": grants, "ttl_seconds": ttl_seconds}
-        return calls.record(Token, await self._write(_MINT, body))
+        return record(Token, await self._write(_MINT, body))
 
     async def narrow(
         self, *, grants: Grants | None = None, ttl_seconds: int | None = None
     ) -> Token:
         """See `TokenCalls.narrow`."""
         body = {"grants": grants, "ttl_seconds": ttl_seconds}
-        return calls.record(Token, await self._write(_NARROW, body))
+        return record(Token, await self._write(_NARROW, body))
 
     async def revoke(self, token_id: str | None = None, *, token: str | None = None) -> str:
         """See `TokenCalls.revoke`."""

@@ -55,8 +55,8 @@ class StdlibTransport:
             if connection.sock is None:
                 self._connect(connection)
             headers = {**self._headers, **own_headers_of(request)}
-            connection.request(request.method, self._target(request.path), request.body, headers)
-            response = connection.getresponse()
+            target = self._target(request.path)
+            response, whole = _exchanged(connection, request.method, target, request.body, headers)
             body = response.read()
         except (OSError, http.client.HTTPException) as error:
             connection.close()
@@ -66,7 +66,10 @@ class StdlibTransport:
             # Interrupted between request and answer: the next user would read this answer.
             connection.close()
             raise
-        self._give_back(connection)
+        if whole:
+            self._give_back(connection)
+        else:
+            connection.close()
         return Answer(
             response.status,
             response.getheader("content-type") or "",
@@ -89,8 +92,9 @@ class StdlibTransport:
         connection = self._new()
         try:
             self._connect(connection)
-            connection.request(method, self._target(path), body, {**self._headers, **headers})
-            return connection, connection.getresponse()
+            all_headers = {**self._headers, **headers}
+            response, _ = _exchanged(connection, method, self._target(path), body, all_headers)
+            return connection, response
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             raise SendFailedError(f"{type(error).__name__}: {error}") from error
@@ -151,6 +155,24 @@ class StdlibTransport:
         connection.connect()
         connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.sock.settimeout(self._settings.request_timeout_seconds)
+
+
+def _exchanged(
+    connection: http.client.HTTPConnection,
+    method: str,
+    target: str,
+    body: bytes | BinaryIO | None,
+    headers: dict[str, str],
+) -> tuple[http.client.HTTPResponse, bool]:
+    """The answer, and whether the request was sent whole: a server may refuse it before it ends."""
+    try:
+        connection.request(method, target, body, headers)
+    except (ConnectionError, ssl.SSLEOFError) as broken:
+        try:
+            return connection.getresponse(), False
+        except (OSError, http.client.HTTPException):
+            raise broken from None
+    return connection.getresponse(), True
 
 
 def _is_readable(sock: socket.socket) -> bool:

@@ -8,13 +8,18 @@ the one in use.
 from __future__ import annotations
 
 import logging
+import sys
+import threading
 import warnings
+from collections.abc import Callable
+from queue import Queue
 from typing import NamedTuple, Protocol
 
 from threadkeep.http.settings import Settings
 
 logger = logging.getLogger("threadkeep")
 _said: set[str] = set()
+_FAST_CORE = "threadkeep.http.pyreqwest_transport"
 
 
 class Answer(NamedTuple):
@@ -88,9 +93,7 @@ def open_transport(settings: Settings) -> Transport:
     if settings.transport == "stdlib":
         return StdlibTransport(settings)
     try:
-        from threadkeep.http.pyreqwest_transport import PyreqwestTransport
-
-        return PyreqwestTransport(settings)
+        return _fast_core()(settings)
     except (ImportError, RuntimeError) as error:
         # RuntimeError: its runtime was started before a fork and cannot run in the child.
         if settings.transport == "pyreqwest" and isinstance(error, ImportError):
@@ -101,6 +104,37 @@ def open_transport(settings: Settings) -> Transport:
             "using the slower one of the standard library"
         )
         return StdlibTransport(settings)
+
+
+def _fast_core() -> Callable[[Settings], Transport]:
+    """The class of the fast core, imported by a thread that stays.
+
+    Measured with pyreqwest 0.15: once the thread that imported it has ended, its next use ends the
+    process.
+    """
+    found: Queue[Callable[[Settings], Transport] | BaseException] = Queue()
+
+    def look() -> None:
+        try:
+            from threadkeep.http.pyreqwest_transport import PyreqwestTransport
+
+            found.put(PyreqwestTransport)
+        except BaseException as error:
+            found.put(error)
+
+    def look_and_stay() -> None:
+        look()
+        threading.Event().wait()
+
+    is_here = _FAST_CORE in sys.modules
+    if is_here or threading.current_thread() is threading.main_thread():
+        look()
+    else:
+        threading.Thread(target=look_and_stay, name="threadkeep-import", daemon=True).start()
+    outcome = found.get()
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
 
 
 def _say_once(text: str) -> None:

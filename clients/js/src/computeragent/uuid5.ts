@@ -1,0 +1,17 @@
+/** Ids that are made of names (RFC 9562, version 5). */
+
+export async function uuid5(name: string, namespace: string): Promise<string> {
+  const text = new TextEncoder().encode(name);
+  const input = new Uint8Array(16 + text.length);
+  input.set(bytesOf(namespace));
+  input.set(text, 16);
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-1", input)).subarray(0, 16);
+  digest[6] = ((digest[6] ?? 0) & 0x0f) | 0x50;
+  digest[8] = ((digest[8] ?? 0) & 0x3f) | 0x80;
+  const hex = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+function bytesOf(uuid: string): number[] {
+  return (uuid.replaceAll("-", "").match(/../g) ?? []).map((hex) => Number.parseInt(hex, 16));
+}

@@ -1,0 +1,154 @@
+//! `threadkeep export`: a tenant, or parts of it, as one file; perhaps beside a running server.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use serde_json::json;
+
+use super::{io, open_existing};
+use crate::config::Export;
+use crate::domain::audit::{Act, ActKind};
+use crate::domain::caller::{Caller, check_tenant};
+use crate::domain::clock::Clock;
+use crate::domain::namespace::Namespace;
+use crate::domain::sessions::name::SessionName;
+use crate::domain::snapshots::SnapshotId;
+use crate::domain::{Error, Result};
+use crate::export::{Output, Parts, Selection, SigningKey, export, require_parts};
+use crate::storage::objects::{Objects, Packing};
+
+/// Bytes that are gathered before they are written.
+const BUFFER_BYTES: usize = 1 << 20;
+
+pub(super) async fn run(command: Export) -> Result<()> {
+    check_tenant(&command.tenant)?;
+    let key = command.signing_key_file.as_deref().map(read_key).transpose()?;
+    let objects = objects(command.object_store_url.as_deref()).await?;
+    let storage = open_existing(&command.database, objects).await?;
+    let caller = Caller::of_tenant(&command.tenant);
+    let selection = selection(&command)?;
+    let now = Clock::System.now();
+    let exported = async {
+        require_parts(&*storage, &caller, &selection).await?;
+        let mut output = Destination::make(&command.to)?;
+        let act = Act::of_operator(&command.tenant, ActKind::Exported, "", now);
+        storage.record_act(&act).await?;
+        let exported = export(&*storage, &caller, &selection, (&mut output, key), now).await?;
+        output.finish()?;
+        Ok::<_, Error>(exported)
+    };
+    let exported = exported.await;
+    storage.close().await;
+    // Standard output may be the file.
+    eprintln!("threadkeep: exported {}", json!(exported?));
+    eprintln!("threadkeep: the file is NOT ENCRYPTED; keep it as you keep the database");
+    Ok(())
+}
+
+fn selection(command: &Export) -> Result<Selection> {
+    let session = |text: &String| {
+        let mut parts = text.split('/').map(str::to_owned);
+        let kind = parts.next().unwrap_or_default();
+        SessionName::new(kind, parts.collect())
+    };
+    let sessions = command.sessions.iter().map(session).collect::<Result<_>>()?;
+    let namespace = |text: &String| {
+        let labels = serde_json::from_str(text);
+        let labels = labels.map_err(|_| {
+            let detail = "a namespace is a JSON list of its labels, such as [\"ann\",\"memories\"]";
+            Error::invalid("namespace", detail)
+        })?;
+        Namespace::new(labels)
+    };
+    let namespaces = command.namespaces.iter().map(namespace).collect::<Result<_>>()?;
+    let snapshot = |id: &String| SnapshotId::new(id.as_str());
+    let snapshots = command.snapshots.iter().map(snapshot).collect::<Result<_>>()?;
+    let parts = Parts { threads: command.threads.clone(), sessions, namespaces, snapshots };
+    let is_empty = parts == Parts::default();
+    Ok(if is_empty { Selection::Tenant } else { Selection::Parts(parts) })
+}
+
+/// A key as its file has it, without the line break that editors put behind it.
+pub(super) fn read_key(path: &Path) -> Result<SigningKey> {
+    let bytes = std::fs::read(path);
+    let bytes = bytes.map_err(|error| io(&format!("the key {}", path.display()), &error))?;
+    let bytes = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+    SigningKey::new(bytes.strip_suffix(b"\r").unwrap_or(bytes))
+}
+
+/// Settings of the packer do not matter here: nothing is moved.
+pub(super) async fn objects(url: Option<&str>) -> Result<Option<Arc<Objects>>> {
+    let Some(url) = url else { return Ok(None) };
+    Ok(Some(Arc::new(Objects::open(url, Packing::default(), true).await?)))
+}
+
+/// A file beside the one that is asked for, which takes its name once it is whole; or standard output.
+struct Destination {
+    waiting: Vec<u8>,
+    to: To,
+}
+
+enum To {
+    Stdout,
+    File { file: File, part: std::path::PathBuf, path: std::path::PathBuf },
+}
+
+impl Destination {
+    fn make(path: &Path) -> Result<Self> {
+        let waiting = Vec::with_capacity(BUFFER_BYTES);
+        if path == Path::new("-") {
+            return Ok(Self { waiting, to: To::Stdout });
+        }
+        let mut part = path.as_os_str().to_owned();
+        part.push(".part");
+        let part = std::path::PathBuf::from(part);
+        // A part that was left may be readable for others: never written into.
+        if part.exists() {
+            std::fs::remove_file(&part)
+                .map_err(|error| io(&format!("{} cannot be removed", part.display()), &error))?;
+        }
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options
+            .open(&part)
+            .map_err(|error| io(&format!("{} cannot be made", part.display()), &error))?;
+        Ok(Self { waiting, to: To::File { file, part, path: path.to_owned() } })
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let written = match &mut self.to {
+            To::Stdout => std::io::stdout().lock().write_all(&self.waiting),
+            To::File { file, .. } => file.write_all(&self.waiting),
+        };
+        self.waiting.clear();
+        written.map_err(|error| io("the export cannot be written", &error))
+    }
+
+    fn finish(mut self) -> Result<()> {
+        self.flush()?;
+        match self.to {
+            To::Stdout => std::io::stdout().flush(),
+            To::File { file, part, path } => {
+                file.sync_all().and_then(|()| std::fs::rename(&part, &path))
+            }
+        }
+        .map_err(|error| io("the export cannot be written", &error))
+    }
+}
+
+#[async_trait]
+impl Output for Destination {
+    async fn write(&mut self, bytes: Bytes) -> Result<()> {
+        self.waiting.extend_from_slice(&bytes);
+        if self.waiting.len() < BUFFER_BYTES {
+            return Ok(());
+        }
+        tokio::task::block_in_place(|| self.flush())
+    }
+}

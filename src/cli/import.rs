@@ -1,0 +1,106 @@
+//! `threadkeep import`: a file that `threadkeep export` made, into a tenant; perhaps beside a running server.
+
+use std::fs::File;
+use std::io::{IsTerminal as _, Read};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use serde_json::json;
+
+use super::export::{objects, read_key};
+use super::{io, open_beside_with, print};
+use crate::config::{Import, ReportFormat};
+use crate::domain::Result;
+use crate::domain::audit::{Act, ActKind};
+use crate::domain::caller::{Caller, check_tenant};
+use crate::domain::clock::Clock;
+use crate::domain::export::Existing;
+use crate::domain::storage::Storage;
+use crate::export::{ImportOptions, Imported, Input, Tally, import, verify};
+
+const PIECE_BYTES: usize = 1 << 20;
+const SHOW_EVERY: Duration = Duration::from_secs(2);
+
+pub(super) async fn run(command: Import) -> Result<()> {
+    check_tenant(&command.tenant)?;
+    let key = command.signing_key_file.as_deref().map(read_key).transpose()?;
+    let options = ImportOptions {
+        key,
+        existing: if command.overwrite { Existing::Replace } else { Existing::Refuse },
+        dry_run: command.dry_run,
+    };
+    let file = command.file.as_deref().unwrap_or_else(|| Path::new("-"));
+    if file.is_file() {
+        // It can be read twice: nothing of a file that is not whole is imported.
+        verify(&mut Origin::open(file)?, options.key.clone()).await?;
+    }
+    let objects = objects(command.object_store_url.as_deref()).await?;
+    let storage = open_beside_with(&command.database, objects).await?;
+    let imported = read((&command.tenant, file), &*storage, &options).await;
+    storage.close().await;
+    let imported = imported?;
+    print(&match command.format {
+        ReportFormat::Json => format!("{:#}\n", json!(imported)),
+        ReportFormat::Text => as_text(&imported),
+    })
+}
+
+async fn read(
+    (tenant, file): (&str, &Path),
+    storage: &dyn Storage,
+    options: &ImportOptions,
+) -> Result<Imported> {
+    let mut caller = Caller::of_tenant(tenant);
+    crate::domain::audit::COMMAND_LINE.clone_into(&mut caller.credential);
+    let mut input = Origin::open(file)?;
+    if !options.dry_run {
+        let now = Clock::System.now();
+        storage.record_act(&Act::of_operator(tenant, ActKind::Imported, "", now)).await?;
+    }
+    let (shows, mut shown) = (std::io::stderr().is_terminal(), Instant::now());
+    let mut progress = |so_far: &Imported| {
+        if shows && shown.elapsed() > SHOW_EVERY {
+            shown = Instant::now();
+            eprintln!("threadkeep: {}", json!(so_far));
+        }
+    };
+    import(storage, &caller, &mut input, (options, &Clock::System), &mut progress).await
+}
+
+fn as_text(imported: &Imported) -> String {
+    let head = if imported.dry_run { "would import\n" } else { "imported\n" };
+    let line = |(name, tally): (&str, Tally)| {
+        let Tally { created, unchanged, replaced, conflicts } = tally;
+        format!(
+            "  {name:<10} {created} created, {unchanged} unchanged, {replaced} replaced, {conflicts} in conflict\n"
+        )
+    };
+    imported.tallies().map(line).into_iter().fold(head.to_owned(), |text, line| text + &line)
+}
+
+/// Reads a file, or standard input.
+struct Origin(Box<dyn Read + Send>);
+
+impl Origin {
+    fn open(path: &Path) -> Result<Self> {
+        if path == Path::new("-") {
+            return Ok(Self(Box::new(std::io::stdin())));
+        }
+        let file = File::open(path);
+        let file = file.map_err(|error| io(&format!("{}", path.display()), &error))?;
+        Ok(Self(Box::new(file)))
+    }
+}
+
+#[async_trait]
+impl Input for Origin {
+    async fn next(&mut self) -> Result<Option<Bytes>> {
+        let mut piece = vec![0; PIECE_BYTES];
+        let read = tokio::task::block_in_place(|| self.0.read(&mut piece));
+        let read = read.map_err(|error| io("the file cannot be read", &error))?;
+        piece.truncate(read);
+        Ok((read > 0).then(|| Bytes::from(piece)))
+    }
+}

@@ -1,0 +1,94 @@
+//! `threadkeep import --from`: threads, items and files of other stores, into a tenant; perhaps beside a running server.
+//! Names of what failed are shown; values and credentials never are.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::{open_existing, print, storage_config};
+use crate::config::{Import, ReportFormat};
+use crate::domain::Result;
+use crate::domain::caller::check_tenant;
+use crate::domain::storage::Storage;
+use crate::foreign::{Place, Report, Target, import};
+use crate::storage::objects::{Objects, Packing};
+use crate::storage::{self, StorageConfig};
+
+/// Something was not brought over, and is named.
+const INCOMPLETE: u8 = 1;
+const SHOW_EVERY: Duration = Duration::from_secs(2);
+
+pub(super) async fn run(command: Import) -> Result<ExitCode> {
+    check_tenant(&command.tenant)?;
+    let place = Place::parse(command.from.as_deref().unwrap_or_default())?;
+    let storage = open(&command).await?;
+    let report = match Target::open(&storage, &command.tenant, command.dry_run).await {
+        Ok(target) => {
+            eprintln!("threadkeep: importing from {place}");
+            let mut shown = Instant::now();
+            let mut show = |so_far: &Report| {
+                if shown.elapsed() >= SHOW_EVERY {
+                    shown = Instant::now();
+                    eprintln!("threadkeep: {}", progress(so_far));
+                }
+            };
+            let report = import(&place, &target, &mut show).await;
+            target.stop().await;
+            report
+        }
+        Err(error) => Err(error),
+    };
+    storage.close().await;
+    let report = report?;
+    print(&match command.format {
+        ReportFormat::Json => {
+            let mut document = json!(report);
+            document["dry_run"] = json!(command.dry_run);
+            format!("{document:#}\n")
+        }
+        ReportFormat::Text => as_text(&report, command.dry_run),
+    })?;
+    Ok(if report.failed() == 0 { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+}
+
+async fn open(command: &Import) -> Result<Arc<dyn Storage>> {
+    let objects = match &command.object_store_url {
+        // Settings of the packer do not matter here: nothing is moved.
+        Some(url) => Some(Arc::new(Objects::open(url, Packing::default(), true).await?)),
+        None => None,
+    };
+    if command.dry_run {
+        // Not even a schema is made.
+        return open_existing(&command.database, objects).await;
+    }
+    let config = storage_config(&command.database, true, true)?;
+    storage::open(&StorageConfig { objects, ..config }).await
+}
+
+fn progress(report: &Report) -> String {
+    let seen = report.tallies().map(|(name, it)| {
+        let count = it.imported + it.unchanged + it.skipped + it.failed;
+        format!("{count} {name}")
+    });
+    format!("{} so far, {} failed", seen.join(", "), report.failed())
+}
+
+fn as_text(report: &Report, dry_run: bool) -> String {
+    let mut text = String::from(if dry_run { "would import\n" } else { "imported\n" });
+    for (name, it) in report.tallies() {
+        text += &format!(
+            "  {name:<12} {:>9} new, {} unchanged, {} skipped, {} failed\n",
+            it.imported, it.unchanged, it.skipped, it.failed
+        );
+    }
+    text += &format!("  {:<12} {:>9}\n", "bytes", report.bytes);
+    for note in &report.notes {
+        text += &format!("  note: {note}\n");
+    }
+    for failure in &report.failures {
+        text += &format!("  failed: {}: {}\n", failure.place, failure.reason);
+    }
+    text
+}

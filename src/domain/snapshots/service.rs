@@ -1,0 +1,199 @@
+//! What callers do with snapshots: permission first, for the snapshot and for everything named in it, then the one call that
+//! does it.
+
+use std::sync::Arc;
+
+use super::restore::{Restore, Restored};
+use super::storage::{ForkThread, Forked, ListSnapshots, SnapshotCursor, What};
+use super::take::{TakeSnapshot, Taken};
+use super::{SNAPSHOT, Snapshot, SnapshotId};
+use crate::domain::audit::{Act, ActKind};
+use crate::domain::caller::{Caller, Permission};
+use crate::domain::clock::{Clock, Micros};
+use crate::domain::error::{Error, Result};
+use crate::domain::grants::Action;
+use crate::domain::limits::LIMITS;
+use crate::domain::names::ThreadId;
+use crate::domain::namespace::Namespace;
+use crate::domain::quotas::Quotas;
+use crate::domain::sessions::SESSION;
+use crate::domain::storage::Storage;
+use crate::domain::thread::THREAD;
+
+pub struct Snapshots {
+    storage: Arc<dyn Storage>,
+    clock: Arc<Clock>,
+    quotas: Arc<Quotas>,
+}
+
+#[derive(Debug, Default)]
+pub struct SnapshotPage {
+    pub snapshots: Vec<Snapshot>,
+    /// Set when there are more.
+    pub next: Option<SnapshotCursor>,
+}
+
+impl Snapshots {
+    pub fn new(storage: Arc<dyn Storage>, clock: Arc<Clock>, quotas: Arc<Quotas>) -> Self {
+        Self { storage, clock, quotas }
+    }
+
+    /// # Errors
+    /// `NotFound` for what is named and not there, or not the caller's to read; `SnapshotIdTaken` for an id that has
+    /// other contents; limits; `QuotaExceeded`.
+    pub async fn take(
+        &self,
+        caller: &Caller,
+        mut request: TakeSnapshot,
+        deadline: Micros,
+    ) -> Result<Taken> {
+        caller.require(Permission::Snapshots(Action::Append))?;
+        if let Some(id) = &request.id {
+            caller.require_snapshot(id, Action::Append)?;
+        }
+        request.check()?;
+        if request.threads.iter().any(|it| !caller.may_read_thread(&it.thread_id)) {
+            return Err(Error::NotFound(THREAD));
+        }
+        let may_read = |it: &Namespace| caller.may_touch_namespace(it.labels(), Action::Read);
+        if !request.namespaces.iter().all(may_read) {
+            return Err(Error::NotGranted("no grant covers this namespace"));
+        }
+        if request.sessions.iter().any(|it| !caller.may_read_session(it)) {
+            return Err(Error::NotFound(SESSION));
+        }
+        self.quotas.require_bytes(caller)?;
+        self.clock.require_before(deadline)?;
+        request.id.get_or_insert_with(SnapshotId::made_up);
+        self.storage.take_snapshot(caller, &request, self.clock.now()).await
+    }
+
+    /// # Errors
+    /// `NotFound`.
+    pub async fn get(&self, caller: &Caller, id: &SnapshotId) -> Result<Snapshot> {
+        caller.require(Permission::Snapshots(Action::Read))?;
+        let found = self.storage.get_snapshot(caller, id, Action::Read).await?;
+        found.ok_or(Error::NotFound(SNAPSHOT))
+    }
+
+    /// # Errors
+    /// A storage that cannot be read.
+    pub async fn list(&self, caller: &Caller, mut query: ListSnapshots) -> Result<SnapshotPage> {
+        caller.require(Permission::Snapshots(Action::Read))?;
+        let rows_max = usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX);
+        let limit = query.limit.min(rows_max);
+        if limit == 0 {
+            return Ok(SnapshotPage::default());
+        }
+        // One more than asked for tells whether there is a next page.
+        query.limit = limit + 1;
+        let mut snapshots = self.storage.list_snapshots(caller, &query).await?;
+        let more = snapshots.len() > limit;
+        snapshots.truncate(limit);
+        let cursor =
+            |it: &Snapshot| SnapshotCursor { created_at: it.created_at, id: it.id.clone() };
+        let next = snapshots.last().filter(|_| more).map(cursor);
+        Ok(SnapshotPage { snapshots, next })
+    }
+
+    /// No error where there is none.
+    ///
+    /// # Errors
+    /// `NotGranted`; a storage that cannot be written.
+    pub async fn delete(&self, caller: &Caller, id: &SnapshotId, deadline: Micros) -> Result<bool> {
+        caller.require_snapshot(id, Action::Write)?;
+        self.clock.require_before(deadline)?;
+        let act = Act::of(caller, ActKind::SnapshotDeleted, id.as_str(), self.clock.now());
+        self.storage.delete_snapshot(caller, id, &act).await
+    }
+
+    /// # Errors
+    /// `NotFound` without such a checkpoint; `ThreadExists`, `ThreadTaken`; `QuotaExceeded`.
+    pub async fn fork(
+        &self,
+        caller: &Caller,
+        request: &ForkThread,
+        deadline: Micros,
+    ) -> Result<Forked> {
+        caller.require_thread(&request.target, Action::Write)?;
+        if !caller.may_read_thread(&request.source) {
+            return Err(Error::NotFound(THREAD));
+        }
+        self.quotas.require_bytes(caller)?;
+        if let Some(full) = self.quotas.threads_full(caller) {
+            return Err(Error::QuotaExceeded(full));
+        }
+        self.clock.require_before(deadline)?;
+        self.storage.fork_thread(caller, request, self.clock.now()).await
+    }
+
+    /// # Errors
+    /// A storage that cannot be read.
+    pub async fn count_forks(&self, caller: &Caller, thread_id: &ThreadId) -> Result<i64> {
+        if !caller.may_read_thread(thread_id) {
+            return Ok(0);
+        }
+        self.storage.count_forks(caller, thread_id).await
+    }
+
+    /// # Errors
+    /// `NotGranted` but for keys of the tenant; a storage that cannot be written.
+    pub async fn break_lease(
+        &self,
+        caller: &Caller,
+        thread_id: &ThreadId,
+        deadline: Micros,
+    ) -> Result<bool> {
+        caller.require(Permission::Tenant)?;
+        self.clock.require_before(deadline)?;
+        let act = Act::of(caller, ActKind::LeaseBroken, thread_id.as_str(), self.clock.now());
+        self.storage.break_lease(caller, thread_id, &act).await
+    }
+
+    /// # Errors
+    /// `NotFound`; `LeaseHeld`, `FenceStale`, `ThreadExists`, `NamespaceExists`, `SessionExists`, `ThreadTaken`,
+    /// `SessionTaken`; `NotGranted` for what would be written to, and for what would be another subject's;
+    /// `IdempotencyMismatch`; `QuotaExceeded`.
+    pub async fn restore(
+        &self,
+        caller: &Caller,
+        request: &Restore,
+        deadline: Micros,
+    ) -> Result<Restored> {
+        caller.require(Permission::Snapshots(Action::Read))?;
+        if request.safety && !request.dry_run {
+            caller.require(Permission::Snapshots(Action::Append))?;
+        }
+        request.check()?;
+        if let Some(answer) = self.storage.restored_before(caller, request).await? {
+            return Ok(answer);
+        }
+        let snapshot = self.get(caller, &request.id).await?;
+        let threads = request.moves(caller, &snapshot.threads)?;
+        for it in &threads {
+            caller.require_thread(&it.into, Action::Write)?;
+        }
+        let namespaces = request.namespace_moves(&snapshot.namespaces)?;
+        for it in &namespaces {
+            if !caller.may_touch_namespace(it.into.labels(), Action::Write) {
+                return Err(Error::NotGranted("no grant covers this namespace"));
+            }
+        }
+        let sessions = request.session_moves(caller, &snapshot.sessions)?;
+        for it in &sessions {
+            caller.require_session(&it.into, Action::Write)?;
+        }
+        if !request.dry_run {
+            self.quotas.require_bytes(caller)?;
+            self.clock.require_before(deadline)?;
+        }
+        let act = Act::of(caller, ActKind::SnapshotRestored, request.id.as_str(), self.clock.now());
+        let what = What {
+            snapshot: &snapshot,
+            threads: &threads,
+            namespaces: &namespaces,
+            sessions: &sessions,
+        };
+        self.storage.restore_snapshot(caller, request, what, &act).await
+    }
+}

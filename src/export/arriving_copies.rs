@@ -1,0 +1,153 @@
+//! Items that a snapshot keeps, on their way into the storage: those of a namespace, with their contents.
+
+use std::collections::HashSet;
+
+use bytes::Bytes;
+
+use super::arriving_content::ArrivingContent;
+use super::import::Ground;
+use super::items::{to_item, to_slice};
+use super::nouns::NounDigest;
+use super::records::Record;
+use super::snapshots::counted;
+use super::values::Unpacker;
+use crate::domain::contents::ContentId;
+use crate::domain::export_items::{ItemRecord, StoredItem};
+use crate::domain::item::Address;
+use crate::domain::namespace::Namespace;
+use crate::domain::{Error, Result};
+
+/// Items that are kept by one transaction.
+const SLICE_ITEMS: usize = 128;
+const SLICE_BYTES: usize = 1 << 20;
+
+/// Items of a namespace that a snapshot keeps.
+pub struct ArrivingCopies {
+    prefix: Namespace,
+    digest: NounDigest,
+    unpacker: Unpacker,
+    /// Those that have come.
+    addresses: HashSet<Address>,
+    waiting: Vec<StoredItem>,
+    waiting_bytes: usize,
+    /// One whose contents have not all come.
+    open: Option<(ItemRecord, Vec<ContentId>, usize)>,
+    content: Option<ArrivingContent>,
+}
+
+impl ArrivingCopies {
+    pub fn below(prefix: Namespace) -> Self {
+        Self {
+            prefix,
+            digest: NounDigest::default(),
+            unpacker: Unpacker::default(),
+            addresses: HashSet::new(),
+            waiting: Vec::new(),
+            waiting_bytes: 0,
+            open: None,
+            content: None,
+        }
+    }
+
+    /// Takes the next record, as its payload has it.
+    ///
+    /// # Errors
+    /// 422 for what belongs to no item of the namespace; `Unavailable`.
+    pub async fn take(
+        &mut self,
+        ground: &Ground<'_>,
+        number: Option<i64>,
+        (record, payload): (Record, &Bytes),
+    ) -> Result<()> {
+        match counted(&record) {
+            Some(counted) => self.digest.add(&counted.encode()),
+            None => self.digest.add(payload),
+        }
+        match record {
+            Record::Item(item) if self.open.is_none() => {
+                let item = to_item(&mut self.unpacker, item).ok_or_else(|| wrong("no item"))?;
+                item.check()?;
+                if !item.address.namespace.starts_with(&self.prefix) {
+                    return Err(wrong("an item of another namespace than it says"));
+                }
+                if !self.addresses.insert(item.address.clone()) {
+                    return Err(wrong("an item that is there twice"));
+                }
+                self.waiting_bytes += item.size_bytes();
+                if item.content_sizes().is_empty() {
+                    self.waiting.push(StoredItem { record: item, contents: Vec::new() });
+                } else {
+                    self.open = Some((item, Vec::new(), 0));
+                }
+            }
+            Record::Slice(slice) => self.slice(ground, number.is_some(), to_slice(slice)).await?,
+            _ => return Err(wrong("a record that is not of items")),
+        }
+        if self.waiting.len() >= SLICE_ITEMS || self.waiting_bytes >= SLICE_BYTES {
+            self.flush(ground, number).await?;
+        }
+        Ok(())
+    }
+
+    async fn slice(&mut self, ground: &Ground<'_>, stores: bool, bytes: Bytes) -> Result<()> {
+        let Some((item, contents, ended)) = &mut self.open else {
+            return Err(wrong("a content of nothing"));
+        };
+        let sizes = item.content_sizes();
+        if self.content.is_none() {
+            let content = (&item.address, sizes[*ended]);
+            self.content = Some(ArrivingContent::begin(ground, content, stores).await?);
+        }
+        let Some(content) = &mut self.content else { return Ok(()) };
+        if !content.put(ground, bytes).await? {
+            return Ok(());
+        }
+        if let Some(content) = self.content.take() {
+            contents.extend(content.id);
+            *ended += 1;
+            content.end(ground).await?;
+        }
+        if *ended == sizes.len()
+            && let Some((record, contents, _)) = self.open.take()
+        {
+            self.waiting.push(StoredItem { record, contents });
+        }
+        Ok(())
+    }
+
+    /// Keeps what waits.
+    async fn flush(&mut self, ground: &Ground<'_>, number: Option<i64>) -> Result<()> {
+        self.waiting_bytes = 0;
+        let waiting = std::mem::take(&mut self.waiting);
+        let Some(number) = number.filter(|_| !waiting.is_empty()) else { return Ok(()) };
+        let Ground { storage, caller, .. } = *ground;
+        storage.keep_items(caller, number, waiting).await
+    }
+
+    /// Keeps the last of them. Answers the digest of all.
+    ///
+    /// # Errors
+    /// 422 where there are not as many as they should be; `Unavailable`.
+    pub async fn end(
+        &mut self,
+        ground: &Ground<'_>,
+        (number, count): (Option<i64>, i64),
+    ) -> Result<[u8; 32]> {
+        self.flush(ground, number).await?;
+        if self.open.is_some() || i64::try_from(self.addresses.len()) != Ok(count) {
+            return Err(wrong("a part has other items than it says"));
+        }
+        Ok(self.digest.clone().end())
+    }
+
+    /// Contents that no item has yet.
+    pub fn unkept(self) -> impl Iterator<Item = ContentId> {
+        let waiting = self.waiting.into_iter().flat_map(|it| it.contents);
+        let open = self.open.into_iter().flat_map(|it| it.1);
+        waiting.chain(open).chain(self.content.and_then(|it| it.id))
+    }
+}
+
+fn wrong(what: &'static str) -> Error {
+    Error::invalid("snapshot", what)
+}

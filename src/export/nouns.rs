@@ -1,0 +1,138 @@
+//! A noun on its way into a file, or to be compared with one: its records, and the digest of them.
+
+use async_trait::async_trait;
+use serde_bytes::ByteBuf;
+use sha2::{Digest as _, Sha256};
+
+use super::frames::FrameWriter;
+use super::records::{End, Record};
+use super::sessions::of_session;
+use super::threads::of_thread;
+use super::values::Packer;
+use crate::domain::Result;
+use crate::domain::export::{
+    SessionHead, SessionRecord, SessionSink, ThreadHead, ThreadRecord, ThreadSink,
+};
+
+/// Names the records of one noun, whatever stands before and after it in the file.
+#[derive(Clone, Default)]
+pub struct NounDigest(Sha256);
+
+impl NounDigest {
+    pub fn add(&mut self, payload: &[u8]) {
+        self.0.update((payload.len() as u64).to_le_bytes());
+        self.0.update(payload);
+    }
+
+    pub fn end(self) -> [u8; 32] {
+        self.0.finalize().into()
+    }
+}
+
+/// Takes the records of one noun.
+pub struct NounWriter<'a, 'f> {
+    /// None: only the digest is wanted.
+    frames: Option<&'a mut FrameWriter<'f>>,
+    packer: Packer,
+    digest: NounDigest,
+    /// What the head says instead of what is stored: for comparing.
+    identity: Option<(String, i64)>,
+    /// Id of the thread, or kind of the session, where its rows have hidden ones.
+    name: Option<String>,
+}
+
+impl<'a, 'f> NounWriter<'a, 'f> {
+    pub fn into_file(frames: &'a mut FrameWriter<'f>) -> Self {
+        let (packer, digest) = (Packer::default(), NounDigest::default());
+        Self { frames: Some(frames), packer, digest, identity: None, name: None }
+    }
+
+    /// Tells whether a noun is what a file says; of a thread all but its generation and its fence.
+    pub fn comparing(identity: Option<(String, i64)>) -> Self {
+        let (packer, digest) = (Packer::default(), NounDigest::default());
+        Self { frames: None, packer, digest, identity, name: None }
+    }
+
+    pub fn packer(&mut self) -> &mut Packer {
+        &mut self.packer
+    }
+
+    /// What came before does not count.
+    pub fn restart(&mut self) {
+        self.packer = Packer::default();
+        self.digest = NounDigest::default();
+    }
+
+    /// Gives a noun the name that callers know.
+    pub fn call_it(&mut self, name: String) {
+        self.name = Some(name);
+    }
+
+    pub async fn record(&mut self, record: &Record) -> Result<()> {
+        self.record_as(record, None).await
+    }
+
+    /// A record that may count as another one where nouns are compared.
+    pub async fn record_as(&mut self, record: &Record, counted: Option<&Record>) -> Result<()> {
+        let payload = record.encode();
+        match counted {
+            Some(counted) => self.digest.add(&counted.encode()),
+            None => self.digest.add(&payload),
+        }
+        match &mut self.frames {
+            Some(frames) => frames.put(&payload).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The end of a noun that is a part of another one. Answers the noun's digest.
+    pub fn close(self) -> [u8; 32] {
+        self.digest.end()
+    }
+
+    /// The end of the noun, signed where there is a key. Answers the noun's digest.
+    pub async fn end(self) -> Result<[u8; 32]> {
+        if let Some(frames) = self.frames {
+            let signature = frames.sign().map(ByteBuf::from);
+            frames.put(&Record::End(End { signature }).encode()).await?;
+        }
+        Ok(self.digest.end())
+    }
+}
+
+#[async_trait]
+impl ThreadSink for NounWriter<'_, '_> {
+    async fn begin(&mut self, mut head: ThreadHead) -> Result<()> {
+        self.restart();
+        if let Some((generation, fence)) = &self.identity {
+            (head.generation, head.fence) = (generation.clone(), *fence);
+        }
+        if let Some(name) = &self.name {
+            head.thread_id.clone_from(name);
+        }
+        self.record(&Record::Thread(head.into())).await
+    }
+
+    async fn put(&mut self, record: ThreadRecord) -> Result<()> {
+        for record in of_thread(&mut self.packer, record) {
+            self.record(&record).await?;
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl SessionSink for NounWriter<'_, '_> {
+    async fn begin_session(&mut self, mut head: SessionHead) -> Result<()> {
+        self.restart();
+        if let Some(name) = &self.name {
+            head.kind.clone_from(name);
+        }
+        self.record(&Record::Session(head.into())).await
+    }
+
+    async fn put_session(&mut self, record: SessionRecord) -> Result<()> {
+        let record = of_session(&mut self.packer, record);
+        self.record(&record).await
+    }
+}

@@ -1,0 +1,310 @@
+//! A thread or a session of a file on its way into the storage.
+
+use bytes::Bytes;
+
+use super::frames::FrameReader;
+use super::import::{Fate, Ground, decode, truncated};
+use super::nouns::{NounDigest, NounWriter};
+use super::records::Record;
+use super::sessions::to_session;
+use super::threads::{to_base_write, to_thread};
+use super::values::Unpacker;
+use crate::domain::export::{
+    Existing, SessionHead, SessionRecord, Staged, ThreadBase, ThreadHead, ThreadRecord,
+};
+use crate::domain::names::ThreadId;
+use crate::domain::{Conflict, Error, Result};
+
+/// Records that are staged by one transaction, and their bytes; a larger one goes alone.
+const SLICE_RECORDS: usize = 256;
+const SLICE_BYTES: usize = 2 << 20;
+
+pub enum NounHead {
+    Thread(ThreadHead),
+    Session(SessionHead),
+}
+
+/// Records that wait to be staged.
+enum Waiting {
+    Threads(Vec<ThreadRecord>),
+    Sessions(Vec<SessionRecord>),
+}
+
+/// A noun as it is read.
+pub struct Arriving<'a> {
+    ground: &'a Ground<'a>,
+    pub head: NounHead,
+    digest: NounDigest,
+    unpacker: Unpacker,
+    /// None: nothing is stored, because nothing will be shown.
+    pub staged: Option<Staged>,
+    /// Of a thread: how many have come.
+    pub checkpoints: i64,
+    /// Whether it is stored, where others have decided.
+    stores: Option<bool>,
+    waiting: Waiting,
+    waiting_bytes: usize,
+}
+
+/// Reads a noun to its end, and shows it unless it is there as it is in the file. Its head was read before.
+pub async fn import_noun(
+    ground: &Ground<'_>,
+    frames: &mut FrameReader<'_>,
+    (head, payload): (NounHead, &Bytes),
+) -> Result<Fate> {
+    let mut arriving = Arriving::begin(ground, head, payload, None).await?;
+    let read = arriving.read(frames).await;
+    let shown = match read {
+        Ok(()) => arriving.show().await,
+        Err(error) => Err(error),
+    };
+    if !matches!(shown, Ok(Fate::Created | Fate::Replaced))
+        && let Some(staged) = &arriving.staged
+    {
+        ground.storage.drop_staged(ground.caller, staged).await?;
+    }
+    shown
+}
+
+impl NounHead {
+    pub fn check(&self) -> Result<()> {
+        match self {
+            Self::Thread(head) => head.check(),
+            Self::Session(head) => head.check(),
+        }
+    }
+
+    fn conflict(&self) -> Error {
+        let (noun, name) = match self {
+            Self::Thread(head) => ("the thread", head.thread_id.clone()),
+            Self::Session(head) => ("the session", format!("{} {}", head.kind, head.key.join("/"))),
+        };
+        Error::Conflict(Conflict::ImportConflict { noun, name })
+    }
+
+    fn waiting(&self) -> Waiting {
+        match self {
+            Self::Thread(_) => Waiting::Threads(Vec::new()),
+            Self::Session(_) => Waiting::Sessions(Vec::new()),
+        }
+    }
+}
+
+impl Waiting {
+    fn len(&self) -> usize {
+        match self {
+            Self::Threads(records) => records.len(),
+            Self::Sessions(records) => records.len(),
+        }
+    }
+}
+
+impl<'a> Arriving<'a> {
+    pub async fn begin(
+        ground: &'a Ground<'a>,
+        head: NounHead,
+        payload: &Bytes,
+        stores: Option<bool>,
+    ) -> Result<Self> {
+        let mut digest = NounDigest::default();
+        digest.add(payload);
+        let mut arriving = Self {
+            ground,
+            waiting: head.waiting(),
+            head,
+            digest,
+            unpacker: Unpacker::default(),
+            staged: None,
+            checkpoints: 0,
+            stores,
+            waiting_bytes: 0,
+        };
+        let wanted = match stores {
+            Some(stores) => stores,
+            None => arriving.is_wanted().await?,
+        };
+        if wanted {
+            let staged = ground.storage.begin_noun(ground.caller).await?;
+            arriving.staged = Some(staged);
+        }
+        Ok(arriving)
+    }
+
+    /// Whether it will be stored, as far as that is known before it was read.
+    async fn is_wanted(&self) -> Result<bool> {
+        let Ground { storage, caller, options, .. } = *self.ground;
+        if options.dry_run {
+            return Ok(false);
+        }
+        if options.existing == Existing::Replace {
+            return Ok(true);
+        }
+        // One that no caller could have named is refused before it is asked for again.
+        match &self.head {
+            NounHead::Thread(head) => {
+                let Ok(id) = ThreadId::new(head.thread_id.as_str()) else { return Ok(false) };
+                Ok(storage.get_thread(caller, &id).await?.is_none())
+            }
+            NounHead::Session(head) => {
+                let Ok(name) = head.name() else { return Ok(false) };
+                Ok(!storage.has_session(caller, &name).await?)
+            }
+        }
+    }
+
+    async fn read(&mut self, frames: &mut FrameReader<'_>) -> Result<()> {
+        self.head.check().map_err(|error| of_file(frames, error))?;
+        loop {
+            let Some(payload) = frames.next().await? else { return Err(truncated()) };
+            match decode(frames, &payload)? {
+                Record::End(end) => {
+                    frames.verify(end.signature.as_ref().map(|it| &it[..]))?;
+                    return self.flush().await.map_err(|error| of_file(frames, error));
+                }
+                Record::Thread(head) if matches!(self.head, NounHead::Thread(_)) => {
+                    self.restart(NounHead::Thread(head.into()), &payload).await?;
+                    self.head.check().map_err(|error| of_file(frames, error))?;
+                    continue;
+                }
+                Record::Session(head) if matches!(self.head, NounHead::Session(_)) => {
+                    self.restart(NounHead::Session(head.into()), &payload).await?;
+                    self.head.check().map_err(|error| of_file(frames, error))?;
+                    continue;
+                }
+                record => {
+                    let taken = self.take(record).await;
+                    taken.map_err(|error| of_file(frames, error))?;
+                }
+            }
+            self.digest.add(&payload);
+        }
+    }
+
+    /// What came before does not count.
+    pub async fn restart(&mut self, head: NounHead, payload: &Bytes) -> Result<()> {
+        if let Some(staged) = self.staged.take() {
+            self.ground.storage.drop_staged(self.ground.caller, &staged).await?;
+        }
+        *self = Self::begin(self.ground, head, payload, self.stores).await?;
+        Ok(())
+    }
+
+    /// Keeps a record, after what waits was stored where it would be too much together; a base may still grow.
+    pub async fn take(&mut self, record: Record) -> Result<()> {
+        let wrong = || Error::invalid("record", "a record that is none of this noun's");
+        if let Record::BaseWrite(write) = record {
+            let Waiting::Threads(waiting) = &mut self.waiting else { return Err(wrong()) };
+            let Some(ThreadRecord::Base(ThreadBase { base, .. })) = waiting.last_mut() else {
+                return Err(wrong());
+            };
+            let write = to_base_write(&mut self.unpacker, write).ok_or_else(wrong)?;
+            self.waiting_bytes += write.1.data.len() + 64;
+            base.writes.push(write);
+            return Ok(());
+        }
+        match &self.head {
+            NounHead::Thread(_) => {
+                let record = to_thread(&mut self.unpacker, record).ok_or_else(wrong)?;
+                record.check()?;
+                self.checkpoints += i64::from(matches!(record, ThreadRecord::Checkpoint(_)));
+                self.make_room(record.size_bytes()).await?;
+                if let Waiting::Threads(waiting) = &mut self.waiting {
+                    waiting.push(record);
+                }
+            }
+            NounHead::Session(_) => {
+                let record = to_session(&mut self.unpacker, record).ok_or_else(wrong)?;
+                record.check()?;
+                self.make_room(record.size_bytes()).await?;
+                if let Waiting::Sessions(waiting) = &mut self.waiting {
+                    waiting.push(record);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn make_room(&mut self, bytes: usize) -> Result<()> {
+        let count = self.waiting.len();
+        if count >= SLICE_RECORDS || count > 0 && self.waiting_bytes + bytes > SLICE_BYTES {
+            self.flush().await?;
+        }
+        self.waiting_bytes += bytes;
+        Ok(())
+    }
+
+    /// Counts a payload for the digest.
+    pub fn count(&mut self, payload: &[u8]) {
+        self.digest.add(payload);
+    }
+
+    pub fn digest(&self) -> [u8; 32] {
+        self.digest.clone().end()
+    }
+
+    pub async fn flush(&mut self) -> Result<()> {
+        let waiting = std::mem::replace(&mut self.waiting, self.head.waiting());
+        self.waiting_bytes = 0;
+        let Some(staged) = self.staged.as_mut().filter(|_| waiting.len() > 0) else {
+            return Ok(());
+        };
+        let Ground { storage, caller, .. } = *self.ground;
+        match waiting {
+            Waiting::Threads(records) => storage.stage_thread(caller, staged, records).await,
+            Waiting::Sessions(records) => storage.stage_session(caller, staged, records).await,
+        }
+    }
+
+    async fn show(&mut self) -> Result<Fate> {
+        let Ground { storage, caller, options, .. } = *self.ground;
+        let (found, stored) = match &self.head {
+            NounHead::Thread(head) => {
+                let identity = (head.generation.clone(), head.fence);
+                let mut stored = NounWriter::comparing(Some(identity));
+                let found = storage.read_thread(caller, &head.thread_id, &mut stored).await?;
+                (found, stored)
+            }
+            NounHead::Session(head) => {
+                let mut stored = NounWriter::comparing(None);
+                let found = storage.read_session(caller, &head.name()?, &mut stored).await?;
+                (found, stored)
+            }
+        };
+        if found && stored.end().await? == self.digest.clone().end() {
+            return Ok(Fate::Unchanged);
+        }
+        if found && options.existing == Existing::Refuse {
+            return if options.dry_run { Ok(Fate::Conflict) } else { Err(self.head.conflict()) };
+        }
+        let fate = if found { Fate::Replaced } else { Fate::Created };
+        let Some(staged) = &self.staged else {
+            // It was there when its head was read, and is not any more.
+            return if options.dry_run { Ok(fate) } else { Err(gone()) };
+        };
+        match &self.head {
+            NounHead::Thread(head) => {
+                storage.show_thread(caller, staged, head, options.existing).await?;
+            }
+            NounHead::Session(head) => {
+                storage.show_session(caller, staged, head, options.existing).await?;
+            }
+        }
+        Ok(fate)
+    }
+}
+
+/// What a record says that nothing can be is the file's fault.
+pub fn of_file(frames: &FrameReader<'_>, error: Error) -> Error {
+    match error {
+        Error::Invalid { detail, .. } => frames.damaged(&detail),
+        Error::TooLarge { .. } => frames.damaged(&error.to_string()),
+        other => other,
+    }
+}
+
+fn gone() -> Error {
+    Error::Unavailable {
+        detail: "what was there went while it was imported".into(),
+        retry_after: std::time::Duration::from_secs(1),
+    }
+}

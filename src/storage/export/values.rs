@@ -1,0 +1,82 @@
+//! Opens values of a thread, wherever their chunks lie.
+
+use std::collections::BTreeSet;
+
+use crate::content::keys::TenantSecret;
+use crate::content::parts::{Name, Part};
+use crate::domain::Result;
+use crate::domain::checkpoint::Value;
+use crate::storage::access::{Access, Cell, Record, rows_named};
+use crate::storage::homes::ValueRow;
+use crate::storage::objects::shelf::Shelf;
+use crate::storage::opening::{Chunks, StoredValue, open_value, parts_of};
+
+/// Columns of manifests and of writes that make a value.
+pub const COLUMNS: &str = "tag, size_bytes, digest, body, parts";
+/// What a value takes once it is put together.
+pub const SIZE: &str = "case when size_bytes > length(body) then size_bytes else length(body) end
+    + coalesce(length(parts), 0)";
+
+const CHUNKS: &str =
+    "select name, body from chunks where tenant = $1 and scope_id = $2 and name in";
+
+/// Chunks that the values of some rows need; `at` is the first of [`COLUMNS`] in them. Two statements at most.
+pub async fn chunks_of(
+    access: &mut dyn Access,
+    (tenant, secret): (&str, &TenantSecret),
+    scope_id: i64,
+    (rows, at): (&[Record], usize),
+    shelf: &Shelf,
+) -> Result<Chunks> {
+    let mut chunks = Chunks::default();
+    let (mut leaves, mut nodes) = (BTreeSet::<Name>::new(), BTreeSet::<Name>::new());
+    for row in rows {
+        let Some(list) = row.optional_bytes(at + 4)? else { continue };
+        for part in parts_of(list)? {
+            match part {
+                Part::Leaf(name) => leaves.insert(name),
+                Part::Node(name) => nodes.insert(name),
+            };
+        }
+    }
+    let scope = [Cell::from(tenant), scope_id.into()];
+    for row in named(access, &scope, &nodes).await? {
+        leaves.extend(chunks.add_node(secret, row.bytes(0)?, row.bytes(1)?)?);
+    }
+    for row in named(access, &scope, &leaves).await? {
+        chunks.add(secret, row.bytes(0)?, row.bytes(1)?)?;
+    }
+    shelf.complete(secret, &mut chunks)?;
+    Ok(chunks)
+}
+
+async fn named(
+    access: &mut dyn Access,
+    scope: &[Cell],
+    names: &BTreeSet<Name>,
+) -> Result<Vec<Record>> {
+    let names: Vec<Cell> = names.iter().map(|it| Cell::from(&it[..])).collect();
+    rows_named(access, CHUNKS, scope, &names).await
+}
+
+/// The value of a row.
+///
+/// # Errors
+/// `Integrity` when it is damaged.
+pub fn open(
+    secret: &TenantSecret,
+    (scope_id, home): (i64, ValueRow<'_>),
+    (row, at): (&Record, usize),
+    chunks: &Chunks,
+) -> Result<Value> {
+    let stored = StoredValue {
+        scope_id,
+        row: home,
+        tag: row.text(at)?,
+        size_bytes: i32::try_from(row.integer(at + 1)?).unwrap_or(i32::MAX),
+        digest: row.bytes(at + 2)?,
+        body: row.bytes(at + 3)?,
+        parts: row.optional_bytes(at + 4)?,
+    };
+    open_value(secret, &stored, chunks)
+}

@@ -1,0 +1,241 @@
+//! Copying everything of a snapshot at one moment, in a transaction of read committed. The first statement takes `for key
+//! share` on the gates of everything chosen, in the order of batches: prunes, deletions and restores wait, commits do not. Then it
+//! is looked what is behind them. The last is one statement, so it sees one state of the database, and copies all of it. Only that
+//! one needs to be one: what was found before cannot be removed or replaced while the gates are held.
+
+use std::collections::HashSet;
+
+use async_trait::async_trait;
+use sqlx::postgres::PgConnection;
+use sqlx::{AssertSqlSafe, Connection, Row};
+
+use super::doctor::Within;
+use super::{PostgresStorage, failure};
+use crate::domain::caller::Caller;
+use crate::domain::clock::{Micros, random_id};
+use crate::domain::grants::Action;
+use crate::domain::names::ThreadId;
+use crate::domain::sessions::name::SessionName;
+use crate::domain::snapshots::take::TakeSnapshot;
+use crate::domain::thread::THREAD;
+use crate::domain::{Error, Result};
+use crate::storage::access::{Accessible, Cell};
+use crate::storage::snapshots::SnapshotEngine;
+use crate::storage::snapshots::item_sql::{self, ItemSql};
+use crate::storage::snapshots::items::Items;
+use crate::storage::snapshots::restore::again;
+use crate::storage::snapshots::sessions;
+
+/// $1 tenant, $2 thread ids, $3 roots of namespaces, $4 kinds and $5 keys of sessions. The gates of all of it, in the order in
+/// which everybody locks them: who removes or replaces any of it waits, and who collects its content.
+const LOCK: &str = r"
+select s.scope_id from scopes s
+where s.tenant = $1 and s.scope_id in (
+    select t.scope_id from threads t where t.tenant = $1 and t.thread_id = any ($2)
+    union all
+    select r.scope_id from namespace_roots r where r.tenant = $1 and r.root = any ($3)
+    union all
+    select x.scope_id from unnest($4::text[], $5::bytea[]) w (kind, key)
+    join sessions x on x.tenant = $1 and x.kind = w.kind and x.key = w.key)
+order by s.scope_id for key share of s
+";
+
+/// $1 tenant, $2 thread ids, $3 whose each has to be, null for anybody's. Behind the gates: what was removed meanwhile is gone.
+const FIND: &str = r"
+select x.thread_key, x.scope_id
+from unnest($2::text[], $3::text[]) with ordinality w (thread_id, owner, at)
+join threads x on x.tenant = $1 and x.thread_id = w.thread_id and (w.owner is null or x.owner = w.owner)
+order by w.at
+";
+
+/// $1 tenant, $2 thread keys, $3 keys and $4 hidden ids of the copies. A copy is never leased; it was written now, so the packer
+/// leaves it alone for a while; everything else is as it was.
+const COPY: &str = r"
+with picked as (
+    select o.thread_id, o.thread_key, o.scope_id, o.generation, o.created_at, o.last_step, o.checkpoint_count,
+        o.size_bytes, o.owner, o.graph_id, o.assistant_id, o.user_id, p.to_key, p.hidden_id
+    from unnest($2::bigint[], $3::bigint[], $4::text[]) p (from_key, to_key, hidden_id)
+    join threads o on o.tenant = $1 and o.thread_key = p.from_key
+), t as (
+    insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
+        last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id)
+    select $1, hidden_id, to_key, scope_id, generation, 0, created_at,
+        (extract(epoch from clock_timestamp()) * 1000000)::bigint, last_step, checkpoint_count, size_bytes, owner,
+        graph_id, assistant_id, user_id
+    from picked returning 1
+), h as (
+    insert into scope_holders (tenant, scope_id, kind, holder)
+    select $1, scope_id, 'thread', to_key::text from picked
+), c as (
+    insert into checkpoints (tenant, thread_key, ns, checkpoint_id, parent_id, channel_keys, version_keys,
+        value_nos, documents, size_bytes, legacy, sends_from, run_id, delta_channels, delta_keys)
+    select $1, p.to_key, c.ns, c.checkpoint_id, c.parent_id, c.channel_keys, c.version_keys, c.value_nos, c.documents,
+        c.size_bytes, c.legacy, c.sends_from, c.run_id, c.delta_channels, c.delta_keys
+    from picked p join checkpoints c on c.tenant = $1 and c.thread_key = p.thread_key
+), w as (
+    insert into writes (tenant, thread_key, ns, checkpoint_id, task_id, idx, task_path, channel, writer, seq,
+        tag, size_bytes, digest, body, parts)
+    select $1, p.to_key, w.ns, w.checkpoint_id, w.task_id, w.idx, w.task_path, w.channel, w.writer, w.seq, w.tag,
+        w.size_bytes, w.digest, w.body, w.parts
+    from picked p join writes w on w.tenant = $1 and w.thread_key = p.thread_key
+), b as (
+    insert into delta_bases (tenant, thread_key, ns, checkpoint_id, channel, document)
+    select $1, p.to_key, b.ns, b.checkpoint_id, b.channel, b.document
+    from picked p join delta_bases b on b.tenant = $1 and b.thread_key = p.thread_key
+)
+";
+
+/// Before it come the copies of items, if there are any: $5 number and $6 time have their types from here. Numbers go up to the
+/// greatest there is, so nothing is added to one.
+const SELECT: &str = r"
+select (select count(*) from t) as threads,
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint as moment, $5::bigint as number, $6::bigint as now
+";
+
+#[async_trait]
+impl SnapshotEngine for PostgresStorage {
+    fn item_sql(&self) -> &'static ItemSql {
+        &item_sql::POSTGRES
+    }
+
+    /// One transaction.
+    async fn stage_session(&self, tenant: &str, scope_id: i64, numbers: (i64, i64)) -> Result<()> {
+        const NOTE: &str = "insert into garbage (tenant, thread_key, scope_id, created_at)
+            values ($1, $2, $3, (extract(epoch from clock_timestamp()) * 1000000)::bigint)";
+        let (from, to) = numbers;
+        let mut access = self.hold().await?;
+        access.rows(NOTE, &[tenant.into(), to.into(), scope_id.into()]).await?;
+        for text in sessions::ROWS {
+            access.rows(text, &[tenant.into(), from.into(), to.into()]).await?;
+        }
+        access.end().await
+    }
+
+    /// Five round trips, whatever is in it; one more for each session.
+    async fn copy_now(
+        &self,
+        caller: &Caller,
+        number: i64,
+        request: &TakeSnapshot,
+        now: Micros,
+    ) -> Result<Micros> {
+        let mut connection = self.pool.get().await?;
+        let mut transaction = connection.begin().await.map_err(|error| failure::of_call(&error))?;
+        let gates = lock(&mut transaction, caller, request).await?;
+        let keys = threads(&mut transaction, caller, request, &gates).await?;
+        let mut within = Within(&mut transaction);
+        let sessions = sessions::find_all(&mut within, caller, &request.sessions).await?;
+        if sessions.iter().any(|it| !gates.contains(&it.scope_id)) {
+            return Err(again("a session was made again meanwhile"));
+        }
+        let items = Items { sql: &item_sql::POSTGRES, tenant: &caller.tenant, number, now };
+        let mut query = sqlx::query(AssertSqlSafe(copy_text(&items, request)))
+            .bind(&caller.tenant)
+            .bind(&keys)
+            .bind(keys.iter().map(|_| random_id()).collect::<Vec<_>>())
+            .bind((0..keys.len()).map(|at| hidden(number, at)).collect::<Vec<_>>())
+            .bind(number)
+            .bind(now);
+        for namespace in &request.namespaces {
+            for bound in items.sql.bounds(namespace) {
+                if let Cell::Text(text) = bound {
+                    query = query.bind(text);
+                }
+            }
+        }
+        for (found, session) in sessions.iter().zip(&request.sessions) {
+            query =
+                query.bind(found.session_no).bind(random_id()).bind(session.hidden_kind(number));
+        }
+        let row =
+            query.fetch_one(&mut *transaction).await.map_err(|error| failure::of_call(&error))?;
+        if row.get::<i64, _>("threads").unsigned_abs() != keys.len() as u64 {
+            return Err(Error::Internal("a thread changed under its locks".into()));
+        }
+        transaction.commit().await.map_err(|error| failure::of_call(&error))?;
+        connection.release();
+        Ok(row.get("moment"))
+    }
+}
+
+/// All copies as one statement. Binds of a namespace stand behind those of threads, number and time.
+fn copy_text(items: &Items<'_>, request: &TakeSnapshot) -> String {
+    let mut text = COPY.to_owned();
+    let namespaces = request.namespaces.len();
+    for at in 0..namespaces {
+        for (part, copy) in items.copying().iter().enumerate() {
+            let copy = with_binds(copy, [1, 7 + 2 * at, 8 + 2 * at, 5, 6]);
+            text += &format!(", i{at}_{part} as ({copy})");
+        }
+    }
+    for at in 0..request.sessions.len() {
+        let first = 7 + 2 * namespaces + 3 * at;
+        for (part, copy) in sessions::ROWS.iter().chain(&sessions::MAKE).enumerate() {
+            let copy = with_binds(copy, [1, first, first + 1, first + 2, 6]);
+            text += &format!(", s{at}_{part} as ({copy})");
+        }
+    }
+    text + SELECT
+}
+
+/// The text with other numbers for its binds 1 to 5.
+fn with_binds(text: &str, numbers: [usize; 5]) -> String {
+    let mut pieces = text.split('$');
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let digit = piece.bytes().next().map_or(1, |it| usize::from(it.saturating_sub(b'0')));
+        out += &format!("${}{}", numbers[digit - 1], &piece[1..]);
+    }
+    out
+}
+
+/// Scopes whose gates are locked until the transaction ends.
+async fn lock(
+    connection: &mut PgConnection,
+    caller: &Caller,
+    request: &TakeSnapshot,
+) -> Result<HashSet<i64>> {
+    let threads = request.threads.iter().map(|it| it.thread_id.as_str().to_owned());
+    let roots = request.namespaces.iter().map(|it| it.root().to_owned());
+    let kinds = request.sessions.iter().map(|it| it.kind().to_owned());
+    let keys = request.sessions.iter().map(SessionName::key_bytes);
+    let rows = sqlx::query(LOCK)
+        .bind(&caller.tenant)
+        .bind(threads.collect::<Vec<_>>())
+        .bind(roots.collect::<Vec<_>>())
+        .bind(kinds.collect::<Vec<_>>())
+        .bind(keys.collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await
+        .map_err(|error| failure::of_call(&error))?;
+    Ok(rows.iter().map(|row| row.get("scope_id")).collect())
+}
+
+fn hidden(number: i64, at: usize) -> String {
+    ThreadId::hidden(number, at).into_string()
+}
+
+/// Keys of the threads in the order of the request.
+async fn threads(
+    connection: &mut PgConnection,
+    caller: &Caller,
+    request: &TakeSnapshot,
+    gates: &HashSet<i64>,
+) -> Result<Vec<i64>> {
+    let ids = request.threads.iter().map(|it| it.thread_id.as_str());
+    let owners = ids.clone().map(|it| caller.thread_owner(it, Action::Read));
+    let rows = sqlx::query(FIND)
+        .bind(&caller.tenant)
+        .bind(ids.map(str::to_owned).collect::<Vec<_>>())
+        .bind(owners.map(|it| it.map(str::to_owned)).collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await
+        .map_err(|error| failure::of_call(&error))?;
+    if rows.len() < request.threads.len() {
+        return Err(Error::NotFound(THREAD));
+    }
+    if rows.iter().any(|row| !gates.contains(&row.get("scope_id"))) {
+        return Err(again("a thread was made again meanwhile"));
+    }
+    Ok(rows.iter().map(|row| row.get("thread_key")).collect())
+}

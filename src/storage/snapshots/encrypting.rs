@@ -1,0 +1,75 @@
+//! Snapshots of a database on which encryption is being turned on: a part of `threadkeep encrypt`, for every engine. What they keep of
+//! threads, items and sessions goes with those tables; this is the clients' own records.
+
+use bytes::Bytes;
+
+use super::archives;
+use super::document::home;
+use crate::content::cipher::Cipher;
+use crate::content::keys::TenantSecret;
+use crate::domain::{Error, Result};
+use crate::storage::access::{Accessible, Cell, Record, Source};
+use crate::storage::documents::BASE_PREFIX_BYTES;
+use crate::storage::sessions::encrypting::{Rows, encrypt_rows, encrypted};
+
+const DOCUMENTS: Rows = Rows {
+    source: Source {
+        columns: "p.snapshot_id, p.snapshot_no, p.document",
+        size: "length(p.document)",
+        rows:
+            "from snapshots p where p.tenant = $1 and p.snapshot_id > $2 and length(p.document) > 0
+            order by p.snapshot_id",
+    },
+    first: || vec!["".into()],
+    change: "update snapshots set document = $3 where tenant = $1 and snapshot_id = $2",
+    again,
+};
+
+/// What is known of archives; their bytes go with the scopes of workspaces.
+const HEADS: Rows = Rows {
+    source: Source {
+        columns: "a.content_id, a.scope_id, a.head",
+        size: "length(a.head)",
+        rows: "from archives a where a.tenant = $1 and a.content_id > $2 and length(a.head) > 0
+            order by a.content_id",
+    },
+    first: || vec![Cell::Bytes(Vec::new())],
+    change: "update archives set head = $3 where tenant = $1 and content_id = $2",
+    again: |cipher, row| {
+        let (prefix, envelope) = split(row)?;
+        let sealed = archives::home(row.integer(1)?, row.bytes(0)?, |home| {
+            encrypted(cipher, home, envelope)
+        })?;
+        Ok(sealed.map(|it| [prefix, &it].concat().into()))
+    },
+};
+
+fn again(cipher: &Cipher, row: &Record) -> Result<Option<Bytes>> {
+    let (prefix, envelope) = split(row)?;
+    let sealed = home(row.integer(1)?, row.text(0)?, |home| encrypted(cipher, home, envelope))?;
+    Ok(sealed.map(|it| [prefix, &it].concat().into()))
+}
+
+/// Size and digest stay as they are in front of the envelope.
+fn split(row: &Record) -> Result<(&[u8], &[u8])> {
+    let damaged = || Error::Integrity("a document of a snapshot is truncated".into());
+    row.bytes(2)?.split_at_checked(BASE_PREFIX_BYTES).ok_or_else(damaged)
+}
+
+/// Encrypts the records of a tenant's snapshots, and what is known of archives.
+///
+/// # Errors
+/// `Integrity` for one that is neither plain nor encrypted for its place; a database that cannot be written.
+pub async fn encrypt_documents(
+    engine: &dyn Accessible,
+    tenant: &str,
+    secret: &TenantSecret,
+) -> Result<()> {
+    match secret.cipher() {
+        Some(cipher) => {
+            encrypt_rows(engine, tenant, cipher, &DOCUMENTS).await?;
+            encrypt_rows(engine, tenant, cipher, &HEADS).await
+        }
+        None => Ok(()),
+    }
+}

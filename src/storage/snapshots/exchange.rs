@@ -1,0 +1,209 @@
+//! One thread takes the place of another: their rows change names, under the gates of both scopes.
+
+use super::restore::again;
+use crate::domain::caller::Caller;
+use crate::domain::clock::random_hex;
+use crate::domain::grants::Action;
+use crate::domain::names::ThreadId;
+use crate::domain::snapshots::restore::ThreadMove;
+use crate::domain::{Conflict, Error, Result};
+use crate::storage::access::{Access, Cell, Dialect, lock_gate};
+use crate::storage::sought::Sought;
+
+/// A thread that is restored.
+pub struct Exchange<'a> {
+    pub caller: &'a Caller,
+    pub dialect: &'static Dialect,
+    /// Its number in the restore.
+    pub at: usize,
+    pub it: &'a ThreadMove,
+    /// The copy that becomes the thread.
+    pub staged: ThreadId,
+    /// The name that the thread gets which was there.
+    pub replaced: ThreadId,
+}
+
+/// The thread that is there.
+pub struct There {
+    pub generation: String,
+    pub owner: Option<String>,
+    pub checkpoints: i64,
+    pub size_bytes: i64,
+    fence: i64,
+    held: bool,
+}
+
+pub struct Exchanged {
+    pub generation: String,
+    pub replaced: Option<There>,
+}
+
+/// $1 tenant, $2 thread. The clock is the database's.
+const THERE: &str = "
+select t.generation, t.owner, t.checkpoint_count, t.size_bytes, t.fence, coalesce(t.lease_expires_at, 0), {now}
+from threads t where t.tenant = $1 and t.thread_id = $2";
+
+/// $1 tenant, $2 and $3 threads: the entries by which they hold their scopes. An engine may name holders by ids.
+const LET_GO: &str = "
+delete from scope_holders where tenant = $1 and kind = 'thread' and (scope_id, holder) in (
+    select t.scope_id, {holder} from threads t where t.tenant = $1 and t.thread_id in ($2, $3))";
+const HOLD: &str = "
+insert into scope_holders (tenant, scope_id, kind, holder)
+select t.tenant, t.scope_id, 'thread', {holder} from threads t where t.tenant = $1 and t.thread_id in ($2, $3)";
+
+/// $1 tenant, $2 the thread: a batch that waits at the gate looks again.
+pub const RAISE: &str = "
+update scopes set epoch = epoch + 1 where tenant = $1 and scope_id in (
+    select t.scope_id from threads t where t.tenant = $1 and t.thread_id = $2)";
+
+/// $1 tenant, $2 from, $3 to.
+const RENAME: &str = "update threads set thread_id = $3 where tenant = $1 and thread_id = $2";
+
+/// $1 tenant, $2 the copy, $3 what was there: it keeps fence, lease and the time at which it was made.
+const TAKE_OVER: &str = "
+update threads set fence = o.fence, lease_holder = o.lease_holder, lease_expires_at = o.lease_expires_at,
+    created_at = o.created_at, owner = o.owner
+from threads o where o.tenant = $1 and o.thread_id = $3 and threads.tenant = $1 and threads.thread_id = $2";
+
+/// $1 tenant, $2 what was there.
+const DROP_LEASE: &str = "
+update threads set lease_holder = null, lease_expires_at = null where tenant = $1 and thread_id = $2";
+
+/// $1 tenant, $2 thread, $3 generation, $4 the least fence.
+const BEGIN: &str = "
+update threads set generation = $3, fence = case when fence < $4 then $4 else fence end
+where tenant = $1 and thread_id = $2 returning thread_id";
+
+impl Exchange<'_> {
+    /// Locks the scopes of all copies and of everything that is there, in the order of batches.
+    ///
+    /// # Errors
+    /// A database that cannot be written.
+    pub async fn lock_all(
+        access: &mut dyn Access,
+        (dialect, tenant): (&Dialect, &str),
+        all: &[Self],
+        of_sessions: Vec<i64>,
+    ) -> Result<()> {
+        let mut scopes = of_sessions;
+        for it in all {
+            scopes.extend(it.scopes(access).await?);
+        }
+        scopes.sort_unstable();
+        scopes.dedup();
+        for scope_id in &scopes {
+            lock_gate(access, dialect, tenant, *scope_id).await?;
+        }
+        for it in all {
+            if it.scopes(access).await?.iter().any(|it| scopes.binary_search(it).is_err()) {
+                return Err(again("the thread was made again meanwhile"));
+            }
+        }
+        Ok(())
+    }
+
+    async fn scopes(&self, access: &mut dyn Access) -> Result<Vec<i64>> {
+        let text =
+            "select t.scope_id from threads t where t.tenant = $1 and t.thread_id in ($2, $3)";
+        let rows = access.rows(text, &self.binds(&self.staged, &self.it.into)).await?;
+        rows.iter().map(|row| row.integer(0)).collect()
+    }
+
+    /// The thread that is there, if it may be replaced.
+    ///
+    /// # Errors
+    /// `ThreadTaken`; `ThreadExists` where another id was asked for; `LeaseHeld`, `FenceStale`.
+    pub async fn check(&self, access: &mut dyn Access) -> Result<Option<There>> {
+        let now = if self.dialect.has_lateral {
+            "(extract(epoch from clock_timestamp()) * 1000000)::bigint"
+        } else {
+            "cast(unixepoch('subsec') * 1000000 as integer)"
+        };
+        let into = self.it.into.as_str();
+        let binds = [Cell::from(self.caller.tenant.as_str()), into.into()];
+        let rows = access.rows(&THERE.replace("{now}", now), &binds).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let there = There {
+            generation: row.text(0)?.to_owned(),
+            owner: row.optional_text(1)?.map(str::to_owned),
+            checkpoints: row.integer(2)?,
+            size_bytes: row.integer(3)?,
+            fence: row.integer(4)?,
+            held: row.integer(5)? > row.integer(6)?,
+        };
+        let sought = Sought::by(self.caller, into, Action::Write);
+        if sought.is_taken(there.owner.as_deref()) {
+            return Err(Error::Conflict(Conflict::ThreadTaken));
+        }
+        if !self.it.in_place() {
+            return Err(Error::Conflict(Conflict::ThreadExists));
+        }
+        match self.it.fence {
+            None if there.held => Err(Error::Conflict(Conflict::LeaseHeld)),
+            Some(fence) if fence != there.fence => {
+                Err(Error::Conflict(Conflict::FenceStale { current: there.fence }))
+            }
+            _ => Ok(Some(there)),
+        }
+    }
+
+    /// Under the gates. `owner` is whose a new thread is.
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    pub async fn carry_out(
+        &self,
+        access: &mut dyn Access,
+        owner: Option<String>,
+    ) -> Result<Exchanged> {
+        let there = self.check(access).await?;
+        let expected = there.as_ref().map_or(&owner, |it| &it.owner);
+        if self.owner_of_copy(access).await? != *expected {
+            return Err(again("the thread was made by somebody else meanwhile"));
+        }
+        let into = &self.it.into;
+        access.rows(&self.dialect.fill(LET_GO), &self.binds(&self.staged, into)).await?;
+        let mut fence = 0;
+        if there.is_some() {
+            let binds = [self.tenant(), into.as_str().into()];
+            access.rows(RAISE, &binds).await?;
+            access.rows(RENAME, &self.binds(into, &self.replaced)).await?;
+            access.rows(TAKE_OVER, &self.binds(&self.staged, &self.replaced)).await?;
+            let binds = [self.tenant(), self.replaced.as_str().into()];
+            access.rows(DROP_LEASE, &binds).await?;
+        } else {
+            fence = self.fence_of_tombstone(access).await?;
+        }
+        access.rows(RENAME, &self.binds(&self.staged, into)).await?;
+        let generation = random_hex();
+        let binds = [self.tenant(), into.as_str().into(), generation.as_str().into(), fence.into()];
+        if access.rows(BEGIN, &binds).await?.is_empty() {
+            return Err(again("the copy was removed meanwhile"));
+        }
+        access.rows(&self.dialect.fill(HOLD), &self.binds(into, &self.replaced)).await?;
+        Ok(Exchanged { generation, replaced: there })
+    }
+
+    async fn owner_of_copy(&self, access: &mut dyn Access) -> Result<Option<String>> {
+        let text = "select t.owner from threads t where t.tenant = $1 and t.thread_id = $2";
+        let rows = access.rows(text, &[self.tenant(), self.staged.as_str().into()]).await?;
+        let gone = || again("the copy was removed meanwhile");
+        Ok(rows.first().ok_or_else(gone)?.optional_text(0)?.map(str::to_owned))
+    }
+
+    /// A deleted thread that is made again goes on with the fence that it had.
+    async fn fence_of_tombstone(&self, access: &mut dyn Access) -> Result<i64> {
+        let text =
+            "delete from thread_tombstones where tenant = $1 and thread_id = $2 returning fence";
+        let rows = access.rows(text, &[self.tenant(), self.it.into.as_str().into()]).await?;
+        rows.first().map_or(Ok(0), |row| row.integer(0))
+    }
+
+    fn tenant(&self) -> Cell {
+        self.caller.tenant.as_str().into()
+    }
+
+    fn binds(&self, one: &ThreadId, other: &ThreadId) -> [Cell; 3] {
+        [self.tenant(), one.as_str().into(), other.as_str().into()]
+    }
+}

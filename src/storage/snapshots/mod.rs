@@ -1,0 +1,135 @@
+//! Snapshots as rows. What a snapshot keeps of a thread are rows like any thread's, under a name that nobody can send
+//! (`ThreadId::hidden`) and in the same content scope: they cost no content, and everything that looks after threads looks
+//! after them. So a restore is a copy of such a thread that takes the place of the one that callers see.
+//!
+//! Only the copying at one moment differs between the engines ([`SnapshotEngine::copy_now`]).
+
+mod answers;
+pub mod archives;
+mod document;
+pub mod encrypting;
+mod exchange;
+mod forks;
+pub mod item_sql;
+pub mod items;
+mod leftovers;
+mod listing;
+mod rehoming;
+pub mod removal;
+pub mod restore;
+pub mod rows;
+pub mod sessions;
+mod take;
+mod travelling;
+
+use async_trait::async_trait;
+
+use self::item_sql::ItemSql;
+use super::contents::Roots;
+use super::sessions::SessionEngine;
+use crate::domain::Result;
+use crate::domain::audit::Act;
+use crate::domain::caller::Caller;
+use crate::domain::clock::Micros;
+use crate::domain::grants::Action;
+use crate::domain::names::ThreadId;
+use crate::domain::snapshots::restore::{Restore, Restored};
+use crate::domain::snapshots::storage::{ForkThread, Forked, ListSnapshots, SnapshotStorage, What};
+use crate::domain::snapshots::take::{TakeSnapshot, Taken};
+use crate::domain::snapshots::{Snapshot, SnapshotId};
+use crate::domain::storage::CheckpointStorage;
+
+/// An engine that keeps snapshots.
+#[async_trait]
+pub trait SnapshotEngine: Roots + SessionEngine + CheckpointStorage {
+    /// Copies everything that is asked for, as it is at one moment, under the hidden names of this number: threads in the
+    /// order of the request. The number is among the leftovers by then. Answers the moment.
+    ///
+    /// # Errors
+    /// `NotFound` for what is not there; then nothing was copied.
+    async fn copy_now(
+        &self,
+        caller: &Caller,
+        number: i64,
+        request: &TakeSnapshot,
+        now: Micros,
+    ) -> Result<Micros>;
+
+    /// Copies what a session has under another number that no session has yet, in the same scope; it is garbage until somebody
+    /// makes a session of it.
+    async fn stage_session(&self, tenant: &str, scope_id: i64, numbers: (i64, i64)) -> Result<()>;
+
+    /// How it writes statements about items.
+    fn item_sql(&self) -> &'static ItemSql;
+}
+
+#[async_trait]
+impl<T: SnapshotEngine> SnapshotStorage for T {
+    async fn take_snapshot(
+        &self,
+        caller: &Caller,
+        request: &TakeSnapshot,
+        now: Micros,
+    ) -> Result<Taken> {
+        take::take(self, caller, request, now).await
+    }
+
+    async fn get_snapshot(
+        &self,
+        caller: &Caller,
+        id: &SnapshotId,
+        action: Action,
+    ) -> Result<Option<Snapshot>> {
+        listing::get(self, caller, id, action).await
+    }
+
+    async fn list_snapshots(
+        &self,
+        caller: &Caller,
+        query: &ListSnapshots,
+    ) -> Result<Vec<Snapshot>> {
+        listing::list(self, caller, query).await
+    }
+
+    async fn delete_snapshot(&self, caller: &Caller, id: &SnapshotId, act: &Act) -> Result<bool> {
+        removal::delete(self, caller, id, act).await
+    }
+
+    async fn fork_thread(
+        &self,
+        caller: &Caller,
+        request: &ForkThread,
+        now: Micros,
+    ) -> Result<Forked> {
+        forks::fork(self, caller, request, now).await
+    }
+
+    async fn count_forks(&self, caller: &Caller, thread_id: &ThreadId) -> Result<i64> {
+        forks::count(self, caller, thread_id).await
+    }
+
+    async fn break_lease(&self, caller: &Caller, thread_id: &ThreadId, act: &Act) -> Result<bool> {
+        forks::break_lease(self, caller, thread_id, act).await
+    }
+
+    async fn restored_before(
+        &self,
+        caller: &Caller,
+        request: &Restore,
+    ) -> Result<Option<Restored>> {
+        let mut access = self.look().await?;
+        let answer = answers::find(access.as_mut(), caller, request.idempotency.as_ref()).await?;
+        access.end().await?;
+        Ok(answer)
+    }
+
+    async fn restore_snapshot(
+        &self,
+        caller: &Caller,
+        request: &Restore,
+        what: What<'_>,
+        act: &Act,
+    ) -> Result<Restored> {
+        restore::restore(self, caller, request, what, act).await
+    }
+}

@@ -1,0 +1,260 @@
+//! Sessions of snapshots: rows like any session's under a kind that nobody can send (`SessionName::hidden_kind`), in the same
+//! content scope. A restore exchanges names, as for threads.
+
+use super::restore::again;
+use crate::domain::caller::Caller;
+use crate::domain::clock::Micros;
+use crate::domain::grants::Action;
+use crate::domain::sessions::SESSION;
+use crate::domain::sessions::name::SessionName;
+use crate::domain::snapshots::SessionPart;
+use crate::domain::snapshots::restore::{RestoredSession, SessionMove};
+use crate::domain::{Conflict, Error, Result};
+use crate::storage::access::{Access, Accessible, Cell, Record, lock_gate};
+
+/// $1 tenant, $2 kind, $3 key.
+const FIND: &str = "
+select s.session_no, s.scope_id, s.owner, s.size_bytes, (
+    select count(*) from session_entries e where e.tenant = s.tenant and e.session_no = s.session_no)
+from sessions s where s.tenant = $1 and s.kind = $2 and s.key = $3";
+
+/// $1 tenant, $2 kind, $3 key, $4 the new kind.
+const RENAME: &str = "update sessions set kind = $4 where tenant = $1 and kind = $2 and key = $3";
+
+/// $1 tenant, $2 the number it is a copy of, $3 its own, $4 its kind. Its rows are there.
+pub const MAKE: [&str; 2] = [
+    "insert into sessions (tenant, kind, key, session_no, scope_id, owner, user_id, agent, title, created_at, updated_at, archives,
+        next_log, size_bytes)
+     select s.tenant, $4, s.key, $3, s.scope_id, s.owner, s.user_id, s.agent, s.title, s.created_at, s.updated_at,
+        s.archives, s.next_log, s.size_bytes
+     from sessions s where s.tenant = $1 and s.session_no = $2 returning session_no",
+    "insert into scope_holders (tenant, scope_id, kind, holder)
+     select s.tenant, s.scope_id, 'session', cast($3 as text) from sessions s where s.tenant = $1 and s.session_no = $2
+        and $4 <> ''",
+];
+
+/// $1 tenant, $2 from, $3 to.
+pub const ROWS: [&str; 2] = [
+    "insert into session_logs (tenant, session_no, kind, name, log_no, era, floor, ceiling, head, compacted_head, version,
+        size_bytes, updated_at)
+     select l.tenant, $3, l.kind, l.name, l.log_no, l.era, l.floor, l.ceiling, l.head, l.compacted_head, l.version,
+        l.size_bytes, l.updated_at
+     from session_logs l where l.tenant = $1 and l.session_no = $2",
+    "insert into session_entries (tenant, session_no, log_no, era, seq, entry_no, id, at, size_bytes, digest, body, parts)
+     select e.tenant, $3, e.log_no, e.era, e.seq, e.entry_no, e.id, e.at, e.size_bytes, e.digest, e.body, e.parts
+     from session_entries e where e.tenant = $1 and e.session_no = $2",
+];
+
+/// A session as its row has it.
+pub struct Found {
+    pub session_no: i64,
+    pub scope_id: i64,
+    pub owner: Option<String>,
+    size_bytes: i64,
+    entries: i64,
+}
+
+impl Found {
+    fn read(row: &Record) -> Result<Self> {
+        Ok(Self {
+            session_no: row.integer(0)?,
+            scope_id: row.integer(1)?,
+            owner: row.optional_text(2)?.map(str::to_owned),
+            size_bytes: row.integer(3)?,
+            entries: row.integer(4)?,
+        })
+    }
+}
+
+/// # Errors
+/// A database that cannot be read.
+pub async fn find(
+    access: &mut dyn Access,
+    tenant: &str,
+    kind: &str,
+    session: &SessionName,
+) -> Result<Option<Found>> {
+    let binds = [tenant.into(), kind.into(), Cell::Bytes(session.key_bytes())];
+    access.rows(FIND, &binds).await?.first().map(Found::read).transpose()
+}
+
+/// Sessions that a snapshot is to have, for whoever asks.
+///
+/// # Errors
+/// `NotFound`.
+pub async fn find_all(
+    access: &mut dyn Access,
+    caller: &Caller,
+    sessions: &[SessionName],
+) -> Result<Vec<Found>> {
+    let mut all = Vec::new();
+    for session in sessions {
+        let found = find(access, &caller.tenant, session.kind(), session).await?;
+        let owner = caller.session_owner(session, Action::Read);
+        let own = |it: &Found| owner.is_none() || owner == it.owner.as_deref();
+        all.push(found.filter(own).ok_or(Error::NotFound(SESSION))?);
+    }
+    Ok(all)
+}
+
+/// What the hidden sessions of a number say of themselves.
+///
+/// # Errors
+/// A database that cannot be read.
+pub async fn parts(
+    access: &mut dyn Access,
+    (tenant, number): (&str, i64),
+    sessions: &[SessionName],
+    first_part: usize,
+) -> Result<Vec<SessionPart>> {
+    let mut parts = Vec::new();
+    for (at, session) in sessions.iter().enumerate() {
+        let kind = session.hidden_kind(number);
+        let found = find(access, tenant, &kind, session).await?;
+        let found = found.ok_or_else(|| again("the session was erased meanwhile"))?;
+        parts.push(SessionPart {
+            part_no: i64::try_from(first_part + at).unwrap_or(i64::MAX),
+            session: session.clone(),
+            entries: found.entries,
+            size_bytes: found.size_bytes,
+            owner: found.owner,
+        });
+    }
+    Ok(parts)
+}
+
+/// The session that is there, if it may be replaced.
+///
+/// # Errors
+/// `SessionTaken`; `SessionExists` where another key was asked for.
+pub async fn check(
+    access: &mut dyn Access,
+    caller: &Caller,
+    it: &SessionMove,
+) -> Result<Option<Found>> {
+    let session = &it.into;
+    let found = find(access, &caller.tenant, session.kind(), session).await?;
+    let owner = caller.session_owner(session, Action::Write);
+    let in_place = it.in_place();
+    match &found {
+        Some(it) if owner.is_some() && owner != it.owner.as_deref() => {
+            Err(Error::Conflict(Conflict::SessionTaken))
+        }
+        Some(_) if !in_place => Err(Error::Conflict(Conflict::SessionExists)),
+        _ => Ok(found),
+    }
+}
+
+/// What is done, or would be.
+pub fn answer(it: &SessionMove, there: Option<&Found>) -> RestoredSession {
+    RestoredSession {
+        kind: it.part.session.kind().to_owned(),
+        key: it.part.session.key().to_vec(),
+        into: it.into.key().to_vec(),
+        entries: it.part.entries,
+        replaced_entries: there.map_or(0, |it| it.entries),
+        created: there.is_none(),
+    }
+}
+
+/// Under the gates: the copy gets the session's name, what is there that of `replaced`. Answers that as a part.
+///
+/// # Errors
+/// As [`check`].
+pub async fn exchange(
+    access: &mut dyn Access,
+    caller: &Caller,
+    moved: &SessionMove,
+    (staged, replaced): (i64, i64),
+) -> Result<(RestoredSession, Option<SessionPart>)> {
+    let (tenant, session) = (caller.tenant.as_str(), &moved.into);
+    let there = check(access, caller, moved).await?;
+    let named = |from: &str, to: &str| {
+        [tenant.into(), from.into(), Cell::Bytes(session.key_bytes()), to.into()]
+    };
+    if there.is_some() {
+        let to = session.hidden_kind(replaced);
+        access.rows(RENAME, &named(session.kind(), &to)).await?;
+    }
+    let from = session.hidden_kind(staged);
+    let copy = find(access, tenant, &from, session).await?;
+    let copy = copy.ok_or_else(|| again("the copy was removed meanwhile"))?;
+    if copy.owner != *there.as_ref().map_or(&moved.owner, |it| &it.owner) {
+        return Err(again("the session was made by somebody else meanwhile"));
+    }
+    access.rows(RENAME, &named(&from, session.kind())).await?;
+    let kept = there.as_ref().map(|it| SessionPart {
+        part_no: moved.part.part_no,
+        session: session.clone(),
+        entries: it.entries,
+        size_bytes: it.size_bytes,
+        owner: it.owner.clone(),
+    });
+    Ok((answer(moved, there.as_ref()), kept))
+}
+
+/// Scopes of what is there and of the copies, for the gates.
+///
+/// # Errors
+/// A database that cannot be read.
+pub async fn scopes(
+    access: &mut dyn Access,
+    tenant: &str,
+    moves: &[SessionMove],
+    staged: i64,
+) -> Result<Vec<i64>> {
+    let mut scopes = Vec::new();
+    for it in moves {
+        for kind in [it.into.kind().to_owned(), it.into.hidden_kind(staged)] {
+            scopes.extend(find(access, tenant, &kind, &it.into).await?.map(|it| it.scope_id));
+        }
+    }
+    Ok(scopes)
+}
+
+/// One slice of the sessions of a number becomes garbage. Answers their numbers and scopes.
+///
+/// # Errors
+/// A database that cannot be written.
+pub async fn cut_off(
+    engine: &dyn Accessible,
+    access: &mut dyn Access,
+    (tenant, number): (&str, i64),
+    now: Micros,
+) -> Result<Vec<(i64, i64)>> {
+    const OF_NUMBER: &str = "select s.session_no, s.scope_id from sessions s
+        where s.tenant = $1 and s.kind > $2 and s.kind < $3 order by s.scope_id limit 100";
+    let (first, end) = SessionName::hidden_range(number);
+    let binds = [tenant.into(), first.as_str().into(), Cell::from(end.as_str())];
+    let found = access.rows(OF_NUMBER, &binds).await?;
+    let mut gone = Vec::new();
+    for row in &found {
+        let (session_no, scope_id) = (row.integer(0)?, row.integer(1)?);
+        lock_gate(access, engine.dialect(), tenant, scope_id).await?;
+        bury(access, (tenant, session_no), now).await?;
+        gone.push((session_no, scope_id));
+    }
+    Ok(gone)
+}
+
+async fn bury(access: &mut dyn Access, (tenant, no): (&str, i64), now: Micros) -> Result<()> {
+    crate::storage::sessions::removal::bury(access, tenant, no, now).await
+}
+
+/// The hidden session of a part goes.
+///
+/// # Errors
+/// A database that cannot be written.
+pub async fn remove_one(
+    engine: &dyn Accessible,
+    access: &mut dyn Access,
+    (tenant, kind, key): (&str, &str, &[u8]),
+    now: Micros,
+) -> Result<Option<(i64, i64)>> {
+    let found = access.rows(FIND, &[tenant.into(), kind.into(), key.into()]).await?;
+    let Some(row) = found.first() else { return Ok(None) };
+    let (session_no, scope_id) = (row.integer(0)?, row.integer(1)?);
+    lock_gate(access, engine.dialect(), tenant, scope_id).await?;
+    bury(access, (tenant, session_no), now).await?;
+    Ok(Some((session_no, scope_id)))
+}

@@ -1,0 +1,47 @@
+/** The Chromium that tests/setup/chromium.sh installs, each time as somebody who has never opened it before. */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type BrowserContext, chromium } from "playwright-core";
+
+/** Debian's: never a browser that the package would fetch. */
+const EXECUTABLE = "/usr/bin/chromium";
+/** Nothing that a browser does by itself reaches for a network. */
+const FLAGS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+export class Browser {
+  readonly context: BrowserContext;
+  readonly #folder: string;
+
+  private constructor(context: BrowserContext, folder: string) {
+    this.context = context;
+    this.#folder = folder;
+  }
+
+  static async open(): Promise<Browser> {
+    const folder = mkdtempSync(join(tmpdir(), "tk-chromium-"));
+    const context = await chromium.launchPersistentContext(folder, {
+      executablePath: EXECUTABLE,
+      headless: true,
+      args: FLAGS,
+      chromiumSandbox: false,
+      acceptDownloads: true,
+    });
+    return new Browser(context, folder);
+  }
+
+  async close(): Promise<void> {
+    await this.context.close();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}

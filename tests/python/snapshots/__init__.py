@@ -1,0 +1,1 @@
+"""Snapshots and their return, with the native client and with real graphs."""
