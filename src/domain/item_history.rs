@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::caller::{Caller, Permission};
 use super::clock::Micros;
+use super::contention::Contention;
 use super::error::{Conflict, Error, Result};
 use super::grants::Action;
 use super::item::{Address, ChangeItem, NewValue};
@@ -15,8 +16,6 @@ use super::namespace_settings::Declared;
 
 /// Earlier versions of an item that looks like a file, where no setting says otherwise.
 pub const FILE_VERSIONS: u32 = 10;
-/// How often a restoration without a condition looks again at an item that others change.
-const ATTEMPTS_MAX: u32 = 16;
 
 /// A version of an item: the present one, or an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,7 +129,8 @@ impl Items {
             return Err(Error::NotGranted("no grant covers this namespace"));
         }
         let changing = Changing { caller, atomic: true, idempotency, deadline, note: Vec::new() };
-        for _ in 0..ATTEMPTS_MAX {
+        let mut contention = Contention::new(deadline);
+        loop {
             let Some((current, wanted)) = self.current_and(caller, request).await? else {
                 return self.answered_before(&changing).await;
             };
@@ -149,14 +149,13 @@ impl Items {
             };
             match self.write(&changing, vec![change], None).await {
                 Err(Error::Conflict(Conflict::VersionConflict { .. }))
-                    if request.if_version.is_none() => {}
+                    if request.if_version.is_none() =>
+                {
+                    contention.lost(&self.clock, "the item keeps").await?;
+                }
                 result => return Ok(result?.first().copied().unwrap_or(0)),
             }
         }
-        Err(Error::Unavailable {
-            detail: "the item keeps being changed".into(),
-            retry_after: std::time::Duration::from_millis(500),
-        })
     }
 
     async fn read_versions(

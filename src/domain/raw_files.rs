@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::caller::Caller;
 use super::clock::{Clock, Micros};
+use super::contention::Contention;
 use super::contents::ContentId;
 use super::error::{Conflict, Error, Result};
 use super::exact_json;
@@ -25,9 +26,6 @@ use super::items::Items;
 use super::limits::LIMITS;
 use super::storage::Storage;
 use super::uploads::{Finished, require, sha256};
-
-/// Of a change that others get in the way of.
-const ATTEMPTS_MAX: usize = 20;
 
 /// Raw files of a tenant's callers.
 pub struct RawFiles {
@@ -221,7 +219,8 @@ impl RawFiles {
         let may_replace = require(caller, &put.address, Action::Write).is_ok();
         let text = Bytes::from(value);
         let value = NewValue { text, ttl_micros: None, vectors: None, index: Vec::new(), kept };
-        for _ in 0..ATTEMPTS_MAX {
+        let mut contention = Contention::new(storing.put.deadline);
+        loop {
             let before = self.find(caller, &put.address).await?;
             let looks_done = storing.unchanged(before.as_ref());
             if !matches!(looks_done, Ok(None))
@@ -247,14 +246,12 @@ impl RawFiles {
             require_change(caller, &change)?;
             let changing = storing.changing(vec![i64::from(created)]);
             match self.items.write(&changing, vec![change], None).await {
-                Err(Error::Conflict(Conflict::VersionConflict { .. })) if free => {}
+                Err(Error::Conflict(Conflict::VersionConflict { .. })) if free => {
+                    contention.lost(&self.clock, "the file keeps").await?;
+                }
                 answer => return Ok(stored(&answer?, created, *size_bytes)),
             }
         }
-        Err(Error::Unavailable {
-            detail: "the file keeps being changed".into(),
-            retry_after: std::time::Duration::from_millis(500),
-        })
     }
 
     /// What was answered to this very request before. One statement.

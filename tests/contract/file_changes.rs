@@ -1,6 +1,7 @@
 //! Files: changing, removing and moving the items of a namespace, on every engine; what is repeated, and what happens at one time.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use threadkeep::domain::Error;
 use threadkeep::domain::files::Asked;
@@ -196,6 +197,33 @@ pub async fn all_edits_of_one_file_survive(h: Harness) {
     found.sort_unstable();
     found.dedup();
     assert_eq!((found.len(), text.lines().count()), (160, 161));
+}
+
+/// Somebody's edits come through while another server's callers change the file all the time.
+pub async fn nobody_waits_for_ever_on_a_busy_file(h: Harness) {
+    let drives = Arc::new([Drive::on(&h).await, Drive::on(&h).await]);
+    drives[0].write("/x", "begin\n").await.unwrap();
+    let done = Arc::new(AtomicBool::new(false));
+    let busy = |_| {
+        let (drives, done) = (Arc::clone(&drives), Arc::clone(&done));
+        tokio::spawn(async move {
+            let mut edits = 0;
+            while !done.load(Ordering::Relaxed) {
+                drives[1].edit("/x", "begin", "begin").await.unwrap();
+                edits += 1;
+            }
+            edits
+        })
+    };
+    let others: Vec<_> = (0..4).map(busy).collect();
+    for at in 0..10 {
+        drives[0].edit("/x", "begin\n", &format!("begin\n{at}\n")).await.unwrap();
+    }
+    done.store(true, Ordering::Relaxed);
+    for other in others {
+        assert!(other.await.unwrap() > 0);
+    }
+    assert_eq!(drives[0].text("/x").await.lines().count(), 11);
 }
 
 /// Every file that is there all the time is in every listing, once.

@@ -31,6 +31,7 @@ contract! {
         repeated_changes_happen_once
         a_directory_of_many_files_goes_with_one_answer
         all_edits_of_one_file_survive
+        nobody_waits_for_ever_on_a_busy_file
         listings_beside_writers_are_complete
         a_token_reaches_the_files_of_its_namespaces;
     file_heads:

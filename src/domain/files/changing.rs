@@ -17,6 +17,7 @@ use super::value::{Content, FileValue};
 use super::writing::{NewContent, of_bytes};
 use super::{Asked, Files, media, text_of};
 use crate::domain::clock::Micros;
+use crate::domain::contention::Contention;
 use crate::domain::error::{Conflict, Error, Result};
 use crate::domain::grants::Action;
 use crate::domain::item::{ChangeItem, Item, Key, NewValue};
@@ -31,8 +32,6 @@ const UNPADDED: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true)
         .with_decode_padding_mode(DecodePaddingMode::RequireNone),
 );
-/// How often a file that others keep changing, through other servers, is read again.
-const ATTEMPTS_MAX: u32 = 64;
 const NO_TEXT: &str = "Error: Cannot edit binary files with text replacements.";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -205,7 +204,8 @@ impl Files {
     ) -> Result<(i64, i64)> {
         let address = asked.asking.address(path);
         let _turn = self.turns.take(&asked.asking.caller.tenant, &address).await;
-        for _ in 0..ATTEMPTS_MAX {
+        let mut contention = Contention::new(asked.deadline);
+        loop {
             let found = self.stored(asked.asking, path).await?;
             let current = found.as_ref().map_or(0, |it| it.version);
             let planned = match if_version {
@@ -228,14 +228,12 @@ impl Files {
             };
             let changing = asked.changing(vec![planned.note]);
             match self.items.write(&changing, vec![change], None).await {
-                Err(Error::Conflict(Conflict::VersionConflict { .. })) if if_version.is_none() => {}
+                Err(Error::Conflict(Conflict::VersionConflict { .. })) if if_version.is_none() => {
+                    contention.lost(&self.items.clock, "the file keeps").await?;
+                }
                 answer => return answer.map(|it| pair(&it)),
             }
         }
-        Err(Error::Unavailable {
-            detail: "the file keeps being changed".into(),
-            retry_after: std::time::Duration::from_millis(500),
-        })
     }
 
     /// What was answered to this very request before. One statement.

@@ -7,6 +7,7 @@ use super::problem::{FileProblem, not_found_for_change, problem};
 use super::storage::{KeyRange, Removed};
 use super::{Asked, Asking, Files, OPENED_MAX, count, text_of};
 use crate::domain::clock::Micros;
+use crate::domain::contention::Contention;
 use crate::domain::error::{Conflict, Error, Result};
 use crate::domain::grants::Action;
 use crate::domain::item::{Address, ChangeItem, KeptContent, Key, NewValue};
@@ -14,7 +15,7 @@ use crate::domain::limits::LIMITS;
 use crate::domain::namespace::Namespace;
 use crate::domain::wide_text::WideText;
 
-/// How often a directory that others keep changing is read again, and a removal is tried that the database refused.
+/// How often a removal is tried that the database refused.
 const ATTEMPTS_MAX: u32 = 8;
 /// Values that are moved together.
 const MOVED_BYTES_MAX: usize = 64 << 20;
@@ -137,7 +138,8 @@ impl Files {
         request: &MoveFile,
         carried: &mut Carried,
     ) -> Result<Moved> {
-        for _ in 0..ATTEMPTS_MAX {
+        let mut contention = Contention::new(asked.deadline);
+        loop {
             let planned = self.plan_transfer(asked.asking, target, request).await;
             let shown = match planned {
                 Ok(planned) => self.show_large(asked, target, (planned, request), carried).await,
@@ -146,7 +148,10 @@ impl Files {
             let changes = match shown {
                 Ok(Some(changes)) => changes,
                 // Replaced since it was read.
-                Ok(None) => continue,
+                Ok(None) => {
+                    contention.lost(&self.items.clock, "the files keep").await?;
+                    continue;
+                }
                 Err(error) => {
                     // It may look wrong because it has been done.
                     return self.answered(asked).await?.map(|it| moved(&it)).ok_or(error);
@@ -155,14 +160,12 @@ impl Files {
             let files = changes.iter().filter(|it| it.value.is_some()).count();
             let changing = asked.changing(vec![i64::try_from(files).unwrap_or(i64::MAX)]);
             match self.items.write(&changing, changes, None).await {
-                Err(Error::Conflict(Conflict::VersionConflict { .. })) => {}
+                Err(Error::Conflict(Conflict::VersionConflict { .. })) => {
+                    contention.lost(&self.items.clock, "the files keep").await?;
+                }
                 answer => return answer.map(|it| moved(&it)),
             }
         }
-        Err(Error::Unavailable {
-            detail: "the files keep being changed".into(),
-            retry_after: std::time::Duration::from_millis(500),
-        })
     }
 
     async fn plan_transfer(

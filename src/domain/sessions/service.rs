@@ -9,14 +9,13 @@ use super::commit::{Ended, SessionCommit};
 use super::name::SessionName;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros, random_hex};
+use crate::domain::contention::Contention;
 use crate::domain::error::{Error, Result};
 use crate::domain::grants::Action;
 use crate::domain::item_batch::Idempotency;
 use crate::domain::quotas::Quotas;
 use crate::domain::storage::Storage;
 
-/// How often a change is prepared again because others changed what it was prepared for.
-const PLANS_MAX: u32 = 8;
 /// A document of more pieces is joined into one.
 const PIECES_MAX: i64 = 64;
 /// Stands in what a compaction stores for the archive's id.
@@ -102,19 +101,16 @@ impl Sessions {
     }
 
     async fn commit(&self, asking: &Asking<'_>, change: &Change) -> Result<Done> {
-        for _ in 0..PLANS_MAX {
+        let mut contention = Contention::new(asking.deadline);
+        loop {
             let Asking { caller, idempotency, deadline } = asking;
             let own = Self::idempotency(caller, idempotency.as_ref(), change);
             let prepared = self.storage.prepare_session(caller, change.clone(), own, *deadline);
             match self.commits.commit(prepared.await?).await? {
                 Ended::Done(done) => return Ok(done),
-                Ended::Stale => {}
+                Ended::Stale => contention.lost(&self.clock, "the session keeps").await?,
             }
         }
-        Err(Error::Unavailable {
-            detail: "the session keeps being changed by others".into(),
-            retry_after: Duration::from_millis(500),
-        })
     }
 
     /// Without a key from the caller it is a random one where a repetition could not be told from another's change: for a
@@ -141,7 +137,8 @@ impl Sessions {
     ) -> Result<(String, Done)> {
         let caller = asking.caller;
         caller.require_session(&compact.session, Action::Write)?;
-        for _ in 0..PLANS_MAX {
+        let mut contention = Contention::new(asking.deadline);
+        loop {
             let found = self.storage.get_session(caller, &compact.session, Action::Write).await?;
             let archives_before = found.map_or(0, |it| it.archives);
             let next = archive_id(archives_before + 1);
@@ -159,11 +156,8 @@ impl Sessions {
                 let id = archive.filter(|_| compact.archive_id.is_none()).map_or(id, archive_id);
                 return Ok((id, done));
             }
+            contention.lost(&self.clock, "the session keeps").await?;
         }
-        Err(Error::Unavailable {
-            detail: "the session keeps being compacted by others".into(),
-            retry_after: Duration::from_millis(500),
-        })
     }
 
     /// # Errors
