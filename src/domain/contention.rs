@@ -2,7 +2,7 @@
 //! reads again.
 //!
 //! Two that go on at the same pace could meet in the same order every time, so that one of them never came first. Who has lost twice
-//! waits for a moment of random length, and how long somebody tries is bounded by time, not by how often the others were first.
+//! waits for a moment of random length, and how long somebody tries is bounded by time, not only by how often the others were first.
 
 use std::time::Duration;
 
@@ -23,6 +23,8 @@ impl Contention {
     /// Most changes meet one other, which is over when they read again.
     const AT_ONCE: u32 = 2;
     const PAUSE_MICROS_MAX: u64 = 16_000;
+    /// Also where one attempt takes seconds.
+    const AT_LEAST: u32 = 5;
     const GIVES_UP_AFTER: Duration = Duration::from_secs(10);
 
     /// The deadline is that of the request.
@@ -33,21 +35,30 @@ impl Contention {
     /// To be called when another was first; then read again.
     ///
     /// # Errors
-    /// `Unavailable` after ten seconds, or at the deadline.
+    /// `Unavailable` after ten seconds and five attempts, or at the deadline.
     pub async fn lost(&mut self, clock: &Clock, what: &str) -> Result<()> {
+        if self.may_try_again(clock).await {
+            return Ok(());
+        }
+        Err(Error::Unavailable {
+            detail: format!("{what} being changed by others"),
+            retry_after: Duration::from_millis(500),
+        })
+    }
+
+    /// The same for who has an error of his own to answer with. False: after ten seconds and five attempts, or at the deadline.
+    pub async fn may_try_again(&mut self, clock: &Clock) -> bool {
         self.lost += 1;
-        if self.began.elapsed() > Self::GIVES_UP_AFTER || clock.now() > self.deadline {
-            return Err(Error::Unavailable {
-                detail: format!("{what} being changed by others"),
-                retry_after: Duration::from_millis(500),
-            });
+        let is_over = self.lost >= Self::AT_LEAST && self.began.elapsed() > Self::GIVES_UP_AFTER;
+        if is_over || clock.now() > self.deadline {
+            return false;
         }
         if self.lost > Self::AT_ONCE {
             let longest =
                 (500_u64 << (self.lost - Self::AT_ONCE).min(8)).min(Self::PAUSE_MICROS_MAX);
             sleep(Duration::from_micros(rand::random_range(0..longest))).await;
         }
-        Ok(())
+        true
     }
 }
 
@@ -83,6 +94,16 @@ mod tests {
         contention.lost(&clock, "the file keeps").await.unwrap();
         clock.advance(2);
         assert!(contention.lost(&clock, "the file keeps").await.is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn slow_attempts_are_made_five_times() {
+        let mut contention = Contention::new(Micros::MAX);
+        for _ in 1..Contention::AT_LEAST {
+            sleep(Contention::GIVES_UP_AFTER).await;
+            contention.lost(&clock(), "the file keeps").await.unwrap();
+        }
+        assert!(contention.lost(&clock(), "the file keeps").await.is_err());
     }
 
     #[tokio::test(start_paused = true)]

@@ -7,7 +7,7 @@ pub mod caller;
 pub mod checkpoint;
 pub mod checkpoints;
 pub mod clock;
-mod contention;
+pub mod contention;
 pub mod contents;
 pub mod credential;
 pub mod decimal;

@@ -24,6 +24,7 @@ contract! {
     snapshot_sessions:
         a_session_is_what_it_was
         takes_and_restores_of_the_same_things_wait_for_each_other
+        a_snapshot_is_taken_beside_what_comes_and_goes
         a_snapshot_is_one_moment;
     archives:
         a_snapshot_gives_back_its_archive

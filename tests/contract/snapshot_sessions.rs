@@ -9,9 +9,10 @@ use threadkeep::domain::sessions::name::SessionName;
 use threadkeep::domain::snapshots::History;
 use threadkeep::domain::snapshots::restore::Restore;
 use threadkeep::domain::snapshots::take::TakeSnapshot;
+use threadkeep::domain::storage::DeleteThread;
 
 use crate::commands::Put;
-use crate::harness::{Harness, commit};
+use crate::harness::{Harness, commit, thread_id};
 use crate::session_desk::{self as sessions, all_of_kind, append, entry, name, put};
 use crate::snapshot_desk::{Desk, check_sound, in_place, of};
 use crate::store::{Store, namespace};
@@ -142,6 +143,43 @@ pub async fn a_snapshot_is_one_moment(h: Harness) {
         assert!(thread >= before && thread <= last);
         before = thread;
     }
+    check_sound(&h).await;
+}
+
+/// Where it goes and comes again while the snapshot is taken, it is there or it is not; nobody is told to try again.
+pub async fn a_snapshot_is_taken_beside_what_comes_and_goes(h: Harness) {
+    let (desk, agents) = (Desk::on(&h).await, sessions::Desk::on(&h).await);
+    let (stop, session) = (Arc::new(AtomicBool::new(false)), name(&["p", "s"]));
+    let h = Arc::new(h);
+    let writer = {
+        let (h, stop, session) = (Arc::clone(&h), Arc::clone(&stop), session.clone());
+        async move {
+            let gone = DeleteThread { thread_id: thread_id("t"), generation: None, fence: None };
+            while !stop.load(SeqCst) {
+                let put = Put::new("000001").sets("n", "1", "1");
+                h.commit(commit("t", vec![put.op()])).await.unwrap();
+                agents.append(&session, &["first"]).await.unwrap();
+                agents.delete(&session).await;
+                h.storage.delete_thread(&h.caller, &gone).await.unwrap();
+            }
+        }
+    };
+    let writer = tokio::spawn(writer);
+    let mut taken = 0;
+    for at in 0..200 {
+        let id = format!("s{at}");
+        let (threads, sessions) =
+            if at % 2 == 0 { (&[][..], vec![session.clone()]) } else { (&["t"][..], Vec::new()) };
+        let request = TakeSnapshot { sessions, ..of(&id, threads, History::All) };
+        match desk.take(&h.caller, request).await {
+            Ok(_) => taken += 1,
+            Err(threadkeep::domain::Error::NotFound(_)) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+    stop.store(true, SeqCst);
+    writer.await.unwrap();
+    assert!(taken > 0);
     check_sound(&h).await;
 }
 

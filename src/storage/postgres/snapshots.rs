@@ -12,7 +12,8 @@ use sqlx::{AssertSqlSafe, Connection, Row};
 use super::doctor::Within;
 use super::{PostgresStorage, failure};
 use crate::domain::caller::Caller;
-use crate::domain::clock::{Micros, random_id};
+use crate::domain::clock::{Clock, Micros, random_id};
+use crate::domain::contention::Contention;
 use crate::domain::grants::Action;
 use crate::domain::names::ThreadId;
 use crate::domain::sessions::name::SessionName;
@@ -23,7 +24,6 @@ use crate::storage::access::{Accessible, Cell};
 use crate::storage::snapshots::SnapshotEngine;
 use crate::storage::snapshots::item_sql::{self, ItemSql};
 use crate::storage::snapshots::items::Items;
-use crate::storage::snapshots::restore::again;
 use crate::storage::snapshots::sessions;
 
 /// $1 tenant, $2 thread ids, $3 roots of namespaces, $4 kinds and $5 keys of sessions. The gates of all of it, in the order in
@@ -119,14 +119,40 @@ impl SnapshotEngine for PostgresStorage {
         request: &TakeSnapshot,
         now: Micros,
     ) -> Result<Micros> {
+        let mut contention = Contention::new(Micros::MAX);
+        loop {
+            if let Some(moment) = self.copy_moment(caller, number, request, now).await? {
+                return Ok(moment);
+            }
+            contention.lost(&Clock::System, "what the snapshot is of keeps").await?;
+        }
+    }
+}
+
+impl PostgresStorage {
+    /// None: a thread or session was made between the locks and the look at it, so that its gate is not held.
+    async fn copy_moment(
+        &self,
+        caller: &Caller,
+        number: i64,
+        request: &TakeSnapshot,
+        now: Micros,
+    ) -> Result<Option<Micros>> {
         let mut connection = self.pool.get().await?;
         let mut transaction = connection.begin().await.map_err(|error| failure::of_call(&error))?;
         let gates = lock(&mut transaction, caller, request).await?;
         let keys = threads(&mut transaction, caller, request, &gates).await?;
+        let Some(keys) = keys else {
+            transaction.rollback().await.map_err(|error| failure::of_call(&error))?;
+            connection.release();
+            return Ok(None);
+        };
         let mut within = Within(&mut transaction);
         let sessions = sessions::find_all(&mut within, caller, &request.sessions).await?;
         if sessions.iter().any(|it| !gates.contains(&it.scope_id)) {
-            return Err(again("a session was made again meanwhile"));
+            transaction.rollback().await.map_err(|error| failure::of_call(&error))?;
+            connection.release();
+            return Ok(None);
         }
         let items = Items { sql: &item_sql::POSTGRES, tenant: &caller.tenant, number, now };
         let mut query = sqlx::query(AssertSqlSafe(copy_text(&items, request)))
@@ -154,7 +180,7 @@ impl SnapshotEngine for PostgresStorage {
         }
         transaction.commit().await.map_err(|error| failure::of_call(&error))?;
         connection.release();
-        Ok(row.get("moment"))
+        Ok(Some(row.get("moment")))
     }
 }
 
@@ -215,13 +241,13 @@ fn hidden(number: i64, at: usize) -> String {
     ThreadId::hidden(number, at).into_string()
 }
 
-/// Keys of the threads in the order of the request.
+/// Keys of the threads in the order of the request; none where one has a gate that is not held.
 async fn threads(
     connection: &mut PgConnection,
     caller: &Caller,
     request: &TakeSnapshot,
     gates: &HashSet<i64>,
-) -> Result<Vec<i64>> {
+) -> Result<Option<Vec<i64>>> {
     let ids = request.threads.iter().map(|it| it.thread_id.as_str());
     let owners = ids.clone().map(|it| caller.thread_owner(it, Action::Read));
     let rows = sqlx::query(FIND)
@@ -234,8 +260,6 @@ async fn threads(
     if rows.len() < request.threads.len() {
         return Err(Error::NotFound(THREAD));
     }
-    if rows.iter().any(|row| !gates.contains(&row.get("scope_id"))) {
-        return Err(again("a thread was made again meanwhile"));
-    }
-    Ok(rows.iter().map(|row| row.get("thread_key")).collect())
+    let is_held = rows.iter().all(|row| gates.contains(&row.get("scope_id")));
+    Ok(is_held.then(|| rows.iter().map(|row| row.get("thread_key")).collect()))
 }

@@ -12,6 +12,7 @@ use crate::content::cipher::Home;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros, random_id};
+use crate::domain::contention::Contention;
 use crate::domain::contents::ContentId;
 use crate::domain::snapshots::Snapshot;
 use crate::domain::snapshots::archives::{
@@ -22,8 +23,6 @@ use crate::storage::access::{Access, Accessible, Cell, Dialect, Record, lock_gat
 use crate::storage::contents::{drop_content, drop_unshown, place_slices};
 use crate::storage::documents::{open_document, seal_document};
 
-/// How often a workspace is looked for whose last archive goes meanwhile.
-const ATTEMPTS_MAX: u32 = 4;
 /// Contents of one transaction: each may have some thousand rows.
 const SLICE_ARCHIVES: i64 = 4;
 
@@ -85,11 +84,13 @@ impl<T: SnapshotEngine> ArchiveStorage for T {
         // Makes a tenant that is new.
         self.session_secret(&caller.tenant).await?;
         let id = ContentId::random();
-        for _ in 0..ATTEMPTS_MAX {
+        let mut contention = Contention::new(Micros::MAX);
+        loop {
             let mut access = self.hold().await?;
             let scope_id = hold_workspace(&mut *access, self.dialect(), caller, workspace).await?;
             let Some(scope_id) = scope_id else {
                 access.end().await?;
+                contention.lost(&Clock::System, "the workspace keeps").await?;
                 continue;
             };
             let place = [caller.tenant.as_str().into(), Cell::from(&id.0[..])];
@@ -102,7 +103,6 @@ impl<T: SnapshotEngine> ArchiveStorage for T {
             access.end().await?;
             return Ok(ArchiveId(id));
         }
-        Err(Error::Internal("a workspace goes again and again".into()))
     }
 
     async fn finish_archive(

@@ -6,6 +6,7 @@ use super::{SnapshotEngine, answers, leftovers};
 use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros, random_id};
+use crate::domain::contention::Contention;
 use crate::domain::grants::Action;
 use crate::domain::names::ThreadId;
 use crate::domain::snapshots::restore::ThreadMove;
@@ -17,9 +18,6 @@ use crate::domain::{Conflict, Error, Result};
 use crate::storage::access::{Access, Cell, lock_gate};
 use crate::storage::audit_rows::record;
 use crate::storage::sought::Sought;
-
-/// Attempts when the target is made meanwhile.
-const ATTEMPTS_MAX: u32 = 5;
 
 /// $1 tenant, $2 thread key, $3 namespace, $4 checkpoint: the ids that stay of the namespace.
 const WAY: &str = "with recursive way (id, parent) as (
@@ -48,9 +46,8 @@ pub async fn fork<T: SnapshotEngine>(
     request: &ForkThread,
     now: Micros,
 ) -> Result<Forked> {
-    let mut attempt = 0;
+    let mut contention = Contention::new(Micros::MAX);
     loop {
-        attempt += 1;
         let number = random_id();
         let mut access = engine.hold().await?;
         let answer = answers::find(access.as_mut(), caller, request.idempotency.as_ref()).await?;
@@ -65,7 +62,7 @@ pub async fn fork<T: SnapshotEngine>(
             leftovers::remove(engine, &caller.tenant, number, now).await?;
         }
         match done {
-            Err(Error::Unavailable { .. }) if attempt < ATTEMPTS_MAX => {}
+            Err(Error::Unavailable { .. }) if contention.may_try_again(&Clock::System).await => {}
             done => return done,
         }
     }

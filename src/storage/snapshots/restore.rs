@@ -9,6 +9,7 @@ use super::{SnapshotEngine, answers, leftovers, rehoming, sessions};
 use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros, random_id};
+use crate::domain::contention::Contention;
 use crate::domain::names::ThreadId;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::snapshots::restore::{
@@ -24,8 +25,6 @@ use crate::domain::{Error, Result};
 use crate::storage::access::{Access, Cell, lock_gate};
 use crate::storage::audit_rows::record;
 
-/// Attempts when a thread is deleted or made again in between.
-const ATTEMPTS_MAX: u32 = 5;
 /// Says in the labels of a safety snapshot which restore it is from.
 const SAFETY_OF: &str = "safety_of";
 
@@ -38,9 +37,8 @@ pub async fn restore<T: SnapshotEngine>(
     what: What<'_>,
     act: &Act,
 ) -> Result<Restored> {
-    let mut attempt = 0;
+    let mut contention = Contention::new(Micros::MAX);
     loop {
-        attempt += 1;
         let plan = Plan {
             caller,
             request,
@@ -58,7 +56,7 @@ pub async fn restore<T: SnapshotEngine>(
             plan.carry_out(engine, act).await
         };
         match done {
-            Err(Error::Unavailable { .. }) if attempt < ATTEMPTS_MAX => {}
+            Err(Error::Unavailable { .. }) if contention.may_try_again(&Clock::System).await => {}
             done => return done,
         }
     }

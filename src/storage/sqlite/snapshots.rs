@@ -15,6 +15,7 @@ use super::snapshot_sessions::{StagedSession, find_sessions};
 use super::thread_row::{ThreadRow, read_thread_row};
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros, random_id};
+use crate::domain::contention::Contention;
 use crate::domain::grants::Action;
 use crate::domain::names::ThreadId;
 use crate::domain::namespace::Namespace;
@@ -26,9 +27,6 @@ use crate::storage::snapshots::SnapshotEngine;
 use crate::storage::snapshots::item_sql::{self, ItemSql};
 use crate::storage::snapshots::items::remove_slice;
 use crate::storage::sought::Sought;
-
-/// Attempts when content is removed from a scope meanwhile.
-const ATTEMPTS_MAX: u32 = 5;
 
 /// $1 tenant, $2 hidden id, $3 thread key, $4 scope, $5 generation, $6 owner, $7 created at, $8 last step, $9 size, $10 to $12
 /// graph, assistant, user. Its counters are those of the moment.
@@ -79,11 +77,11 @@ impl SnapshotEngine for SqliteStorage {
         request: &TakeSnapshot,
         now: Micros,
     ) -> Result<Micros> {
-        let mut attempt = 0;
+        let mut contention = Contention::new(Micros::MAX);
         loop {
-            attempt += 1;
             match self.copy_moment(caller, number, request, now).await {
-                Err(Error::Unavailable { .. }) if attempt < ATTEMPTS_MAX => {}
+                Err(Error::Unavailable { .. })
+                    if contention.may_try_again(&Clock::System).await => {}
                 done => return done,
             }
         }
