@@ -2,13 +2,13 @@
 //! later front end goes through here.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::caller::{Caller, Permission};
 use super::grants::Action;
 
 use super::checkpoint::{Commit, ListQuery, Target, at_most};
 use super::clock::{Clock, Micros};
+use super::contention::Contention;
 use super::error::{Error, Result};
 use super::group_commit::{Committed, Ended, GroupCommit};
 use super::limits::LIMITS;
@@ -16,9 +16,6 @@ use super::names::{Channel, CheckpointId};
 use super::quotas::Quotas;
 use super::retention::{PruneRequest, Pruned};
 use super::storage::{Found, Page, Storage, TargetHistory};
-
-/// How often a commit is prepared when content that it builds on is removed each time.
-const PREPARATIONS_MAX: u32 = 5;
 
 /// The checkpointer.
 pub struct Checkpoints {
@@ -56,16 +53,14 @@ pub async fn write(
     commit: &Commit,
     deadline: Micros,
 ) -> Result<Committed> {
-    for _ in 0..PREPARATIONS_MAX {
+    let mut contention = Contention::default();
+    loop {
         let prepared = storage.prepare(caller, commit.clone(), deadline).await?;
         if let Ended::Committed(committed) = commits.commit(prepared).await? {
             return Ok(committed);
         }
+        contention.lost("content of the thread keeps").await?;
     }
-    Err(Error::Unavailable {
-        detail: "content keeps being removed from this thread".into(),
-        retry_after: Duration::from_millis(500),
-    })
 }
 
 impl Checkpoints {

@@ -136,7 +136,10 @@ impl CommitWriter {
             let (batch, _) = fold(&[&job.command], self.clock.now());
             match self.write(batch).await {
                 Ok(outcomes) => match answer(job, &outcomes[0]) {
-                    Some(raced) => job = raced,
+                    Some(raced) => {
+                        tokio::time::sleep(RACE_PAUSE).await;
+                        job = raced;
+                    }
                     None => return,
                 },
                 Err(error) => {

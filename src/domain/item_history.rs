@@ -129,7 +129,7 @@ impl Items {
             return Err(Error::NotGranted("no grant covers this namespace"));
         }
         let changing = Changing { caller, atomic: true, idempotency, deadline, note: Vec::new() };
-        let mut contention = Contention::new(deadline);
+        let mut contention = Contention::default();
         loop {
             let Some((current, wanted)) = self.current_and(caller, request).await? else {
                 return self.answered_before(&changing).await;
@@ -151,7 +151,7 @@ impl Items {
                 Err(Error::Conflict(Conflict::VersionConflict { .. }))
                     if request.if_version.is_none() =>
                 {
-                    contention.lost(&self.clock, "the item keeps").await?;
+                    contention.lost("the item keeps").await?;
                 }
                 result => return Ok(result?.first().copied().unwrap_or(0)),
             }

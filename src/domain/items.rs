@@ -9,6 +9,7 @@ use tokio::sync::Notify;
 
 use super::caller::Caller;
 use super::clock::{Clock, Micros};
+use super::contention::Contention;
 use super::embedding::Embedder;
 use super::error::{Error, Result};
 use super::grants::Action;
@@ -25,9 +26,6 @@ use super::namespace::Namespace;
 use super::namespace_settings::NamespaceSettings;
 use super::quotas::Quotas;
 use super::storage::Storage;
-
-/// How often content is planned anew when removals come in between.
-const PLANS_MAX: u32 = 4;
 
 /// Items of a tenant.
 pub struct Items {
@@ -303,7 +301,8 @@ impl Items {
             changes.iter().any(|it| it.value.as_ref().is_some_and(|it| !it.index.is_empty()));
         let conditional = changes.iter().any(|it| it.if_version.is_some());
         let idempotency = conditional.then(|| changing.idempotency(at));
-        for _ in 0..PLANS_MAX {
+        let mut contention = Contention::default();
+        loop {
             let prepared = self.storage.prepare_changes(
                 caller,
                 changes.clone(),
@@ -320,13 +319,9 @@ impl Items {
                     }
                     return Ok(versions);
                 }
-                Changed::EpochStale => {}
+                Changed::EpochStale => contention.lost("content of the namespace keeps").await?,
             }
         }
-        Err(Error::Unavailable {
-            detail: "content of the namespace keeps being removed".into(),
-            retry_after: std::time::Duration::from_millis(500),
-        })
     }
 }
 

@@ -147,7 +147,9 @@ where
             }
             result => return result,
         }
-        tokio::time::sleep(Duration::from_millis(5 << attempts.min(7))).await;
+        // Not the same for two servers that got in each other's way.
+        let millis = 5 << attempts.min(7);
+        tokio::time::sleep(Duration::from_millis(rand::random_range(millis / 2..=millis))).await;
     }
 }
 

@@ -219,7 +219,7 @@ impl RawFiles {
         let may_replace = require(caller, &put.address, Action::Write).is_ok();
         let text = Bytes::from(value);
         let value = NewValue { text, ttl_micros: None, vectors: None, index: Vec::new(), kept };
-        let mut contention = Contention::new(storing.put.deadline);
+        let mut contention = Contention::default();
         loop {
             let before = self.find(caller, &put.address).await?;
             let looks_done = storing.unchanged(before.as_ref());
@@ -247,7 +247,7 @@ impl RawFiles {
             let changing = storing.changing(vec![i64::from(created)]);
             match self.items.write(&changing, vec![change], None).await {
                 Err(Error::Conflict(Conflict::VersionConflict { .. })) if free => {
-                    contention.lost(&self.clock, "the file keeps").await?;
+                    contention.lost("the file keeps").await?;
                 }
                 answer => return Ok(stored(&answer?, created, *size_bytes)),
             }

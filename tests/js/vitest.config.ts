@@ -1,6 +1,10 @@
 /** How the JavaScript suites run: against the built package and the real program, one worker per core. */
 
 import { defineConfig } from "vitest/config";
+import { PATIENCE_MS } from "./support/settings.js";
+
+/** A test waits for several things, each with the whole patience. */
+const TIMEOUT_MS = 5 * PATIENCE_MS;
 
 export default defineConfig({
   test: {
@@ -8,9 +12,10 @@ export default defineConfig({
     globals: true,
     include: ["*/*.test.ts"],
     globalSetup: ["support/servers.ts"],
+    setupFiles: ["support/seed.ts"],
     maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    testTimeout: TIMEOUT_MS,
+    hookTimeout: TIMEOUT_MS,
     allowOnly: false,
     // LangGraph awaits a write at the end of its step. One that is refused before that is for a moment a rejection that nobody has
     // asked for; then the run fails by it, which the tests of restored threads expect.

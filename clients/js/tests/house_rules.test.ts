@@ -46,5 +46,5 @@ describe("every file", async () => {
 describe("the types of requests and answers", () => {
   it("are those of the server's document", async () => {
     expect(await readFile(ROOT + GENERATED, "utf8")).toBe(await wireTypes());
-  }, 60_000);
+  });
 });

@@ -204,7 +204,7 @@ impl Files {
     ) -> Result<(i64, i64)> {
         let address = asked.asking.address(path);
         let _turn = self.turns.take(&asked.asking.caller.tenant, &address).await;
-        let mut contention = Contention::new(asked.deadline);
+        let mut contention = Contention::default();
         loop {
             let found = self.stored(asked.asking, path).await?;
             let current = found.as_ref().map_or(0, |it| it.version);
@@ -229,7 +229,7 @@ impl Files {
             let changing = asked.changing(vec![planned.note]);
             match self.items.write(&changing, vec![change], None).await {
                 Err(Error::Conflict(Conflict::VersionConflict { .. })) if if_version.is_none() => {
-                    contention.lost(&self.items.clock, "the file keeps").await?;
+                    contention.lost("the file keeps").await?;
                 }
                 answer => return answer.map(|it| pair(&it)),
             }

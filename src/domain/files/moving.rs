@@ -96,7 +96,9 @@ impl Files {
                 Err(Error::Unavailable { .. }) => break,
                 Err(error) => return Err(error),
             }
-            tokio::time::sleep(std::time::Duration::from_millis(10 << attempt)).await;
+            let millis = 10 << attempt;
+            let millis = rand::random_range(millis / 2..=millis);
+            tokio::time::sleep(std::time::Duration::from_millis(millis)).await;
         }
         Err(Error::CommitUnknown)
     }
@@ -138,7 +140,7 @@ impl Files {
         request: &MoveFile,
         carried: &mut Carried,
     ) -> Result<Moved> {
-        let mut contention = Contention::new(asked.deadline);
+        let mut contention = Contention::default();
         loop {
             let planned = self.plan_transfer(asked.asking, target, request).await;
             let shown = match planned {
@@ -149,7 +151,7 @@ impl Files {
                 Ok(Some(changes)) => changes,
                 // Replaced since it was read.
                 Ok(None) => {
-                    contention.lost(&self.items.clock, "the files keep").await?;
+                    contention.lost("the files keep").await?;
                     continue;
                 }
                 Err(error) => {
@@ -161,7 +163,7 @@ impl Files {
             let changing = asked.changing(vec![i64::try_from(files).unwrap_or(i64::MAX)]);
             match self.items.write(&changing, changes, None).await {
                 Err(Error::Conflict(Conflict::VersionConflict { .. })) => {
-                    contention.lost(&self.items.clock, "the files keep").await?;
+                    contention.lost("the files keep").await?;
                 }
                 answer => return answer.map(|it| moved(&it)),
             }

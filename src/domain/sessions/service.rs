@@ -101,14 +101,14 @@ impl Sessions {
     }
 
     async fn commit(&self, asking: &Asking<'_>, change: &Change) -> Result<Done> {
-        let mut contention = Contention::new(asking.deadline);
+        let mut contention = Contention::default();
         loop {
             let Asking { caller, idempotency, deadline } = asking;
             let own = Self::idempotency(caller, idempotency.as_ref(), change);
             let prepared = self.storage.prepare_session(caller, change.clone(), own, *deadline);
             match self.commits.commit(prepared.await?).await? {
                 Ended::Done(done) => return Ok(done),
-                Ended::Stale => contention.lost(&self.clock, "the session keeps").await?,
+                Ended::Stale => contention.lost("the session keeps").await?,
             }
         }
     }
@@ -137,7 +137,7 @@ impl Sessions {
     ) -> Result<(String, Done)> {
         let caller = asking.caller;
         caller.require_session(&compact.session, Action::Write)?;
-        let mut contention = Contention::new(asking.deadline);
+        let mut contention = Contention::default();
         loop {
             let found = self.storage.get_session(caller, &compact.session, Action::Write).await?;
             let archives_before = found.map_or(0, |it| it.archives);
@@ -156,7 +156,7 @@ impl Sessions {
                 let id = archive.filter(|_| compact.archive_id.is_none()).map_or(id, archive_id);
                 return Ok((id, done));
             }
-            contention.lost(&self.clock, "the session keeps").await?;
+            contention.lost("the session keeps").await?;
         }
     }
 

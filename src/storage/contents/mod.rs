@@ -19,12 +19,10 @@ use super::access::{Access, Accessible, Cell, Dialect, Record, lock_gate};
 use super::items::namespaces;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
+use crate::domain::contention::Contention;
 use crate::domain::contents::{ContentId, ContentStorage, IDLE_MAX, NewSlice, Part, Upload, Whole};
 use crate::domain::item::{Address, Key};
 use crate::domain::{Error, Result};
-
-/// How often a namespace root is looked for that an erasure takes away meanwhile.
-const ROOTS_MAX: u32 = 4;
 
 const SCOPE: &str =
     "select scope_id from contents where tenant = $1 and content_id = $2 and finished_at = 0";
@@ -107,7 +105,8 @@ impl<T: Roots> ContentStorage for T {
         now: Micros,
     ) -> Result<ContentId> {
         let id = ContentId::random();
-        for _ in 0..ROOTS_MAX {
+        let mut contention = Contention::default();
+        loop {
             let scope_id = self.scope_of_root(&caller.tenant, place.namespace.root()).await?;
             let binds = [
                 key(caller, id).to_vec(),
@@ -125,8 +124,9 @@ impl<T: Roots> ContentStorage for T {
             if !made.is_empty() {
                 return Ok(id);
             }
+            // Erased since.
+            contention.lost("the namespace root keeps").await?;
         }
-        Err(Error::Internal("a namespace root is erased again and again".into()))
     }
 
     async fn put_slice(&self, caller: &Caller, slice: NewSlice, now: Micros) -> Result<()> {

@@ -11,14 +11,12 @@ use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_hex;
+use crate::domain::contention::Contention;
 use crate::domain::grants::Action;
 use crate::domain::storage::CopyThread;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::resealing::{Change, Cursor, Resealer};
 use crate::storage::sought::Sought;
-
-/// Attempts when a removal, the packer or another copy came in between.
-const ATTEMPTS_MAX: u32 = 5;
 
 /// $1 tenant, $2 source, $3 and $4 the copy's thread key and scope.
 const COPY_ROWS: &str = r"
@@ -101,9 +99,8 @@ impl PostgresStorage {
         fresh: &mut Fresh,
     ) -> Result<u64> {
         let secret = &self.secret(&caller.tenant).await?;
-        let mut attempt = 0;
+        let mut contention = Contention::default();
         loop {
-            attempt += 1;
             fresh.renew();
             let mut connection = self.pool.get().await?;
             connection
@@ -111,7 +108,7 @@ impl PostgresStorage {
                 .await
                 .map_err(|error| failure::of_call(&error))?;
             match copy_once(&mut connection, secret, caller, request, fresh).await {
-                Ok(Copied::LacksContentOf(scope_id)) if attempt < ATTEMPTS_MAX => {
+                Ok(Copied::LacksContentOf(scope_id)) if contention.may_try_again().await => {
                     let ended = connection.execute("rollback").await;
                     ended.map_err(|error| failure::of_call(&error))?;
                     connection.release();
@@ -128,10 +125,11 @@ impl PostgresStorage {
                         connection.release();
                         return Ok(copied);
                     }
-                    Err(_) if attempt < ATTEMPTS_MAX && request.idempotency.is_some() => {}
+                    Err(_) if request.idempotency.is_some() && contention.may_try_again().await => {
+                    }
                     Err(_) => return Err(Error::CommitUnknown),
                 },
-                Err(Error::Unavailable { .. }) if attempt < ATTEMPTS_MAX => {}
+                Err(Error::Unavailable { .. }) if contention.may_try_again().await => {}
                 Err(error) => {
                     connection
                         .execute("rollback")

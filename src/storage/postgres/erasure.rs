@@ -9,6 +9,7 @@ use super::removal::begin;
 use super::{PostgresStorage, failure};
 use crate::domain::caller::Caller;
 use crate::domain::clock::Clock;
+use crate::domain::contention::Contention;
 use crate::domain::erasure::{More, Receipt, Slice, Stage};
 use crate::domain::storage::ErasureStorage;
 use crate::domain::{Error, Result};
@@ -18,8 +19,6 @@ use crate::storage::snapshots;
 /// Threads that one transaction cuts off.
 const SLICE_THREADS: i64 = 100;
 const SLICE_ROWS: i64 = 5_000;
-/// Attempts when a slice meets a batch in a way that the database can only end.
-const ATTEMPTS_MAX: u32 = 3;
 
 /// $1 tenant, $2 subject, $3 thread keys. Everything that names the threads; their content becomes garbage, and so does
 /// what removals of before left of their scopes.
@@ -64,7 +63,7 @@ select array(select thread_id from gone) as thread_ids,
 impl ErasureStorage for PostgresStorage {
     async fn erase_slice(&self, caller: &Caller, subject: &str, stage: Stage) -> Result<Slice> {
         let tenant = caller.tenant.as_str();
-        let mut attempt = 1;
+        let mut contention = Contention::default();
         loop {
             let done = match stage {
                 Stage::Keys => self.erase_keys(tenant, subject).await,
@@ -79,7 +78,7 @@ impl ErasureStorage for PostgresStorage {
                 Stage::Content => self.erase_content(tenant, subject).await,
             };
             match done {
-                Err(Error::Unavailable { .. }) if attempt < ATTEMPTS_MAX => attempt += 1,
+                Err(Error::Unavailable { .. }) if contention.may_try_again().await => {}
                 done => return self.noting_loss(done),
             }
         }

@@ -11,6 +11,7 @@ use super::{PostgresStorage, failure};
 use crate::content::parts::Name;
 use crate::domain::Result;
 use crate::domain::clock::random_id;
+use crate::domain::contention::Contention;
 use crate::storage::contents::Roots;
 
 /// Chunks that one statement reads.
@@ -49,7 +50,8 @@ pub(super) async fn read_or_make_root(
             select $1, scope_id, 'namespace', $2 from made
         )
         select scope_id from made union all select scope_id from known limit 1";
-    for _ in 0..2 {
+    let mut contention = Contention::default();
+    loop {
         let row = sqlx::query(MAKE)
             .bind(tenant)
             .bind(root)
@@ -61,8 +63,9 @@ pub(super) async fn read_or_make_root(
         if let Some(row) = row {
             return Ok(row.get("scope_id"));
         }
+        // Made since it was looked for.
+        contention.lost("the namespace root keeps").await?;
     }
-    Err(crate::domain::Error::Internal("a namespace root can be neither read nor made".into()))
 }
 
 pub(super) async fn read_chunks(

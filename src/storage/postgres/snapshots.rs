@@ -12,7 +12,7 @@ use sqlx::{AssertSqlSafe, Connection, Row};
 use super::doctor::Within;
 use super::{PostgresStorage, failure};
 use crate::domain::caller::Caller;
-use crate::domain::clock::{Clock, Micros, random_id};
+use crate::domain::clock::{Micros, random_id};
 use crate::domain::contention::Contention;
 use crate::domain::grants::Action;
 use crate::domain::names::ThreadId;
@@ -119,12 +119,12 @@ impl SnapshotEngine for PostgresStorage {
         request: &TakeSnapshot,
         now: Micros,
     ) -> Result<Micros> {
-        let mut contention = Contention::new(Micros::MAX);
+        let mut contention = Contention::default();
         loop {
             if let Some(moment) = self.copy_moment(caller, number, request, now).await? {
                 return Ok(moment);
             }
-            contention.lost(&Clock::System, "what the snapshot is of keeps").await?;
+            contention.lost("what the snapshot is of keeps").await?;
         }
     }
 }

@@ -84,13 +84,13 @@ impl<T: SnapshotEngine> ArchiveStorage for T {
         // Makes a tenant that is new.
         self.session_secret(&caller.tenant).await?;
         let id = ContentId::random();
-        let mut contention = Contention::new(Micros::MAX);
+        let mut contention = Contention::default();
         loop {
             let mut access = self.hold().await?;
             let scope_id = hold_workspace(&mut *access, self.dialect(), caller, workspace).await?;
             let Some(scope_id) = scope_id else {
                 access.end().await?;
-                contention.lost(&Clock::System, "the workspace keeps").await?;
+                contention.lost("the workspace keeps").await?;
                 continue;
             };
             let place = [caller.tenant.as_str().into(), Cell::from(&id.0[..])];

@@ -46,7 +46,7 @@ pub async fn fork<T: SnapshotEngine>(
     request: &ForkThread,
     now: Micros,
 ) -> Result<Forked> {
-    let mut contention = Contention::new(Micros::MAX);
+    let mut contention = Contention::default();
     loop {
         let number = random_id();
         let mut access = engine.hold().await?;
@@ -62,7 +62,7 @@ pub async fn fork<T: SnapshotEngine>(
             leftovers::remove(engine, &caller.tenant, number, now).await?;
         }
         match done {
-            Err(Error::Unavailable { .. }) if contention.may_try_again(&Clock::System).await => {}
+            Err(Error::Unavailable { .. }) if contention.may_try_again().await => {}
             done => return done,
         }
     }

@@ -81,6 +81,9 @@ pub async fn remove(engine: &dyn Accessible, tenant: &str, number: i64, now: Mic
     loop {
         let mut access = engine.hold().await?;
         let mut gone = cut_off(engine, access.as_mut(), (tenant, number), now).await?;
+        access.end().await?;
+        // Gates are locked in one order, which two such sequences in one transaction would not be.
+        let mut access = engine.hold().await?;
         gone.extend(sessions::cut_off(engine, access.as_mut(), (tenant, number), now).await?);
         let more = items::remove_slice(access.as_mut(), tenant, number, now).await?;
         if gone.is_empty() && !more {

@@ -17,6 +17,7 @@ use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_id;
+use crate::domain::contention::Contention;
 use crate::domain::grants::Action;
 use crate::domain::storage::CopyThread;
 use crate::domain::{Conflict, Error, Result};
@@ -26,19 +27,17 @@ use crate::storage::objects::stage_packed;
 use crate::storage::resealing::{Change, Resealer, seal_all_again};
 use crate::storage::sought::Sought;
 
-/// Attempts when content of the source is removed during the copy.
-const ATTEMPTS_MAX: u32 = 5;
-
 impl SqliteStorage {
     /// For the same owner the content is shared; for another it is copied, so that erasing one never depends on the other.
     pub(super) async fn copy(&self, caller: &Caller, request: &CopyThread) -> Result<u64> {
-        for _ in 1..ATTEMPTS_MAX {
+        let mut contention = Contention::default();
+        loop {
             match self.copy_once(caller, request).await {
-                Err(Error::Unavailable { .. }) => {}
+                // Content of the source was removed during the copy.
+                Err(Error::Unavailable { .. }) if contention.may_try_again().await => {}
                 answer => return answer?,
             }
         }
-        self.copy_once(caller, request).await?
     }
 
     /// The inner result is the last word; an outer one may be tried again.

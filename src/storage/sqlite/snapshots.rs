@@ -77,11 +77,10 @@ impl SnapshotEngine for SqliteStorage {
         request: &TakeSnapshot,
         now: Micros,
     ) -> Result<Micros> {
-        let mut contention = Contention::new(Micros::MAX);
+        let mut contention = Contention::default();
         loop {
             match self.copy_moment(caller, number, request, now).await {
-                Err(Error::Unavailable { .. })
-                    if contention.may_try_again(&Clock::System).await => {}
+                Err(Error::Unavailable { .. }) if contention.may_try_again().await => {}
                 done => return done,
             }
         }

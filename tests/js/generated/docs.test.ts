@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { Browser } from "../support/chromium.js";
 import { ENGINES } from "../support/servers.js";
+import { PATIENCE_MS } from "../support/settings.js";
 
 let browser: Browser;
 beforeAll(async () => {
@@ -65,7 +66,9 @@ describe.each(ENGINES)("on %s", (engine) => {
       image.src = "http://127.0.0.1:9/other-host.png";
       document.body.append(image);
     });
-    await expect.poll(() => said.join("\n")).toContain("Content Security Policy");
+    await expect
+      .poll(() => said.join("\n"), { timeout: PATIENCE_MS })
+      .toContain("Content Security Policy");
     await page.close();
   });
 });

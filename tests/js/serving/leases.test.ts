@@ -8,6 +8,11 @@ import { newKey } from "../support/server.js";
 import { ENGINES } from "../support/servers.js";
 import { sleep, waitUntil } from "../support/waiting.js";
 
+/** Long enough for heartbeats that come late. */
+const LEASE_SECONDS = 5;
+/** A lease without heartbeats would be over by far. */
+const LONG_MS = LEASE_SECONDS * 2_500;
+
 afterEach(() => void vi.restoreAllMocks());
 
 describe.each(ENGINES)("on %s, a lease", (engine) => {
@@ -52,10 +57,10 @@ describe.each(ENGINES)("on %s, a lease", (engine) => {
   });
 
   it("lives on by heartbeats through work that is longer than its expiry", async () => {
-    const [holder, other] = [make({ leaseSeconds: 1 }), make()];
+    const [holder, other] = [make({ leaseSeconds: LEASE_SECONDS }), make()];
     await holder.withLease("t", async () => {
       await put(holder, "t", checkpoint("c1"));
-      await sleep(2_500);
+      await sleep(LONG_MS);
       await expect(put(other, "t", checkpoint("x"))).rejects.toThrow(LeaseHeldError);
       await put(holder, "t", checkpoint("c2"));
     });
@@ -63,9 +68,10 @@ describe.each(ENGINES)("on %s, a lease", (engine) => {
   });
 
   it("of an exclusive saver that writes nothing for longer than the expiry lives on by heartbeats", async () => {
-    const [holder, other] = [make({ exclusive: true, leaseSeconds: 1 }), make({ exclusive: true })];
+    const holder = make({ exclusive: true, leaseSeconds: LEASE_SECONDS });
+    const other = make({ exclusive: true });
     await put(holder, "t", checkpoint("c1"));
-    await sleep(3_000);
+    await sleep(LONG_MS);
     await expect(put(other, "t", checkpoint("x"))).rejects.toThrow(LeaseHeldError);
     await put(holder, "t", checkpoint("c2"));
     expect(await ids(other)).toEqual(["c2", "c1"]);
@@ -73,7 +79,8 @@ describe.each(ENGINES)("on %s, a lease", (engine) => {
   });
 
   it("of an exclusive saver is kept for a minute after its last write", async () => {
-    const [holder, other] = [make({ exclusive: true, leaseSeconds: 1 }), make({ exclusive: true })];
+    const holder = make({ exclusive: true, leaseSeconds: LEASE_SECONDS });
+    const other = make({ exclusive: true });
     const isFree = async () => {
       const refused = await put(other, "t", checkpoint("c4")).catch((error: unknown) => error);
       if (!(refused instanceof Error)) return true;
@@ -87,8 +94,8 @@ describe.each(ENGINES)("on %s, a lease", (engine) => {
     // The second time more than a minute has passed since the first write, but not since the last.
     for (const id of ["c1", "c2"]) {
       await put(holder, "t", checkpoint(id));
-      aheadMs += 50_000;
-      await sleep(3_000);
+      aheadMs += 30_000;
+      await sleep(LONG_MS);
       expect(await isFree()).toBe(false);
     }
     await put(holder, "t", checkpoint("c3"));

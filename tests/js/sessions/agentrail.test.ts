@@ -7,6 +7,8 @@ import { ENGINES } from "../support/servers.js";
 import { newAgentrailStore, newTenant } from "../support/sessions.js";
 import { assistant, result, textOf, turns, USAGE, user } from "./agentrail_messages.js";
 
+/** Compactions of one session at once. */
+const RACERS = 6;
 const UUID_4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 describe.each(ENGINES)("on %s", (engine) => {
@@ -240,11 +242,14 @@ describe.each(ENGINES)("on %s", (engine) => {
       const together = new Promise<void>((resolve) => {
         open = resolve;
       });
-      const racing = Array.from({ length: 6 }, (_, at) =>
+      let arrived = 0;
+      const racing = Array.from({ length: RACERS }, (_, at) =>
         store.compactIfNeeded(
           "t",
           "s",
           async () => {
+            arrived += 1;
+            if (arrived === RACERS) open();
             await together;
             return `summary ${at}`;
           },
@@ -254,8 +259,6 @@ describe.each(ENGINES)("on %s", (engine) => {
       const appending = Array.from({ length: 20 }, (_, at) =>
         store.appendMessages("t", "s", [user(`late ${at}`)]),
       );
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      open();
       const won = await Promise.all(racing);
       await Promise.all(appending);
       expect(won.filter(Boolean)).toHaveLength(1);

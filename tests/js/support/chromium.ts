@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BrowserContext, chromium } from "playwright-core";
+import { PATIENCE_MS } from "./settings.js";
 
 /** Debian's: never a browser that the package would fetch. */
 const EXECUTABLE = "/usr/bin/chromium";
@@ -36,7 +37,9 @@ export class Browser {
       args: FLAGS,
       chromiumSandbox: false,
       acceptDownloads: true,
+      timeout: PATIENCE_MS,
     });
+    context.setDefaultTimeout(PATIENCE_MS);
     return new Browser(context, folder);
   }
 

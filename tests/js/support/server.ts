@@ -3,12 +3,15 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { BINARY, cleanEnvironment } from "./settings.js";
 import { waitUntil } from "./waiting.js";
 
+/** Below the range from which systems take ports by themselves: between two starts nobody else is given the server's. */
+const PORTS = { from: 15_000, to: 32_000 };
 const KEYS_AT_ONCE = 16;
 
 /** Where a server keeps its data and how it is reached: enough to make keys beside it. */
@@ -22,7 +25,7 @@ export class Server {
   readonly folder = mkdtempSync(join(tmpdir(), "tk-server-"));
   readonly database: string[];
   readonly #options: string[];
-  #listen = "127.0.0.1:0";
+  #listen = "";
   #process: ChildProcess | undefined;
 
   /** Without a database URL, on SQLite in a folder of its own. */
@@ -43,6 +46,7 @@ export class Server {
 
   /** Start and wait for /readyz. The first start chooses the port, later ones keep it. */
   async start(): Promise<this> {
+    this.#listen ||= `127.0.0.1:${await freePort()}`;
     const [out, log] = [join(this.folder, "out"), join(this.folder, "log")];
     writeFileSync(out, "");
     const options = [...this.database, ...this.#options];
@@ -84,6 +88,18 @@ export class Server {
   async remove(): Promise<void> {
     await this.stop("SIGKILL");
     rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = PORTS.from + Math.floor(Math.random() * (PORTS.to - PORTS.from));
+    const probe = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      probe.once("error", () => resolve(false));
+      probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
+    });
+    if (isFree) return port;
   }
 }
 

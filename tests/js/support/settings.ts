@@ -9,6 +9,8 @@ export const BINARY = process.env["THREADKEEP_BIN"] ?? `${ROOT}target/debug/thre
 export const PG_BIN = process.env["THREADKEEP_TEST_PG_BIN"] ?? "";
 /** How long to wait for something that must happen before giving up. Never a measure of speed. */
 export const PATIENCE_MS = Number(process.env["THREADKEEP_TEST_PATIENCE_SECONDS"] ?? 60) * 1000;
+/** The same random operations in every run, so that a change alone can turn a test red. At 0 others each time. */
+export const DERANDOMIZED = (process.env["THREADKEEP_TEST_DERANDOMIZED"] ?? "1") === "1";
 
 /** The caller's environment without any setting of threadkeep: only what a test says counts. */
 export function cleanEnvironment(): Record<string, string | undefined> {
