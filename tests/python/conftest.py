@@ -7,15 +7,23 @@ import signal
 from collections.abc import Callable, Generator, Iterator
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 from threadkeep.langgraph import ThreadkeepSaver
 
 # So that an assertion there, too, says what it compared.
 pytest.register_assert_rewrite("support")
 
+from differential.settings import DERANDOMIZED
 from support import settings
 from support.native import Native
 from support.postgres import Databases, Postgres
 from support.server import Place, Server
+
+# What tests set beside it adds to it. A slow machine fails no example, and none is remembered.
+hypothesis_settings.register_profile(
+    "threadkeep", derandomize=DERANDOMIZED, deadline=None, database=None, print_blob=True
+)
+hypothesis_settings.load_profile("threadkeep")
 
 
 def pytest_configure() -> None:

@@ -12,5 +12,7 @@ fi
 as_root=""
 [ "$(id -u)" = 0 ] || as_root="sudo"
 echo "installing chromium chromium-driver"
-$as_root apt-get update -q
-DEBIAN_FRONTEND=noninteractive $as_root apt-get install -q -y --no-install-recommends chromium chromium-driver
+# Apt gives up where another is at work: of two that set up at once, one waits for the other.
+lock="flock --close /var/lib/dpkg"
+$lock $as_root apt-get update -q
+DEBIAN_FRONTEND=noninteractive $lock $as_root apt-get install -q -y --no-install-recommends chromium chromium-driver

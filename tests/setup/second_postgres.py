@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 OLDEST_VERSION = 14
@@ -29,11 +30,16 @@ def _made_from(whole: Path) -> Path:
     install = whole.parent
     plain = install.with_name("pginstall_plain")
     if not plain.exists():
-        unfinished = install.with_name("pginstall_unfinished")
-        shutil.rmtree(unfinished, ignore_errors=True)
         extension = shutil.ignore_patterns("vector.so", "vector.control", "vector--*")
-        shutil.copytree(install, unfinished, copy_function=os.link, ignore=extension, symlinks=True)
-        unfinished.rename(plain)
+        with tempfile.TemporaryDirectory(prefix="pginstall_", dir=install.parent) as folder:
+            made = Path(folder) / "made"
+            shutil.copytree(install, made, copy_function=os.link, ignore=extension, symlinks=True)
+            try:
+                made.rename(plain)
+            except OSError:
+                # Another run has made the same in the meantime.
+                if not plain.exists():
+                    raise
     return plain / "bin"
 
 

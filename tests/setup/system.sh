@@ -4,7 +4,8 @@ set -eu
 
 missing="${*:+ $*}"
 command -v cc >/dev/null || missing="$missing gcc libc6-dev"
-command -v setpriv >/dev/null || missing="$missing util-linux"
+{ command -v setpriv && command -v flock; } >/dev/null || missing="$missing util-linux"
+command -v ps >/dev/null || missing="$missing procps"
 command -v curl >/dev/null || missing="$missing curl"
 command -v redis-server >/dev/null || missing="$missing redis-server"
 if ! command -v python3 >/dev/null; then
@@ -21,6 +22,8 @@ fi
 as_root=""
 [ "$(id -u)" = 0 ] || as_root="sudo"
 echo "installing$missing"
-$as_root apt-get update -q
+# Apt gives up where another is at work: of two that set up at once, one waits for the other.
+lock="flock --close /var/lib/dpkg"
+$lock $as_root apt-get update -q
 # shellcheck disable=SC2086  # a list of package names
-DEBIAN_FRONTEND=noninteractive $as_root apt-get install -q -y --no-install-recommends $missing
+DEBIAN_FRONTEND=noninteractive $lock $as_root apt-get install -q -y --no-install-recommends $missing

@@ -54,6 +54,25 @@ def test_a_machine_without_one_gets_ours_without_pgvector(
     assert second_postgres.postgres_without_pgvector(whole) == plain
 
 
+def test_two_that_make_it_at_once_get_the_same(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    whole = tmp_path / "pginstall" / "bin"
+    whole.mkdir(parents=True)
+    (whole / "initdb").write_text("")
+    copy, other = shutil.copytree, []
+
+    def copy_after_another(*arguments: object, **options: object) -> object:
+        monkeypatch.setattr(shutil, "copytree", copy)
+        other.append(second_postgres._made_from(whole))
+        return copy(*arguments, **options)
+
+    monkeypatch.setattr(shutil, "copytree", copy_after_another)
+    assert [second_postgres._made_from(whole)] == other
+    assert (other[0] / "initdb").samefile(whole / "initdb")
+    assert sorted(it.name for it in tmp_path.iterdir()) == ["pginstall", "pginstall_plain"]
+
+
 def test_what_is_made_of_ours_runs_and_has_no_pgvector() -> None:
     script = run_tests.SETUP / "postgres.sh"
     whole = Path(subprocess.check_output([script], text=True).strip())

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from fake_server import FakeServer
 from threadkeep.http import retry
 from threadkeep.langgraph import ThreadkeepSaver
+
+# The same examples in every run; a slow machine fails none of them.
+settings.register_profile(
+    "threadkeep", derandomize=True, deadline=None, database=None, print_blob=True
+)
+settings.load_profile("threadkeep")
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ def test_a_missing_thread_id_is_refused(saver: ThreadkeepSaver, thread_id: Any) 
             call()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(extra=st.dictionaries(st.text(min_size=1), json_values, max_size=4))
 def test_skeleton_and_metadata_come_back_exactly(server: FakeServer, extra: Any) -> None:
     extra.pop("channel_values", None)

@@ -58,9 +58,6 @@ class CallsOfOurs(Calls):
 def try_many(make: Callable[[], Calls]) -> None:
     @hypothesis_settings(
         max_examples=settings.EXAMPLES,
-        derandomize=settings.DERANDOMIZED,
-        deadline=None,
-        database=None,
         suppress_health_check=list(HealthCheck),
     )
     @given(st.data())

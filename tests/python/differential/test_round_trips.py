@@ -18,9 +18,6 @@ THREADS = (f"round trip {number}" for number in itertools.count())
 
 many = hypothesis_settings(
     max_examples=settings.ROUND_TRIPS,
-    derandomize=settings.DERANDOMIZED,
-    deadline=None,
-    database=None,
     suppress_health_check=list(HealthCheck),
 )
 

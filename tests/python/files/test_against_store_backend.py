@@ -41,9 +41,6 @@ def test_every_result_is_that_of_the_store_backend(
 
     @hypothesis_settings(
         max_examples=4 * settings.EXAMPLES,
-        derandomize=settings.DERANDOMIZED,
-        deadline=None,
-        database=None,
         suppress_health_check=list(HealthCheck),
     )
     @given(SEQUENCES, st.data())

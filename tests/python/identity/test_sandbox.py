@@ -1,5 +1,6 @@
 """A sandbox has nothing but a token for its own thread: what an agent in it can do, and what it cannot."""
 
+import itertools
 import os
 import signal
 import subprocess
@@ -118,14 +119,16 @@ def test_a_token_narrows_itself_and_never_widens(server: Server) -> None:
 
 def test_an_agent_that_is_at_work_stops_at_expiry(server: Server) -> None:
     owner = Client(server.url, api_key=server.new_key())
-    made = owner.tokens.mint(grants=grants("sandbox"), ttl_seconds=3)
-    end = time.monotonic() + 3
+    made = owner.tokens.mint(grants=grants("sandbox"), ttl_seconds=10)
+    end = time.monotonic() + 10
     saver = ThreadkeepSaver(server.url, api_key=made.token)
 
     def work() -> None:
-        for turn in range(1_000):
+        for turn in itertools.count():
+            begun = time.monotonic()
             say(saver, "sandbox", turn)
-            assert time.monotonic() < end + 2, "the token has ended"
+            # A second, because the server's clock is another one.
+            assert begun < end + 1, "the token has ended"
 
     with pytest.raises(TokenExpiredError) as caught:
         work()

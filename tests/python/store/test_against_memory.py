@@ -82,7 +82,6 @@ BATCHES = st.lists(st.one_of(PUTS, PUTS, GETS, SEARCHES, LISTS), min_size=1, max
 
 @settings(
     max_examples=60,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(BATCHES, min_size=1, max_size=6), st.booleans())

@@ -335,7 +335,6 @@ SEARCHES = st.tuples(
 
 @settings(
     max_examples=40,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(st.tuples(st.lists(PUTS, max_size=5), SEARCHES), min_size=1, max_size=6))

@@ -11,6 +11,12 @@ class Child:
 
     process: subprocess.Popen[bytes] | None = None
 
+    def check_alive(self) -> None:
+        """Else another program has its port, and an answer from there is not its own."""
+        assert self.process is not None
+        if self.process.poll() is not None:
+            raise RuntimeError(f"{self.process.args!r} ended with {self.process.returncode}")
+
     def pause(self) -> None:
         """It takes connections and does not answer."""
         assert self.process is not None

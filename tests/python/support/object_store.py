@@ -29,7 +29,7 @@ class ObjectStore(Child):
 
     def start(self) -> "ObjectStore":
         port = self.url.rsplit(":", 1)[1]
-        with self.log.open("ab") as log:
+        with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [settings.S3_BIN, "-p", port],
                 stdin=subprocess.DEVNULL,
@@ -37,14 +37,14 @@ class ObjectStore(Child):
                 stderr=log,
                 env={"PATH": os.environ["PATH"]},
             )
-        wait_until(self._has_bucket, "the S3-compatible server")
+        wait_until(self._listens, "the S3-compatible server")
+        assert self.ask("PUT", f"/{BUCKET}").status == 200
         return self
 
-    def _has_bucket(self) -> bool:
-        try:
-            return self.ask("PUT", f"/{BUCKET}").status == 200
-        except OSError:
-            return False
+    def _listens(self) -> bool:
+        """Itself, and not another program that has taken the port."""
+        self.check_alive()
+        return f"Running on {self.url}\n" in self.log.read_text()
 
     def ask(self, method: str, path: str) -> Answer:
         return request(self.url, method, path, headers=SIGNED)

@@ -51,8 +51,14 @@ class Redis(Child):
             self.process = subprocess.Popen(
                 ["redis-server", *options], stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
-        wait_until(lambda: self.ask("ping") == "PONG", "Redis")
+        wait_until(self._answers, "Redis")
         return self
+
+    def _answers(self) -> bool:
+        """Itself, and not another one that has taken the port."""
+        self.check_alive()
+        assert self.process is not None
+        return f"process_id:{self.process.pid}" in self.ask("info", "server").split()
 
     def ask(self, *command: str) -> str:
         done = subprocess.run(

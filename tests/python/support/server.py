@@ -22,6 +22,8 @@ from support.waiting import wait_until
 # Below the range from which systems take the port of an outgoing connection: else a client that
 # connects again and again to a dead server can be given that very port, and talks to itself.
 PORTS = range(15_000, 32_000)
+PORTS_TRIED = 5
+TAKEN = "Address already in use"
 KEYS_AT_ONCE = 8
 
 
@@ -39,6 +41,10 @@ def free_port() -> int:
 def clean_environment() -> dict[str, str]:
     """The caller's environment without any setting of threadkeep: only what a test says counts."""
     return {name: value for name, value in os.environ.items() if not name.startswith("THREADKEEP_")}
+
+
+class Ended(RuntimeError):
+    """A program that should be running is not."""
 
 
 class Place:
@@ -108,9 +114,20 @@ class Server:
         return self
 
     def spawn(self) -> None:
-        if self.listen is None:
-            self.listen = f"127.0.0.1:{free_port()}"
-        command: list[str | Path] = [settings.BINARY, "serve", "--listen", self.listen]
+        if self.listen is not None:
+            self._spawn_at(self.listen)
+            return
+        for tries_left in reversed(range(PORTS_TRIED)):
+            try:
+                self._spawn_at(f"127.0.0.1:{free_port()}")
+                return
+            except Ended:
+                # Somebody else may have taken the port since it was free.
+                if not tries_left or TAKEN not in self.tail():
+                    raise
+
+    def _spawn_at(self, listen: str) -> None:
+        command: list[str | Path] = [settings.BINARY, "serve", "--listen", listen]
         self.stdout.write_bytes(b"")
         with self.stdout.open("ab") as out, self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -134,7 +151,7 @@ class Server:
 
     def _check_alive(self) -> None:
         if self.process is not None and self.process.poll() is not None:
-            raise RuntimeError(f"the server ended with {self.process.returncode}: {self.tail()}")
+            raise Ended(f"the server ended with {self.process.returncode}: {self.tail()}")
 
     def wait_ready(self) -> None:
         def ready() -> bool:
