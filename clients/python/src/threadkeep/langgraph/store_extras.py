@@ -36,6 +36,8 @@ PAUSE_SECONDS_MAX = 0.25
 class StoreExtras(BaseStore):
     """See the module. `ThreadkeepStore` is this and the base store's own methods."""
 
+    # Python 3.10 refuses to combine two bases that both add a __dict__ to the base store.
+    __slots__ = ()
     _connection: Connection
 
     def edit(

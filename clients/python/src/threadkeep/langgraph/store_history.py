@@ -54,6 +54,8 @@ class NamespaceSetting:
 class StoreHistory(BaseStore):
     """See the module. Everything here goes to the server at once, not through `batch`."""
 
+    # Python 3.10 refuses to combine two bases that both add a __dict__ to the base store.
+    __slots__ = ()
     _connection: Connection
 
     def history(
