@@ -4,7 +4,7 @@ PYTHON := target/py/bin/python
 RELEASE := $(CURDIR)/target/release/threadkeep
 SOAK := FUZZ_SECONDS=600 KILLS=20 DATABASE_SHUTDOWNS=5 COMMITS_BETWEEN_FAULTS=300 CONCURRENCY_SECONDS=60 DIFFERENTIAL_EXAMPLES=60 ROUND_TRIPS=300 DERANDOMIZED=0 SCAN_ITEMS=10000 STALL_CHANGES=200000 STALL_GROWTH_MIB_MAX=48 VECTORS=50000 CONTENT_MIB=1024 WORKSPACE_MIB=100 SCHEMATHESIS_REQUESTS=50000 SNAPSHOT_SEEDS=8 SNAPSHOT_SIZE=1000
 
-.PHONY: run test demo demo-warm-sandbox bench soak lint pin setup setup-python setup-node release
+.PHONY: run test demo demo-warm-sandbox bench soak lint pin setup setup-python setup-node release npm-package
 
 run: ## serve on the embedded database
 	cargo run --release --locked -- serve
@@ -22,6 +22,10 @@ demo: setup-python setup-node release ## deepagents agents, in Python and JavaSc
 
 demo-warm-sandbox: setup-python setup-node release ## a sandbox that is killed comes back from its snapshot, with all that its agent knew
 	$(PYTHON) examples/warm_sandbox/run.py --binary $(RELEASE)
+
+npm-package: setup-node ## packs the npm package: target/packages/threadkeep-*.tgz, to install into a project
+	mkdir -p target/packages
+	npm pack --ignore-scripts --silent --pack-destination target/packages ./clients/js
 
 bench: setup release ## speed and size against the Postgres savers, on one PostgreSQL with fsync on
 	THREADKEEP_BIN=$(RELEASE) THREADKEEP_TEST_PG_BIN="$$(tests/setup/postgres.sh)" $(PYTHON) clients/python/bench/run.py

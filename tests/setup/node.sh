@@ -21,9 +21,8 @@ if ! is_made_from node_modules/.made-from "$packages"; then
     printf '%s' "$packages" >node_modules/.made-from
 fi
 
-client=$(find clients/js/src clients/js/tsconfig.build.json tsconfig.json -type f -exec cksum {} + | sort | cksum; pwd)
+client=$(find clients/js/src clients/js/scripts/build.mjs clients/js/tsconfig.build.json tsconfig.json -type f -exec cksum {} + | sort | cksum; pwd)
 if [ ! -d clients/js/dist ] || ! is_made_from node_modules/.client-made-from "$client"; then
-    rm -rf clients/js/dist
-    node_modules/.bin/tsc -p clients/js/tsconfig.build.json >&2
+    node clients/js/scripts/build.mjs >&2
     printf '%s' "$client" >node_modules/.client-made-from
 fi
