@@ -1,5 +1,7 @@
 //! Rows of one batch, as the planner makes them and a storage engine writes them.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use super::clock::Micros;
@@ -100,7 +102,7 @@ pub struct WriteRow {
     pub checkpoint_id: String,
     pub task_id: String,
     pub idx: i32,
-    pub task_path: String,
+    pub task_path: Arc<str>,
     pub channel: String,
     pub writer: String,
     pub seq: i64,

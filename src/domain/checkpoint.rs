@@ -152,13 +152,23 @@ impl Commit {
         if self.ops.is_empty() {
             return Err(Error::invalid("ops", "ops must not be empty"));
         }
+        let mut paths_bytes = 0;
         for op in &self.ops {
             match op {
                 Op::Checkpoint(put) => at_most("values", put.values.len(), LIMITS.channels_max)?,
                 Op::Writes(group) => {
                     at_most("writes", group.writes.len(), LIMITS.writes_per_op_max)?;
+                    paths_bytes += group.task_path.as_str().len() * group.writes.len();
                 }
             }
+        }
+        let limit = LIMITS.task_paths_per_commit_bytes_max;
+        if paths_bytes as u64 > limit {
+            let detail = format!(
+                "the paths of this commit's writes are {paths_bytes} bytes long together, at most {limit} are allowed: \
+                 send the writes of a task with a long task_path in several commits"
+            );
+            return Err(Error::out_of_range("task_path", detail, limit));
         }
         Ok(())
     }

@@ -12,7 +12,10 @@ pub struct Limits {
     pub checkpoint_ns_bytes_max: u64,
     pub checkpoint_id_bytes_max: u64,
     pub task_id_bytes_max: u64,
+    /// Path of a task, which is no part of an index: nested tasks lengthen theirs by about 40 bytes a level.
     pub task_path_bytes_max: u64,
+    /// Paths of the tasks of one commit, each counted once for every write of its task: they are stored with the writes.
+    pub task_paths_per_commit_bytes_max: u64,
     pub channel_bytes_max: u64,
     /// Codec tag of a value.
     pub tag_bytes_max: u64,
@@ -198,7 +201,8 @@ pub const LIMITS: Limits = Limits {
     checkpoint_ns_bytes_max: 512,
     checkpoint_id_bytes_max: 256,
     task_id_bytes_max: 256,
-    task_path_bytes_max: 1_024,
+    task_path_bytes_max: 64 << 10,
+    task_paths_per_commit_bytes_max: 16 << 20,
     channel_bytes_max: 512,
     tag_bytes_max: 128,
     writer_bytes_max: 64,

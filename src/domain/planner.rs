@@ -2,6 +2,7 @@
 //! one thread in their order, values of a parent in the same batch resolved in memory. Pure.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 pub use super::batch::{
     Batch, CheckpointRow, ChunkRow, Fresh, SlotRow, SlotValue, ThreadRow, ValueRow, WriteRow,
@@ -284,6 +285,7 @@ impl Fold<'_> {
     }
 
     fn writes(&mut self, group: &PreparedWrites, writer: &str) {
+        let task_path: Arc<str> = group.task_path.as_str().into();
         for (idx, channel, sealed) in &group.writes {
             let key = (
                 group.ns.as_str().to_owned(),
@@ -297,7 +299,7 @@ impl Fold<'_> {
                 checkpoint_id: key.1.clone(),
                 task_id: key.2.clone(),
                 idx: *idx,
-                task_path: group.task_path.as_str().to_owned(),
+                task_path: Arc::clone(&task_path),
                 channel: channel.clone(),
                 writer: writer.to_owned(),
                 seq: group.seq,

@@ -295,7 +295,8 @@ fn size_of_op(op: &PreparedOp) -> usize {
             put.documents.len() + slots.chain(unlisted).sum::<usize>()
         }
         PreparedOp::Writes(group) => {
-            group.writes.iter().map(|(_, _, sealed)| size_of_value(sealed) + 128).sum()
+            let row = group.task_path.as_str().len() + 128;
+            group.writes.iter().map(|(_, _, sealed)| size_of_value(sealed) + row).sum()
         }
     }
 }

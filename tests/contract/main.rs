@@ -93,6 +93,7 @@ mod strangers;
 mod sweeping;
 mod tables;
 mod taken;
+mod task_paths;
 mod threads;
 mod tokens;
 mod upheaval;
@@ -150,6 +151,10 @@ contract! {
         writes_may_arrive_before_their_checkpoint
         large_writes_come_back_and_a_retry_adds_nothing
         an_old_checkpoint_shows_its_parents_pending_sends;
+    task_paths:
+        paths_of_64_kib_order_writes_wherever_they_are_read
+        paths_of_64_kib_order_writes_where_values_are_encrypted
+        a_longer_path_is_refused_with_field_and_limit;
     exactness:
         documents_come_back_byte_for_byte
         versions_of_different_types_are_different_versions

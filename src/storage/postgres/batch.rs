@@ -226,7 +226,7 @@ fn bind_writes<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
         .bind(text(|it| &it.checkpoint_id))
         .bind(text(|it| &it.task_id))
         .bind(all.iter().map(|it| it.idx).collect::<Vec<_>>())
-        .bind(text(|it| &it.task_path))
+        .bind(all.iter().map(|it| &*it.task_path).collect::<Vec<_>>())
         .bind(text(|it| &it.channel))
         .bind(all.iter().map(|it| (it.idx < 0).then(|| it.writer.clone())).collect::<Vec<_>>())
         .bind(all.iter().map(|it| (it.idx < 0).then_some(it.seq)).collect::<Vec<_>>())

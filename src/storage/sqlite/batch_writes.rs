@@ -53,7 +53,7 @@ pub(super) async fn resolve(
             write.checkpoint_id,
             write.task_id,
             write.idx,
-            write.task_path,
+            &*write.task_path,
             write.channel,
             write.writer,
             write.seq,

@@ -4034,8 +4034,16 @@ export interface components {
             tag_bytes_max: number;
             /** Format: int64 */
             task_id_bytes_max: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Path of a task, which is no part of an index: nested tasks lengthen theirs by about 40 bytes a level.
+             */
             task_path_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Paths of the tasks of one commit, each counted once for every write of its task: they are stored with the writes.
+             */
+            task_paths_per_commit_bytes_max: number;
             /**
              * Format: int64
              * @description Items with a word of the query that are ranked; of more the newest.
@@ -11449,7 +11457,8 @@ export interface operations {
                      *       "store_ops_max": 1000,
                      *       "tag_bytes_max": 128,
                      *       "task_id_bytes_max": 256,
-                     *       "task_path_bytes_max": 1024,
+                     *       "task_path_bytes_max": 65536,
+                     *       "task_paths_per_commit_bytes_max": 16777216,
                      *       "text_candidates_max": 50000,
                      *       "text_field_bytes_max": 256,
                      *       "text_fields_max": 32,
