@@ -4,7 +4,7 @@ PYTHON := target/py/bin/python
 RELEASE := $(CURDIR)/target/release/threadkeep
 SOAK := FUZZ_SECONDS=600 KILLS=20 DATABASE_SHUTDOWNS=5 COMMITS_BETWEEN_FAULTS=300 CONCURRENCY_SECONDS=60 DIFFERENTIAL_EXAMPLES=60 ROUND_TRIPS=300 DERANDOMIZED=0 SCAN_ITEMS=10000 STALL_CHANGES=200000 STALL_GROWTH_MIB_MAX=48 VECTORS=50000 CONTENT_MIB=1024 WORKSPACE_MIB=100 SCHEMATHESIS_REQUESTS=50000 SNAPSHOT_SEEDS=8 SNAPSHOT_SIZE=1000
 
-.PHONY: run test demo demo-warm-sandbox bench soak lint pin setup setup-python setup-node release npm-package
+.PHONY: run test matrix demo demo-warm-sandbox bench soak lint pin setup setup-python setup-node release npm-package
 
 run: ## serve on the embedded database
 	cargo run --release --locked -- serve
@@ -14,6 +14,10 @@ test: setup ## everything: formatting, lints, types, Rust tests, Python and Java
 
 lint: setup-python setup-node ## only formatting, lints and types
 	$(PYTHON) tests/setup/run_tests.py --only lint
+
+matrix: setup ## the suites of both languages with the newest peers from the package indexes, and docs/versions.md
+	cargo build --locked
+	$(PYTHON) tests/setup/matrix.py
 
 demo: setup-python setup-node release ## deepagents agents, in Python and JavaScript, that remember after SIGKILL
 	$(PYTHON) examples/deepagents_memory/run.py --binary $(RELEASE)
@@ -55,4 +59,6 @@ setup: setup-python setup-node
 	tests/setup/object_store.sh
 	tests/setup/chromium.sh
 	tests/setup/weights.sh
+	tests/setup/newest_python.sh
+	tests/setup/newest_node.sh
 	tests/setup/openapi.sh

@@ -19,6 +19,14 @@ from support.native import Native
 from support.postgres import Databases, Postgres
 from support.server import Place, Server
 
+# They are not made, rather than skipped, where there is no deepagents.
+if not settings.HAS_DEEPAGENTS:
+    collect_ignore = [
+        "equivalence/test_removing_history.py",
+        "store/test_deepagents.py",
+        "store/test_reference_defects.py",
+    ]
+
 # What tests set beside it adds to it. A slow machine fails no example, and none is remembered.
 hypothesis_settings.register_profile(
     "threadkeep", derandomize=DERANDOMIZED, deadline=None, database=None, print_blob=True

@@ -5,6 +5,7 @@ test, or has none: a green line must mean that everything ran. Standard library 
 """
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -13,6 +14,8 @@ import tempfile
 from pathlib import Path
 
 from fuzzing import fuzzing
+from newest_tree import newest_tree
+from peers import newest
 from process import run
 from results import Suite, from_cargo, from_junit, from_lint
 from second_postgres import postgres_without_pgvector
@@ -37,6 +40,26 @@ MYPY: list[str | Path] = [
 REPORTS = ROOT / "target" / "test-reports"
 # For the tests' databases and what changed in a tree that is built; a build from nothing takes as much again.
 GIB_FREE_MIN = 6
+# What shows with published code that savers and stores keep their contracts.
+SAVERS_SUITES = ["conformance/", "equivalence/", "store/"]
+# Of these, what `make test` runs with the newest peers: the files of the store that hold it against the published ones.
+SAVERS_OF_PYTHON = [
+    "conformance/",
+    "equivalence/",
+    "store/test_against_memory.py",
+    "store/test_contract.py",
+    "store/test_deepagents.py",
+    "store/test_reference_defects.py",
+]
+SAVERS_OF_JAVASCRIPT = [
+    "conformance/",
+    "equivalence/",
+    "store/against_memory.test.ts",
+    "store/contract.test.ts",
+    "store/deepagents.test.ts",
+    "store/graphs.test.ts",
+    "store/reference_defects.test.ts",
+]
 SOAK_SUITES = [
     "faults",
     "concurrency",
@@ -61,7 +84,7 @@ def lints() -> list[Suite]:
         ),
         lint("mypy, client", [*MYPY, "src"], cwd=CLIENT),
         lint("mypy, test support", [*MYPY, "support"], cwd=PYTHON_TESTS),
-        lint("mypy, test runner", [*MYPY, "run_tests.py"], cwd=SETUP),
+        lint("mypy, test runner", [*MYPY, "run_tests.py", "matrix.py"], cwd=SETUP),
         *javascript_lints(),
     ]
 
@@ -114,11 +137,13 @@ def encrypted_contract(env: dict[str, str]) -> list[Suite]:
     return from_cargo(output, code)
 
 
-def python_tests(name: str, cwd: Path, paths: list[str], env: dict[str, str]) -> list[Suite]:
+def python_tests(
+    name: str, cwd: Path, paths: list[str], env: dict[str, str], python: Path = PYTHON
+) -> list[Suite]:
     report = REPORTS / f"{name.replace(' ', '-')}.xml"
     report.unlink(missing_ok=True)
     command: list[str | Path] = [
-        PYTHON,
+        python,
         "-m",
         "pytest",
         "-q",
@@ -130,16 +155,63 @@ def python_tests(name: str, cwd: Path, paths: list[str], env: dict[str, str]) ->
     return from_junit(name, report, output, code)
 
 
-def javascript_tests(name: str, cwd: Path, env: dict[str, str]) -> list[Suite]:
+def javascript_tests(
+    name: str, cwd: Path, env: dict[str, str], paths: list[str] | None = None
+) -> list[Suite]:
+    """`paths` are files and folders of `cwd`; without them every test runs."""
     if missing := without_node(name):
         return missing
     report = REPORTS / f"{name.replace(' ', '-')}.xml"
     report.unlink(missing_ok=True)
     reporters = ["--reporter=default", "--reporter=junit", f"--outputFile.junit={report}"]
-    command: list[str | Path] = [NODE_BIN / "vitest", "run", *reporters]
+    command: list[str | Path] = [_vitest(cwd), "run", *reporters]
+    command += [cwd / path for path in paths or []]
     # Colours only where somebody looks.
     code, output = run(name, command, cwd=cwd, env={**env, "NO_COLOR": "1"})
     return from_junit(name, report, output, code)
+
+
+def _vitest(cwd: Path) -> Path:
+    """The one that the suites of this folder import: the nearest."""
+    places = (folder / "node_modules" / ".bin" / "vitest" for folder in [cwd, *cwd.parents])
+    return next(filter(Path.exists, places))
+
+
+def newest_savers(env: dict[str, str]) -> list[Suite]:
+    """The savers' suites with the newest peers. They need no Claude Agent SDK, which is large."""
+    versions = newest("python")
+    del versions["claude-agent-sdk"]
+    suites = newest_python("newest python", [], versions, SAVERS_OF_PYTHON, env)
+    return suites + newest_javascript("newest javascript", SAVERS_OF_JAVASCRIPT, env)
+
+
+def newest_python(
+    name: str, options: list[str], versions: dict[str, str], paths: list[str], env: dict[str, str]
+) -> list[Suite]:
+    """Files and folders of tests/python in the environment that newest_python.sh makes with these options."""
+    code, output = run(f"{name}: set up", [SETUP / "newest_python.sh", *options], cwd=ROOT, env=env)
+    if code != 0:
+        return [from_lint(name, output, code)]
+    python = Path(output.split()[-1])
+    return python_tests(name, PYTHON_TESTS, paths, env | meant_to_try(versions), python)
+
+
+def newest_javascript(name: str, paths: list[str], env: dict[str, str]) -> list[Suite]:
+    """Files and folders of tests/js, all without any, in a copy of the tree that has the newest peers."""
+    if missing := without_node(name):
+        return missing
+    code, output = run(f"{name}: set up", [SETUP / "newest_node.sh"], cwd=ROOT, env=env)
+    if code != 0:
+        return [from_lint(name, output, code)]
+    with newest_tree(Path(output.split()[-1])) as tree:
+        tests = tree / "tests" / "js"
+        return javascript_tests(name, tests, env | meant_to_try(newest("javascript")), paths)
+
+
+def meant_to_try(versions: dict[str, str]) -> dict[str, str]:
+    """Lets the suites fail when they run with other versions (conformance/test_peers.py, peers.test.ts)."""
+    print(f"== peers: {', '.join(map(' '.join, versions.items()))}", flush=True)
+    return {"THREADKEEP_TEST_PEERS": json.dumps(versions)}
 
 
 def suite_folders() -> list[str]:
@@ -208,6 +280,7 @@ def everything() -> list[Suite]:
         suites += python_tests("python", PYTHON_TESTS, suite_folders(), env)
         suites += javascript_tests("javascript client", JAVASCRIPT_CLIENT, env)
         suites += javascript_tests("javascript", JAVASCRIPT_TESTS, env)
+        suites += newest_savers(env)
     return suites
 
 
@@ -223,6 +296,11 @@ def main() -> int:
     REPORTS.mkdir(parents=True, exist_ok=True)
     suites = {"lint": lints, "soak": soak, None: everything}[only]()
 
+    return summarize(suites)
+
+
+def summarize(suites: list[Suite]) -> int:
+    """Prints every outcome; the exit status is 0 when all is well."""
     print("\n== summary")
     # What failed stands last, where a log that was cut still has it.
     for suite in sorted(suites, key=lambda it: it.failed > 0):

@@ -6,6 +6,7 @@
 import { Command, type StateSnapshot } from "@langchain/langgraph";
 import { expect } from "vitest";
 import { agent, calls, question, type Runnable, recall, talker } from "../support/agents.js";
+import { isAtLeast } from "../support/peers.js";
 import type { Driver } from "./driver.js";
 import * as graphs from "./graphs.js";
 
@@ -125,8 +126,9 @@ onBothKinds("updateState on a thread that does not exist yet", async (driver, ki
   await driver.update(graph, config, { log: ["first"] }, "a");
   await driver.all(graph);
   await driver.invoke(graph, null, config);
-  // LangGraph.js itself loses the first write of a delta channel here, on every saver.
-  const expected = kind === "plain" ? ["first", "b@1", "c@2"] : ["b@0", "c@1"];
+  // LangGraph.js 1.4 itself loses the first write of a delta channel here, on every saver; 1.7 does not.
+  const isLost = kind === "delta" && !isAtLeast("@langchain/langgraph", "1.7");
+  const expected = isLost ? ["b@0", "c@1"] : ["first", "b@1", "c@2"];
   expect(log(await driver.state(graph, config))).toEqual(expected);
   await driver.all(graph);
 });

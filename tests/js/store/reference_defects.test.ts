@@ -6,6 +6,7 @@
 import { type BaseStore, InMemoryStore } from "@langchain/langgraph-checkpoint";
 import { PostgresStore } from "@langchain/langgraph-checkpoint-postgres/store";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isAtLeast } from "../support/peers.js";
 import { Postgres } from "../support/postgres.js";
 import { ENGINES } from "../support/servers.js";
 import { keysOf, newStore } from "../support/stores.js";
@@ -110,17 +111,26 @@ const a_batch_is_whole: Case = async (store) => {
   expect(await store.get(["n"], "good")).toBeNull();
 };
 
+/** LangGraph's in-memory store keeps prefixes apart since then, and refuses labels with a colon. */
+const IS_MENDED = isAtLeast("@langchain/langgraph-checkpoint", "1.2");
+
 /** Each case, and what the references say to it where the defect is theirs. */
 const CASES: [string, Case, { memory?: RegExp; postgres?: RegExp }][] = [
   [
     "prefixes end with their labels",
     prefixes_end_with_their_labels,
-    { memory: /…\(1\)|of somebody/, postgres: /…\(1\)|of somebody/ },
+    {
+      ...(IS_MENDED ? {} : { memory: /…\(1\)|of somebody/ }),
+      postgres: /…\(1\)|of somebody/,
+    },
   ],
   [
     "namespaces are arrays",
     namespaces_are_arrays,
-    { memory: /three labels.*deeply equal/, postgres: /three labels.*deeply equal/ },
+    {
+      memory: IS_MENDED ? /labels cannot contain colons/ : /three labels.*deeply equal/,
+      postgres: /three labels.*deeply equal/,
+    },
   ],
   ["everything can be searched", everything_can_be_searched, { postgres: /cannot be empty/ }],
   ["any label is a label", any_label_is_a_label, { postgres: /wildcards/ }],
@@ -145,6 +155,10 @@ const CASES: [string, Case, { memory?: RegExp; postgres?: RegExp }][] = [
 describe.each(ENGINES)("on %s", (engine) => {
   it.each(CASES)("%s", async (_, holds) => holds(await newStore(engine)));
 });
+
+if (IS_MENDED)
+  it("prefixes end with their labels in memory, too", () =>
+    prefixes_end_with_their_labels(new InMemoryStore()));
 
 describe("on the references this does not hold:", () => {
   const postgres = new Postgres();

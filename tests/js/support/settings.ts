@@ -11,6 +11,8 @@ export const PG_BIN = process.env["THREADKEEP_TEST_PG_BIN"] ?? "";
 export const PATIENCE_MS = Number(process.env["THREADKEEP_TEST_PATIENCE_SECONDS"] ?? 60) * 1000;
 /** The same random operations in every run, so that a change alone can turn a test red. At 0 others each time. */
 export const DERANDOMIZED = (process.env["THREADKEEP_TEST_DERANDOMIZED"] ?? "1") === "1";
+/** Name and version of each peer that this run is meant to try, as JSON; unset, those of the lock file. */
+export const PEERS = process.env["THREADKEEP_TEST_PEERS"];
 
 /** The caller's environment without any setting of threadkeep: only what a test says counts. */
 export function cleanEnvironment(): Record<string, string | undefined> {

@@ -3,10 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-from deepagents import create_deep_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
+
+from support import settings
+
+if settings.HAS_DEEPAGENTS:
+    from deepagents import create_deep_agent
 
 Answer = AIMessage | Callable[[list[BaseMessage]], AIMessage]
 

@@ -11,6 +11,7 @@ from langgraph.types import Command
 from equivalence import graphs
 from equivalence.agents import agent, calls, parallel_calls, recall, talk, talker
 from equivalence.driver import Driver
+from support import settings
 
 SCENARIOS: dict[str, Callable[[Driver], None]] = {}
 DURABILITIES = ("sync", "async", "exit")
@@ -25,6 +26,11 @@ def scenario(name: str, **fixed: Any) -> Callable[[Callable[..., None]], Callabl
         return function
 
     return register
+
+
+def agent_scenario(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """One of deepagents: registered only where that is published for this Python."""
+    return scenario(name) if settings.HAS_DEEPAGENTS else lambda function: function
 
 
 def on_both_kinds(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -203,7 +209,7 @@ def history_with_filter(driver: Driver) -> None:
     assert len(driver.history(graph, driver.config(), before=newest[1].config, limit=4)) == 4
 
 
-@scenario("five parallel tools")
+@agent_scenario("five parallel tools")
 def parallel_tools(driver: Driver) -> None:
     graph = agent(driver.saver, [calls(*parallel_calls()), recall, recall])
     config = driver.config()
@@ -217,7 +223,7 @@ def parallel_tools(driver: Driver) -> None:
     driver.all(graph)
 
 
-@scenario("a sub-agent called by the task tool")
+@agent_scenario("a sub-agent called by the task tool")
 def sub_agent(driver: Driver) -> None:
     write = calls(("w", "write_file", {"file_path": "/a.md", "content": "by the child"}))
     delegate = {"description": "look it up", "subagent_type": "general-purpose"}
@@ -229,7 +235,7 @@ def sub_agent(driver: Driver) -> None:
     driver.all(graph)
 
 
-@scenario("a tool that needs approval")
+@agent_scenario("a tool that needs approval")
 def human_in_the_loop(driver: Driver) -> None:
     script = [calls((f"c{n}", "search", {"query": f"q{n}"})) for n in range(2)]
     graph = agent(driver.saver, [*script, recall], interrupt_on={"search": True})
@@ -242,7 +248,7 @@ def human_in_the_loop(driver: Driver) -> None:
     driver.all(graph)
 
 
-@scenario("an agent's thread of more than sixty updates")
+@agent_scenario("an agent's thread of more than sixty updates")
 def long_agent_thread(driver: Driver) -> None:
     turns = range(12)
     graph = talker(driver.saver, turns, tools=2)

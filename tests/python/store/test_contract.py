@@ -5,7 +5,7 @@ import json
 import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -35,7 +35,7 @@ from support.waiting import wait_until
 
 
 def test_items_are_the_base_classes_items(store: ThreadkeepStore) -> None:
-    before = datetime.now(UTC)
+    before = datetime.now(timezone.utc)
     store.put(("n", "m"), "k", {"float": 1.0, "big": 2**200, "tuple": (1, 2), 3: None})
     item = store.get(("n", "m"), "k")
     assert type(item).__mro__[1] is Item
@@ -70,7 +70,7 @@ def test_values_that_are_no_json_are_refused_before_anything_is_sent(
     for _ in range(100_000):
         deep = [deep]
     for value in (
-        {"at": datetime.now(UTC)},
+        {"at": datetime.now(timezone.utc)},
         {"x": math.nan},
         {"x": math.inf},
         {"x": {1, 2}},

@@ -26,6 +26,10 @@ PG_PLAIN_BIN = _place("THREADKEEP_TEST_PG_PLAIN_BIN")
 S3_BIN = _place("THREADKEEP_TEST_S3_BIN") or ROOT / "target" / "s3" / "bin" / "moto_server"
 # The programs that read the OpenAPI document (tests/setup/openapi.sh prints their folder).
 OPENAPI_BIN = _place("THREADKEEP_TEST_OPENAPI_BIN") or ROOT / "target" / "openapi" / "bin"
+# Name and version of each peer that this run is meant to try, as JSON; unset, those of requirements.txt.
+PEERS = os.environ.get("THREADKEEP_TEST_PEERS")
+# deepagents is published for Python 3.11 and later.
+HAS_DEEPAGENTS = sys.version_info >= (3, 11)
 # The weights of an embedding model (tests/setup/weights.sh prints their folder).
 WEIGHTS = _place("THREADKEEP_TEST_WEIGHTS")
 # A running PostgreSQL to make databases on instead of starting one. The fault tests, which crash
