@@ -72,11 +72,13 @@ class FakeServer:
     """Bytes of files are read and forgotten."""
     zeros: int = 0
     """Instead of a file, so many of them."""
+    port: int = 0
+    """Where to listen; 0: wherever there is room."""
 
     def start(self) -> FakeServer:
         self.lock = threading.Lock()
         handler = type("Handler", (_Handler,), {"fake": self})
-        self.http = _Server(("127.0.0.1", 0), handler)
+        self.http = _Server(("127.0.0.1", self.port), handler)
         self.url = f"http://127.0.0.1:{self.http.server_port}"
         threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()
         return self

@@ -152,7 +152,7 @@ async def test_what_cannot_be_read_is_not_absent(
         server.faults = [Fault(status=404, code=code)]
         with pytest.raises(NotFoundError):
             await store.load(KEY)
-    server.faults = [Fault(status=503)] * 9
+    server.faults = [Fault(status=503, retry_after="60")]
     with pytest.raises(UnavailableError):
         await store.list_subkeys(KEY)
 

@@ -131,9 +131,10 @@ async def test_a_binary_file_comes_whole_as_base64(call: Call) -> None:
     ids=["500", "503", "401", "403", "413", "dropped", "html", "empty", "rubbish"],
 )
 async def test_no_failure_is_raised(
-    call: Call, server: FakeServer, name: str, fault: Fault
+    call: Call, backend: ThreadkeepBackend, server: FakeServer, name: str, fault: Fault
 ) -> None:
-    server.faults = [fault] * 9
+    backend.connection = backend.connection.with_timeout(0.3)
+    server.faults = [fault] * 999
     found = errors_of(await call(name, *OPERATIONS[name]))
     assert all(isinstance(error, str) and error for error in found), found
     assert len(found) == (2 if name.endswith("_files") else 1)
@@ -141,7 +142,7 @@ async def test_no_failure_is_raised(
 
 @pytest.mark.parametrize("name", OPERATIONS)
 async def test_a_server_that_is_not_there_is_an_error_text(name: str) -> None:
-    backend = ThreadkeepBackend("http://127.0.0.1:9", namespace=NS, attempts=2)
+    backend = ThreadkeepBackend("http://127.0.0.1:9", namespace=NS, timeout=0.5)
     blocking = errors_of(getattr(backend, name)(*OPERATIONS[name]))
     found = errors_of(await getattr(backend, TWINS[name])(*OPERATIONS[name]))
     for error in (*blocking, *found):
@@ -149,10 +150,8 @@ async def test_a_server_that_is_not_there_is_an_error_text(name: str) -> None:
 
 
 async def test_a_server_that_is_silent_is_an_error_text(server: FakeServer, transport: str) -> None:
-    backend = ThreadkeepBackend(
-        server.url, namespace=NS, transport=transport, attempts=1, request_timeout_seconds=0.2
-    )
-    server.faults = [Fault(seconds=1)] * 2
+    backend = ThreadkeepBackend(server.url, namespace=NS, transport=transport, timeout=0.2)
+    server.faults = [Fault(seconds=1)] * 4
     assert "cannot be reached now" in str(backend.read("/a").error)
     assert "cannot be reached now" in str((await backend.als("/")).error)
 

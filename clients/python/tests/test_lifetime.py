@@ -37,7 +37,7 @@ def put(saver: ThreadkeepSaver, checkpoint_id: str = "c1") -> None:
 def test_constructing_does_nothing(server: FakeServer) -> None:
     before = threading.active_count()
     saver = ThreadkeepSaver(server.url)
-    assert saver._link.connection._transport is None
+    assert saver._link.connection._pool.transport is None
     assert threading.active_count() == before
     assert server.seen == []
 
@@ -64,9 +64,8 @@ def test_other_wrong_settings_are_refused_at_once() -> None:
     for wrong in (
         {"api_key": "a b"},
         {"api_key": "ä"},
-        {"attempts": 0},
-        {"request_timeout_seconds": 0},
-        {"connect_timeout_seconds": float("nan")},
+        {"api_key": ""},
+        {"timeout": 0},
         {"transport": "carrier pigeon"},
     ):
         with pytest.raises(InvalidError):
@@ -233,7 +232,7 @@ def test_a_child_forked_while_locks_are_held_does_not_hang(
     busy = threading.Thread(target=put, args=(saver,), daemon=True)
     busy.start()
     server.wait_for(1)
-    locks = (saver._link.memory._lock, saver._link.commits._lock, saver._link.connection._lock)
+    locks = (saver._link.memory._lock, saver._link.commits._lock, saver._link.connection._pool.lock)
     for lock in locks:
         lock.acquire()
     release = server.hold
@@ -261,20 +260,51 @@ def _read_in_process(url: str) -> str:
     return str(ThreadkeepSaver(url).get_tuple(config()))
 
 
+def without_the_fast_core(program: str, *options: str) -> subprocess.CompletedProcess[str]:
+    lines = "import sys; sys.modules['pyreqwest'] = sys.modules['pyreqwest.client'] = None\n"
+    return subprocess.run(
+        [sys.executable, *options, "-c", lines + program],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
 def test_a_missing_core_is_said_once_and_the_other_is_used(server: FakeServer) -> None:
-    program = (
-        "import sys, warnings; sys.modules['pyreqwest'] = None\n"
-        "sys.modules['pyreqwest.client'] = None\n"
+    run = without_the_fast_core(
         "from threadkeep.langgraph import ThreadkeepSaver\n"
-        "with warnings.catch_warnings(record=True) as said:\n"
-        "    warnings.simplefilter('always')\n"
-        f"    savers = [ThreadkeepSaver({server.url!r}) for _ in range(2)]\n"
-        "    print(len(said), [s.transport for s in savers], len(said), said[0].message)\n"
+        f"savers = [ThreadkeepSaver({server.url!r}) for _ in range(2)]\n"
+        "print('constructed', file=sys.stderr)\n"
+        "print([saver.transport for saver in savers])\n"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    assert run.stdout == "['stdlib', 'stdlib']\n"
+    before, after = run.stderr.split("constructed\n")
+    assert (before, after.count("\n")) == ("", 1)
+    assert after.startswith("threadkeep: the HTTP core pyreqwest cannot be used here")
+
+
+def test_the_other_core_leaves_nothing_open_that_was_dropped(server: FakeServer) -> None:
+    """With -W error the first call works, and a socket that is left open shows."""
+    run = without_the_fast_core(
+        "import asyncio, gc\n"
+        "from threadkeep import AsyncClient, Client\n"
+        "from threadkeep.langgraph import ThreadkeepSaver, ThreadkeepStore\n"
+        "config = {'configurable': {'thread_id': 't', 'checkpoint_ns': ''}}\n"
+        "def use():\n"
+        f"    ThreadkeepSaver({server.url!r}).get_tuple(config)\n"
+        f"    asyncio.run(ThreadkeepSaver({server.url!r}).aget_tuple(config))\n"
+        f"    Client({server.url!r}).limits()\n"
+        f"    asyncio.run(AsyncClient({server.url!r}).limits())\n"
+        "for _ in range(3):\n"
+        "    use()\n"
+        "    gc.collect()\n"
+        f"kept = Client({server.url!r})\n"
+        "kept.limits()\n",
+        "-W",
+        "error",
     )
-    assert run.stdout.startswith("0 ['stdlib', 'stdlib'] 1 threadkeep: the HTTP core pyreqwest")
+    assert run.stderr.count("\n") == 1, run.stderr
+    assert "Warning" not in run.stderr
 
 
 def test_an_explicit_core_is_never_replaced(
@@ -290,7 +320,7 @@ def test_proxies_of_the_environment_are_not_for_this_machine(
 ) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
-    saver = ThreadkeepSaver(server.url, transport=transport, attempts=1)
+    saver = ThreadkeepSaver(server.url, transport=transport)
     assert saver.get_tuple(config()) is None
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.delenv("NO_PROXY", raising=False)

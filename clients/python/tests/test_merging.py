@@ -12,7 +12,7 @@ import pytest
 
 from fake_server import FakeServer, Fault
 from support import config
-from threadkeep.errors import InvalidError, ThreadkeepError, UnavailableError
+from threadkeep.errors import InvalidError, ThreadkeepError, TransportError, UnavailableError
 from threadkeep.langgraph import ThreadkeepSaver, commits
 
 
@@ -110,10 +110,10 @@ def test_one_refused_operation_does_not_fail_the_others(
 def test_a_failure_of_the_server_is_everybodys_with_an_error_each(
     server: FakeServer, transport: Any
 ) -> None:
-    saver = ThreadkeepSaver(server.url, transport=transport, attempts=1)
+    saver = ThreadkeepSaver(server.url, transport=transport)
     works = [lambda: put_writes(saver, 1), lambda: put_writes(saver, 2)]
     running = queued_behind(saver, server, works)
-    server.faults, server.fault_path = [Fault(status=503)], "/commit"
+    server.faults, server.fault_path = [Fault(status=503, retry_after="60")], "/commit"
     server.hold.set()
     errors = [caller.join() for caller in running]
     assert [type(error) for error in errors] == [type(None), UnavailableError, UnavailableError]
@@ -152,11 +152,11 @@ def test_an_interrupted_leader_hands_on(saver: ThreadkeepSaver, server: FakeServ
     works = [lambda: put_writes(saver, 1), lambda: put_writes(saver, 2)]
     send, calls = saver._link.commits._send, []
 
-    def interrupted(thread_id: str, ops: Any) -> None:
+    def interrupted(thread_id: str, ops: Any, ends: float) -> None:
         calls.append(len(ops))
         if len(calls) == 1:
             raise KeyboardInterrupt
-        send(thread_id, ops)
+        send(thread_id, ops, ends)
 
     running = queued_behind(saver, server, works)
     saver._link.commits._send = interrupted
@@ -240,6 +240,57 @@ async def test_an_operation_in_flight_goes_on_when_its_caller_is_cancelled(
     await running[1]
     assert tasks(server) == [["task-000"], ["task-001"]]
     assert len(server.store.threads["t"].writes) == 2
+
+
+async def test_a_request_that_nobody_waits_for_is_cancelled(
+    server: FakeServer, saver: ThreadkeepSaver
+) -> None:
+    (alone,) = await start(saver, server)
+    alone.cancel()
+    await asyncio.sleep(0.01)
+    assert alone.cancelled()
+    assert asyncio.get_running_loop() in saver._link.acommits._loops
+    assert saver._link.acommits._loops[asyncio.get_running_loop()] == {}, "its turn is over"
+    server.hold.set()
+    await aput_writes(saver, 1)
+    assert ("", "c", "task-001", 0) in server.store.threads["t"].writes
+
+
+def test_who_waits_behind_another_waits_no_longer_than_its_time(
+    saver: ThreadkeepSaver, server: FakeServer
+) -> None:
+    hasty = saver.with_options(timeout=0.5)
+    begun = time.monotonic()
+    running = queued_behind(saver, server, [lambda: put_writes(hasty, 1)])
+    assert isinstance(running[1].join(), TransportError)
+    assert time.monotonic() - begun < 2
+    server.hold.set()
+    assert running[0].join() is None
+    assert tasks(server) == [["task-000"]], "what was not sent is not sent later"
+
+
+async def test_who_waits_behind_another_waits_no_longer_than_its_time_in_a_loop(
+    saver: ThreadkeepSaver, server: FakeServer
+) -> None:
+    (patient,) = await start(saver, server)
+    with pytest.raises(TransportError, match="waited for an earlier commit"):
+        await aput_writes(saver.with_options(timeout=0.3), 1)
+    server.hold.set()
+    await patient
+    assert tasks(server) == [["task-000"]], "what was not sent is not sent later"
+
+
+def test_one_with_less_time_does_not_end_the_request_of_another(
+    saver: ThreadkeepSaver, server: FakeServer
+) -> None:
+    hasty = saver.with_options(timeout=0.7)
+    works = [lambda: put_writes(hasty, 1), lambda: put_writes(saver, 2)]
+    running = queued_behind(saver, server, works)
+    server.faults, server.fault_path = [Fault(seconds=1.0, apply=True)], "/commit"
+    server.hold.set()
+    outcomes = [caller.join() for caller in running]
+    assert [type(outcome) for outcome in outcomes] == [type(None), TransportError, type(None)]
+    assert ("", "c", "task-002", 0) in server.store.threads["t"].writes
 
 
 def test_a_loop_that_is_shut_down_mid_commit_hangs_nobody(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 import time
@@ -15,6 +16,7 @@ from threadkeep import Client
 from threadkeep.errors import (
     DocumentNotFoundError,
     InternalError,
+    InvalidError,
     NotFoundError,
     ProtocolError,
     SessionNotFoundError,
@@ -24,7 +26,7 @@ from threadkeep.errors import (
     UnavailableError,
 )
 from threadkeep.http import connection, retry
-from threadkeep.http.settings import WRITE_SECONDS_MAX, settings_of
+from threadkeep.http.settings import WRITE_SECONDS_MAX, budget_of, settings_of
 from threadkeep.http.transport import Answer, SendFailedError
 from threadkeep.langgraph import ThreadkeepSaver
 
@@ -87,12 +89,16 @@ def test_what_no_attempt_can_change_is_raised_at_once(
     assert (error.status, error.code, error.request_id) == (status, code, "r-1")
 
 
-def test_attempts_are_bounded(saver: ThreadkeepSaver, server: FakeServer) -> None:
-    server.faults = [Fault(status=503, code="overloaded")] * 9
+def test_attempts_end_with_the_time_of_the_call(saver: ThreadkeepSaver, server: FakeServer) -> None:
+    server.faults = [Fault(status=503, code="overloaded")] * 999
+    begun = time.monotonic()
     with pytest.raises(UnavailableError) as raised:
-        saver.get_tuple(config())
+        saver.with_options(timeout=1).get_tuple(config())
     assert raised.value.code == "overloaded"
-    assert len(server.seen) == 4
+    assert time.monotonic() - begun < 1.5
+    assert len(server.seen) > 4
+    server.faults = [Fault(status=503, code="overloaded")] * 9
+    assert saver.get_tuple(config()) is None, "with the usual time it goes on"
 
 
 def test_retry_after_is_honoured(saver: ThreadkeepSaver, server: FakeServer) -> None:
@@ -102,81 +108,177 @@ def test_retry_after_is_honoured(saver: ThreadkeepSaver, server: FakeServer) -> 
     assert second.begun - first.ended >= 0.9
 
 
-def test_nobody_there_is_a_transport_error(transport: Any) -> None:
+def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    saver = ThreadkeepSaver(f"http://127.0.0.1:{port}", transport=transport, attempts=2)
-    with pytest.raises(TransportError):
+        port: int = free.getsockname()[1]
+        return port
+
+
+def test_nobody_there_is_said_with_the_address_and_what_to_do(
+    transport: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = f"http://127.0.0.1:{free_port()}"
+    saver = ThreadkeepSaver(url, transport=transport, timeout=2)
+    begun = time.monotonic()
+    with pytest.raises(TransportError, match=f"{url}.*refused.*threadkeep serve"):
         saver.get_tuple(config())
+    assert 1 < time.monotonic() - begun < 2.5
+    with pytest.raises(TransportError):
+        saver.with_options(timeout=0.2).get_tuple(config())
+    said = [record.message for record in caplog.records if url in record.message]
+    assert len(said) == 1, "while it lasts, once"
+
+
+@pytest.mark.parametrize("seconds", [0.5, 1.5])
+def test_a_server_that_comes_back_in_time_is_not_missed(transport: Any, seconds: float) -> None:
+    port, servers = free_port(), []
+    timer = threading.Timer(seconds, lambda: servers.append(FakeServer(port=port).start()))
+    timer.start()
+    saver = ThreadkeepSaver(f"http://127.0.0.1:{port}", transport=transport, timeout=20)
+    try:
+        put(saver)
+        assert len(servers[0].commits()) == 1
+    finally:
+        timer.join()
+        servers[0].stop()
+
+
+@pytest.mark.parametrize("is_write", [True, False])
+def test_a_server_that_never_answers_is_an_error_in_time(
+    server: FakeServer, transport: Any, is_write: bool
+) -> None:
+    gate = threading.Event()
+    server.faults = [Fault(gate=gate)] * 9
+    saver = ThreadkeepSaver(server.url, transport=transport, timeout=1.5)
+    begun = time.monotonic()
+    with pytest.raises(TransportError, match=f"{server.url} took the request and did not answer"):
+        put(saver) if is_write else saver.get_tuple(config())
+    took = time.monotonic() - begun
+    gate.set()
+    assert 1.3 < took < 2.2
+    # A write may still run; a read is asked again, on a connection of its own.
+    assert len(server.seen) == (1 if is_write else 2)
+    assert len({seen.client_port for seen in server.seen}) == len(server.seen)
+
+
+async def test_a_server_that_never_answers_is_an_error_in_time_for_coroutines(
+    server: FakeServer, transport: Any
+) -> None:
+    gate = threading.Event()
+    server.faults = [Fault(gate=gate)] * 9
+    saver = ThreadkeepSaver(server.url, transport=transport).with_options(timeout=1)
+    begun = time.monotonic()
+    outcomes = await asyncio.gather(
+        saver.aput(config(), checkpoint("c1", {"a": 1}), metadata(), {"a": 1}),
+        saver.aput_writes(config(checkpoint_id="c1"), [("a", 1)], "task"),
+        saver.aget_tuple(config("other")),
+        return_exceptions=True,
+    )
+    took = time.monotonic() - begun
+    gate.set()
+    assert [type(outcome) for outcome in outcomes] == [TransportError] * 3
+    assert took < 1.5, "whoever waits behind another does not wait twice"
+
+
+def test_connections_that_fell_silent_are_not_used_again(
+    server: FakeServer, transport: Any
+) -> None:
+    saver = ThreadkeepSaver(server.url, transport=transport, timeout=1.5)
+    for _ in range(2):
+        saver.get_tuple(config())
+    gate = threading.Event()
+    server.faults = [Fault(gate=gate)]
+    assert saver.get_tuple(config()) is None, "the read got its answer on another connection"
+    put(saver)
+    gate.set()
+    first, _, _, again, last = server.seen
+    assert first.client_port != again.client_port == last.client_port
+
+
+def test_a_body_adds_time_for_its_bytes() -> None:
+    small = retry.Attempts(settings_of(None, None, timeout=2), is_write=True, body_bytes=1_000)
+    large = retry.Attempts(settings_of(None, None, timeout=2), is_write=True, body_bytes=64 << 20)
+    assert small.limits().seconds <= 2.01
+    assert 69 - 1 <= large.limits().seconds <= 70
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), 1e9])
+def test_a_timeout_that_is_none_is_refused(timeout: float) -> None:
+    for make in (
+        lambda: ThreadkeepSaver(timeout=timeout),
+        lambda: Client().with_options(timeout=timeout),
+    ):
+        with pytest.raises(InvalidError) as raised:
+            make()
+        assert raised.value.field == "timeout"
+
+
+def test_without_a_timeout_a_call_waits(server: FakeServer, transport: Any) -> None:
+    server.faults = [Fault(seconds=1.2)]
+    hasty = Client(server.url, transport=transport, timeout=0.5)
+    assert hasty.with_options(timeout=None).limits() == {"ops": 256}
+    assert Client(server.url, transport=transport, timeout=None).limits() == {"ops": 256}
 
 
 @pytest.mark.parametrize(
-    "outcome", [SendFailedError("late", timed_out=True), Answer(504, "text/html", None, b"")]
+    "outcome", [SendFailedError("late", "silent"), Answer(504, "text/html", None, b"")]
 )
 def test_no_second_attempt_while_the_first_may_still_run(outcome: Any) -> None:
-    chosen = settings_of(None, None, request_timeout_seconds=2)
-    over = chosen.budget_seconds + WRITE_SECONDS_MAX
+    chosen = settings_of(None, None, timeout=20)
+    over = budget_of(20) + WRITE_SECONDS_MAX
     write = retry.Attempts(chosen, is_write=True)
-    assert 2 + write.seconds_until_next(outcome, 2) >= over
+    assert write.seconds_until_next(outcome) >= over - 0.1
     read = retry.Attempts(chosen, is_write=False)
-    assert 2 + read.seconds_until_next(outcome, 2) < over
-    lost = retry.Attempts(chosen, is_write=True)
-    assert lost.seconds_until_next(SendFailedError("reset"), 0) < 1
+    assert read.seconds_until_next(outcome) < 1
+    for kind in ("lost", "unreached"):
+        again = retry.Attempts(chosen, is_write=True)
+        assert again.seconds_until_next(SendFailedError("reset", kind)) < 1
 
 
-def test_a_write_that_timed_out_is_sent_again_after_that(
+def test_a_write_that_a_proxy_gave_up_is_sent_again_after_that(
     server: FakeServer, transport: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retry, "WRITE_SECONDS_MAX", 3.0)
-    saver = ThreadkeepSaver(server.url, transport=transport, request_timeout_seconds=3)
-    gate = threading.Event()
-    server.faults = [Fault(gate=gate)]
+    monkeypatch.setattr(retry, "WRITE_SECONDS_MAX", 1.0)
+    saver = ThreadkeepSaver(server.url, transport=transport, timeout=4)
+    server.faults = [Fault(status=504)]
     begun = time.monotonic()
     put(saver)
-    took = time.monotonic() - begun
-    gate.set()
-    assert [int(s.headers["threadkeep-budget-ms"]) for s in server.requests("/commit")] == [
-        1_500,
-        1_500,
-    ]
-    assert took >= 4.5, "the budget of 1.5 and the running time of 3 are over"
-
-
-def test_a_read_that_timed_out_is_sent_again_without_that_wait(
-    server: FakeServer, transport: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(retry, "WRITE_SECONDS_MAX", 30.0)
-    saver = ThreadkeepSaver(server.url, transport=transport, request_timeout_seconds=3)
-    gate = threading.Event()
-    server.faults = [Fault(gate=gate)]
-    assert saver.get_tuple(config()) is None
-    gate.set()
-    first, second = server.seen
-    assert second.begun - first.begun < 30, "the running time of a write is not over"
+    budgets = [int(s.headers["threadkeep-budget-ms"]) for s in server.requests("/commit")]
+    assert budgets[0] == 2_000
+    assert 100 < budgets[1] <= 500, "half of what is left"
+    assert time.monotonic() - begun >= 3, "the budget of 2 and the running time of 1 are over"
 
 
 def test_the_budget_is_less_than_what_the_client_waits() -> None:
     for timeout in (0.01, 1, 10, 60, 600):
-        settings = settings_of(None, None, request_timeout_seconds=timeout)
-        assert settings.budget_seconds <= 30
-        assert settings.budget_seconds < timeout
+        limits = retry.Attempts(settings_of(None, None, timeout=timeout), is_write=True).limits()
+        assert limits.budget_seconds is not None
+        assert limits.budget_seconds <= 30
+        assert limits.budget_seconds < limits.seconds
 
 
 @pytest.mark.parametrize("header", ["nan", "-5", "soon", "", None, "Wed, 21 Oct 2015 07:28:00 GMT"])
 def test_a_strange_retry_after_does_no_harm(header: str | None) -> None:
     attempts = retry.Attempts(settings_of(None, None), is_write=True)
-    assert 0 <= attempts.seconds_until_next(Answer(503, "", header, b""), 0.1) < 1
+    assert 0 <= attempts.seconds_until_next(Answer(503, "", header, b"")) < 1
 
 
 def test_waits_grow_and_are_bounded() -> None:
-    attempts = retry.Attempts(settings_of(None, None, attempts=20), is_write=False)
-    failed = SendFailedError("no")
-    waits = [attempts.seconds_until_next(failed, 0) for _ in range(19)]
-    assert waits[0] <= retry.WAIT_SECONDS_FIRST
-    assert 1 < max(waits) <= retry.WAIT_SECONDS_MAX
-    with pytest.raises(TransportError):
-        attempts.seconds_until_next(failed, 0)
+    for outcome, longest in (
+        (SendFailedError("no", "unreached"), retry.UNREACHED_WAIT_SECONDS_MAX),
+        (Answer(503, "", None, b""), retry.WAIT_SECONDS_MAX),
+    ):
+        attempts = retry.Attempts(settings_of(None, None), is_write=False)
+        waits = [attempts.seconds_until_next(outcome) for _ in range(19)]
+        assert waits[0] <= retry.WAIT_SECONDS_FIRST
+        assert longest / 2 <= max(waits) <= longest
+
+
+def test_a_wait_that_ends_too_late_is_not_begun() -> None:
+    attempts = retry.Attempts(settings_of(None, None, timeout=5), is_write=False)
+    with pytest.raises(UnavailableError):
+        attempts.seconds_until_next(Answer(503, "", "6", b""))
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -199,8 +200,12 @@ def test_a_file_that_fails_fails_alone(run: Run, client: Client, tmp_path: Path)
 
 
 def test_nothing_runs_without_a_server_or_a_folder(
-    tmp_path: Path, server: FakeServer, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    server: FakeServer,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("threadkeep.sync.Client", partial(Client, timeout=0.5))
     assert main([str(tmp_path), "--url", "http://127.0.0.1:9"]) == 2
     assert main([str(tmp_path / "none"), "--url", server.url, "--user", "u"]) == 2
     assert capsys.readouterr().err.count("threadkeep-sync: ") == 2

@@ -175,7 +175,7 @@ def test_what_breaks_off_or_dies_leaves_nothing_to_find(
     start_server: Callable[..., Server], workspace: Path, tmp_path: Path
 ) -> None:
     server = start_server()
-    client = Client(server.url, api_key=server.new_key(), attempts=1)
+    client = Client(server.url, api_key=server.new_key(), timeout=2)
     tar = packed(workspace, tmp_path / "one.tar")
 
     class Dies(io.FileIO):

@@ -42,6 +42,8 @@ KILLS = _number("THREADKEEP_TEST_KILLS", 3)
 DATABASE_SHUTDOWNS = _number("THREADKEEP_TEST_DATABASE_SHUTDOWNS", 1)
 COMMITS_BETWEEN_FAULTS = _number("THREADKEEP_TEST_COMMITS_BETWEEN_FAULTS", 40)
 COMMITTERS = _number("THREADKEEP_TEST_COMMITTERS", 4)
+# How long the server is away in a rolling restart under agents.
+RESTART_SECONDS = _number("THREADKEEP_TEST_RESTART_SECONDS", 2)
 
 # Concurrency: tasks with a thread each, tasks that share one thread, and how long they run.
 TASKS_APART = _number("THREADKEEP_TEST_TASKS_APART", 64)

@@ -6,6 +6,7 @@ Give it as `session_store` in `ClaudeAgentOptions`. Needs the package `claude-ag
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import random
 from collections import OrderedDict
@@ -24,7 +25,7 @@ from threadkeep import session_documents as documents
 from threadkeep import sessions
 from threadkeep.errors import ProtocolError, VersionConflictError
 from threadkeep.http.connection import Connection
-from threadkeep.http.settings import TransportName, settings_of
+from threadkeep.http.settings import TIMEOUT_SECONDS, TransportName, settings_of
 from threadkeep.plans import Plan, afinish
 
 KIND = "claude"
@@ -55,6 +56,7 @@ class ThreadkeepSessionStore:
 
     The SDK's project key is its working directory. With `project_key`, that one is used for every
     call instead, so that a session can be resumed from another directory.
+    `timeout` is how many seconds a call may take (None: as long as it takes).
     Entries with a `uuid` are stored once, whatever is sent again. Failures raise the types of
     `threadkeep.errors`; the SDK tries again, and reports what stays as a `mirror_error`.
     """
@@ -62,25 +64,14 @@ class ThreadkeepSessionStore:
     def __init__(
         self,
         url: str | None = None,
-        *,
         api_key: str | None = None,
+        *,
         project_key: str | None = None,
-        connect_timeout_seconds: float = 5.0,
-        request_timeout_seconds: float = 15.0,
-        attempts: int = 3,
+        timeout: float | None = TIMEOUT_SECONDS,
         transport: TransportName = "auto",
     ) -> None:
         self.project_key = project_key
-        self._connection = Connection(
-            settings_of(
-                url,
-                api_key,
-                connect_timeout_seconds=connect_timeout_seconds,
-                request_timeout_seconds=request_timeout_seconds,
-                attempts=attempts,
-                transport=transport,
-            )
-        )
+        self._connection = Connection(settings_of(url, api_key, timeout, transport))
         self._summaries: OrderedDict[Address, _Summary] = OrderedDict()
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
@@ -125,6 +116,15 @@ class ThreadkeepSessionStore:
         plan = sessions.streams(KIND, self._address(key))
         found = await afinish(self._connection, plan)
         return [one.stream for one in found if one.stream]
+
+    def with_options(self, *, timeout: float | None) -> ThreadkeepSessionStore:
+        """This store, whose calls may take so many seconds. Connections are shared."""
+        clone = copy.copy(self)
+        clone._connection = self._connection.with_timeout(timeout)
+        return clone
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._connection.described})"
 
     async def aclose(self) -> None:
         """Close idle connections. Optional and repeatable."""

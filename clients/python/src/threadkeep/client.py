@@ -6,14 +6,15 @@ types of `threadkeep.errors`.
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from typing import Any, TypeVar
 
 from threadkeep import calls
 from threadkeep.account_calls import AccountCalls, AsyncAccountCalls
 from threadkeep.calls import Identity, Lease, Order, Sort, Thread, ThreadPage, ThreadStorage
 from threadkeep.file_calls import AsyncFiles, Files
 from threadkeep.http.connection import Connection
-from threadkeep.http.settings import TransportName, settings_of
+from threadkeep.http.settings import TIMEOUT_SECONDS, TransportName, settings_of
 from threadkeep.http.transport import Request
 from threadkeep.records import record
 from threadkeep.retention_calls import AsyncRetentionCalls, RetentionCalls
@@ -23,34 +24,42 @@ from threadkeep.subjects import AsyncSubjects, Subjects
 from threadkeep.token_calls import AsyncTokenCalls, TokenCalls
 from threadkeep.transfer_calls import AsyncTransferCalls, TransferCalls
 
+Made = TypeVar("Made", bound="_Base")
+
 
 class _Base:
-    """What both clients are constructed from. Times are in seconds."""
+    """What both clients are constructed from.
+
+    `timeout` is how many seconds a call may take before it raises TransportError or
+    UnavailableError (None: as long as it takes); lost connections and a server that restarts are
+    ridden out in it. A copy shares connections. A pickle holds the settings: the key only where it
+    was given.
+    """
 
     def __init__(
         self,
         url: str | None = None,
-        *,
         api_key: str | None = None,
-        connect_timeout_seconds: float = 5.0,
-        request_timeout_seconds: float = 60.0,
-        attempts: int = 4,
+        *,
+        timeout: float | None = TIMEOUT_SECONDS,
         transport: TransportName = "auto",
     ) -> None:
-        settings = settings_of(
-            url,
-            api_key,
-            connect_timeout_seconds=connect_timeout_seconds,
-            request_timeout_seconds=request_timeout_seconds,
-            attempts=attempts,
-            transport=transport,
-        )
+        settings = settings_of(url, api_key, timeout, transport)
         self._connection = Connection(settings)
+
+    def with_options(self: Made, *, timeout: float | None) -> Made:
+        """This client, whose calls may take so many seconds. Connections are shared."""
+        clone = copy.copy(self)
+        clone._connection = self._connection.with_timeout(timeout)
+        return clone
 
     @property
     def transport(self) -> str:
         """The HTTP core in use: "pyreqwest" or "stdlib"."""
         return self._connection.transport_name
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._connection.described})"
 
 
 class Client(_Base, RetentionCalls, AccountCalls, TransferCalls):

@@ -6,6 +6,7 @@ as that package's own class where it is installed.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -13,7 +14,7 @@ from typing import Any, Protocol
 from threadkeep import sessions
 from threadkeep.errors import ProtocolError
 from threadkeep.http.connection import Connection
-from threadkeep.http.settings import TransportName, settings_of
+from threadkeep.http.settings import TIMEOUT_SECONDS, TransportName, settings_of
 from threadkeep.plans import afinish
 from threadkeep.sessions import NewEntry
 
@@ -47,7 +48,8 @@ class ThreadkeepSessionStore:
     """The session store protocol: create, load, append, delete, each one round trip.
 
     `url` and `api_key` default to the variables THREADKEEP_URL and THREADKEEP_API_KEY. With
-    `project_key`, that one is used for every call instead of the caller's. Contents are JSON; what
+    `project_key`, that one is used for every call instead of the caller's. `timeout` is how many
+    seconds a call may take (None: as long as it takes). Contents are JSON; what
     is not raises UnserializableError, and nothing is stored.
     """
 
@@ -56,25 +58,14 @@ class ThreadkeepSessionStore:
     def __init__(
         self,
         url: str | None = None,
-        *,
         api_key: str | None = None,
+        *,
         project_key: str | None = None,
-        connect_timeout_seconds: float = 5.0,
-        request_timeout_seconds: float = 60.0,
-        attempts: int = 4,
+        timeout: float | None = TIMEOUT_SECONDS,
         transport: TransportName = "auto",
     ) -> None:
         self.project_key = project_key
-        self._connection = Connection(
-            settings_of(
-                url,
-                api_key,
-                connect_timeout_seconds=connect_timeout_seconds,
-                request_timeout_seconds=request_timeout_seconds,
-                attempts=attempts,
-                transport=transport,
-            )
-        )
+        self._connection = Connection(settings_of(url, api_key, timeout, transport))
 
     async def create(self, *, project_key: str, session_id: str) -> None:
         """Make a session; nothing happens when it is there."""
@@ -100,6 +91,15 @@ class ThreadkeepSessionStore:
         """Remove a session. No error when there is none."""
         plan = sessions.delete(KIND, self._address(project_key, session_id), None)
         await afinish(self._connection, plan)
+
+    def with_options(self, *, timeout: float | None) -> ThreadkeepSessionStore:
+        """This store, whose calls may take so many seconds. Connections are shared."""
+        clone = copy.copy(self)
+        clone._connection = self._connection.with_timeout(timeout)
+        return clone
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._connection.described})"
 
     async def aclose(self) -> None:
         """Close idle connections. Optional and repeatable."""

@@ -19,10 +19,12 @@ from threadkeep.files import Namespace
 from threadkeep.http.connection import decoded
 from threadkeep.http.retry import Attempts
 from threadkeep.http.settings import Settings
-from threadkeep.http.stdlib_transport import StdlibTransport
+from threadkeep.http.stdlib_transport import StdlibTransport, failure_of
 from threadkeep.http.transport import Answer, SendFailedError
 
 CHUNK_BYTES = 1 << 20
+BREAKS_MAX = 4
+"""How often a connection may break in a row before that is an error."""
 
 
 def put_content(
@@ -71,30 +73,30 @@ def send(
     headers = {"content-type": media_type, "content-length": str(size)}
     if key is not None:
         headers["idempotency-key"] = key
-    attempts = Attempts(settings, is_write=True)
+    attempts = Attempts(settings, is_write=True, body_bytes=size, breaks_max=BREAKS_MAX)
     while True:
         file.seek(start)
-        begun = time.monotonic()
-        outcome = _sent(settings, (method, target), headers, file)
+        seconds = attempts.limits().seconds
+        outcome = _sent(settings, (method, target), headers, file, seconds)
         if isinstance(outcome, Answer) and 200 <= outcome.status < 300:
             return decoded(outcome)
-        time.sleep(attempts.seconds_until_next(outcome, time.monotonic() - begun))
+        time.sleep(attempts.seconds_until_next(outcome))
 
 
 def receive(settings: Settings, target: str, file: BinaryIO) -> int:
     """Write what is at `target` to `file`, from where it stands; how many bytes that are."""
     start = file.tell()
-    attempts = Attempts(settings, is_write=False)
+    attempts = Attempts(settings, is_write=False, breaks_max=BREAKS_MAX)
     received = _Received(file, start)
     while True:
-        begun, had = time.monotonic(), received.count
+        had = received.count
         outcome = received.go_on(settings, target)
         if outcome is None:
             return received.count
         if received.count > had:
-            # What moves forward is no failed attempt.
-            attempts = Attempts(settings, is_write=False)
-        time.sleep(attempts.seconds_until_next(outcome, time.monotonic() - begun))
+            # The time of a call is for silence, not for what takes long.
+            attempts = Attempts(settings, is_write=False, breaks_max=BREAKS_MAX)
+        time.sleep(attempts.seconds_until_next(outcome))
 
 
 class _Received:
@@ -140,7 +142,7 @@ def chunks_of(response: http.client.HTTPResponse) -> Iterator[bytes]:
         try:
             chunk = response.read(CHUNK_BYTES)
         except (OSError, http.client.HTTPException) as error:
-            raise SendFailedError(f"{type(error).__name__}: {error}") from error
+            raise failure_of(error) from error
         if not chunk:
             if response.length:
                 raise SendFailedError("the answer ended too early")
@@ -149,11 +151,16 @@ def chunks_of(response: http.client.HTTPResponse) -> Iterator[bytes]:
 
 
 def _sent(
-    settings: Settings, line: tuple[str, str], headers: dict[str, str], file: BinaryIO
+    settings: Settings,
+    line: tuple[str, str],
+    headers: dict[str, str],
+    file: BinaryIO,
+    seconds: float,
 ) -> Answer | SendFailedError:
     method, target = line
+    sent = opened(settings, target, headers, method=method, body=file, seconds=seconds)
     try:
-        with opened(settings, target, headers, method=method, body=file) as response:
+        with sent as response:
             return answer_of(response)
     except SendFailedError as error:
         return error
@@ -167,10 +174,16 @@ def opened(
     *,
     method: str = "GET",
     body: BinaryIO | None = None,
+    seconds: float | None = None,
 ) -> Iterator[http.client.HTTPResponse]:
-    """An answer that is read as it comes. Raises SendFailedError."""
+    """An answer that is read as it comes. Raises SendFailedError.
+
+    Nothing may stand still for longer than `seconds`, by default the time of a call.
+    """
     transport = StdlibTransport(settings)
-    connection, response = transport.open(target, headers, method=method, body=body)
+    connection, response = transport.open(
+        target, headers, method=method, body=body, seconds=seconds
+    )
     try:
         yield response
     finally:
@@ -183,6 +196,6 @@ def answer_of(response: http.client.HTTPResponse) -> Answer:
     try:
         body = response.read()
     except (OSError, http.client.HTTPException) as error:
-        raise SendFailedError(f"{type(error).__name__}: {error}") from error
+        raise failure_of(error) from error
     header = response.getheader
     return Answer(response.status, header("content-type") or "", header("retry-after"), body)

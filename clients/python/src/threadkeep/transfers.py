@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from threadkeep import calls
 from threadkeep.errors import ImportConflictError, InvalidError, ProtocolError
 from threadkeep.export_frames import Frames
-from threadkeep.file_contents import answer_of, chunks_of, opened, send
+from threadkeep.file_contents import BREAKS_MAX, answer_of, chunks_of, opened, send
 from threadkeep.http.retry import Attempts
 from threadkeep.http.settings import Settings
 from threadkeep.http.transport import Answer, Request, SendFailedError
@@ -86,15 +86,17 @@ def export_request(
 
 def export(settings: Settings, file: File, request: Request) -> int:
     """Write what is asked for to a file; how many bytes it has."""
-    attempts = Attempts(settings, is_write=False)
+    attempts = Attempts(settings, is_write=False, breaks_max=BREAKS_MAX)
     with replaced(file, FOR_THE_USER_ONLY) as target:
         start = target.tell()
         while True:
-            begun = time.monotonic()
             outcome = _received(settings, request, target)
             if isinstance(outcome, int):
                 return outcome
-            time.sleep(attempts.seconds_until_next(outcome, time.monotonic() - begun))
+            if target.tell() > start:
+                # The time of a call is for silence, not for what takes long.
+                attempts.extend()
+            time.sleep(attempts.seconds_until_next(outcome))
             # The next file is another one: what was written since is in it.
             target.seek(start)
             target.truncate()

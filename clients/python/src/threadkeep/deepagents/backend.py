@@ -8,6 +8,7 @@ several writers' is lost.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 from deepagents.backends.protocol import (
@@ -32,7 +33,7 @@ from threadkeep.deepagents.scope import (
     root_of,
 )
 from threadkeep.http.connection import Connection
-from threadkeep.http.settings import TransportName, settings_of
+from threadkeep.http.settings import TIMEOUT_SECONDS, TransportName, settings_of
 from threadkeep.plans import afinish, finish
 
 
@@ -44,7 +45,8 @@ class ThreadkeepBackend(BackendProtocol):
 
     `namespace` is a tuple of labels, or a function that takes the Runtime (None outside of a
     graph) and answers one, asked on every operation. With `root`, paths begin in that folder of the
-    namespace. `connection` is that of another backend, to share it.
+    namespace. `connection` is that of another backend, to share it. `timeout` is how many seconds
+    a call may take (None: as long as it takes); a server that restarts is ridden out in it.
 
     What the server refuses and what the network does is in `error` of the results, in the words of
     deepagents' own backends; nothing is raised. Only a wrong `namespace` raises.
@@ -53,28 +55,17 @@ class ThreadkeepBackend(BackendProtocol):
     def __init__(
         self,
         url: str | None = None,
+        api_key: str | None = None,
         *,
         namespace: Sequence[str] | NamespaceOf,
-        api_key: str | None = None,
         root: str = "/",
-        connect_timeout_seconds: float = 5.0,
-        request_timeout_seconds: float = 30.0,
-        attempts: int = 4,
+        timeout: float | None = TIMEOUT_SECONDS,
         transport: TransportName = "auto",
         connection: Connection | None = None,
     ) -> None:
         self.namespace = namespace_source(namespace)
         self._root = root_of(root)
-        self.connection = connection or Connection(
-            settings_of(
-                url,
-                api_key,
-                connect_timeout_seconds=connect_timeout_seconds,
-                request_timeout_seconds=request_timeout_seconds,
-                attempts=attempts,
-                transport=transport,
-            )
-        )
+        self.connection = connection or Connection(settings_of(url, api_key, timeout, transport))
 
     def _scope(self) -> Scope:
         return Scope(namespace_now(self.namespace), self._root)
@@ -173,6 +164,15 @@ class ThreadkeepBackend(BackendProtocol):
     async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
         """See `download_files`."""
         return await afinish(self.connection, operations.download(self._scope(), paths))
+
+    def with_options(self, *, timeout: float | None) -> ThreadkeepBackend:
+        """This backend, whose calls may take so many seconds. Connections are shared."""
+        clone = copy.copy(self)
+        clone.connection = self.connection.with_timeout(timeout)
+        return clone
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.connection.described})"
 
     def close(self) -> None:
         """Close idle connections. Optional and repeatable."""

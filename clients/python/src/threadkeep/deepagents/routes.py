@@ -18,7 +18,7 @@ from threadkeep.deepagents.backend import ThreadkeepBackend
 from threadkeep.deepagents.mounts import WORKSPACE, ThreadkeepRoutes
 from threadkeep.deepagents.scope import Scope
 from threadkeep.http.connection import Connection
-from threadkeep.http.settings import TransportName, settings_of
+from threadkeep.http.settings import TIMEOUT_SECONDS, TransportName, settings_of
 from threadkeep.labels import label
 
 UserOf = Callable[[Any], str]
@@ -41,9 +41,7 @@ def threadkeep_routes(
     api_key: str | None = None,
     thread_id: str | None = None,
     default: BackendProtocol | None = None,
-    connect_timeout_seconds: float = 5.0,
-    request_timeout_seconds: float = 30.0,
-    attempts: int = 4,
+    timeout: float | None = TIMEOUT_SECONDS,
     transport: TransportName = "auto",
 ) -> ThreadkeepRoutes:
     """The backend to give to `create_deep_agent`.
@@ -51,18 +49,10 @@ def threadkeep_routes(
     `/memories/` is the user's memory, `/large_tool_results/` and `/conversation_history/` are the
     thread's, everything else is the user's workspace (`/workspace/x` is `/x`). `user_id` is a text,
     or a function of the Runtime; `thread_id` is the running graph's when it is left out. With
-    `default`, such as a sandbox, everything else is there instead, `/workspace/` too.
+    `default`, such as a sandbox, everything else is there instead, `/workspace/` too. `timeout` is
+    how many seconds a call may take (None: as long as it takes).
     """
-    connection = Connection(
-        settings_of(
-            url,
-            api_key,
-            connect_timeout_seconds=connect_timeout_seconds,
-            request_timeout_seconds=request_timeout_seconds,
-            attempts=attempts,
-            transport=transport,
-        )
-    )
+    connection = Connection(settings_of(url, api_key, timeout, transport))
     routes = _routes(connection, user_id, thread_id)
     if default is not None:
         return ThreadkeepRoutes(default, routes, aliases=ALIASES)
@@ -79,6 +69,7 @@ def drive_backend(
     url: str | None = None,
     api_key: str | None = None,
     thread_id: str | None = None,
+    timeout: float | None = TIMEOUT_SECONDS,
 ) -> ThreadkeepRoutes:
     """The same routes on every device: in the cloud, or with the workspace in a local folder.
 
@@ -86,13 +77,15 @@ def drive_backend(
     nothing outside of that folder can be reached; memories and artifacts stay on the server.
     """
     if device == "cloud":
-        return threadkeep_routes(user_id, url=url, api_key=api_key, thread_id=thread_id)
+        return threadkeep_routes(
+            user_id, url=url, api_key=api_key, thread_id=thread_id, timeout=timeout
+        )
     if device != "desktop":
         raise ValueError(f"device is 'cloud' or 'desktop', not {device!r}")
     if root_dir is None:
         raise ValueError("on the desktop, root_dir names the folder of the workspace")
     local = FilesystemBackend(root_dir=root_dir, virtual_mode=True)
-    connection = Connection(settings_of(url, api_key))
+    connection = Connection(settings_of(url, api_key, timeout))
     routes = _routes(connection, user_id, thread_id)
     return ThreadkeepRoutes(local, routes, workspace=local, aliases=ALIASES)
 

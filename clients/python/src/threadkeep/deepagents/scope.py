@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from langgraph.runtime import get_runtime
@@ -60,8 +61,17 @@ def namespace_source(namespace: Sequence[str] | NamespaceOf) -> NamespaceOf:
         return namespace
     if isinstance(namespace, str):
         raise TypeError("namespace must be a tuple of labels, or a function that answers one")
-    fixed = checked(tuple(namespace))
-    return lambda _: fixed
+    return _Fixed(checked(tuple(namespace)))
+
+
+@dataclass(frozen=True)
+class _Fixed:
+    """Answers one namespace to every Runtime; unlike a lambda, it can be pickled."""
+
+    namespace: tuple[str, ...]
+
+    def __call__(self, _: Any) -> tuple[str, ...]:
+        return self.namespace
 
 
 def namespace_now(source: NamespaceOf) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ class EventStream:
         self._unread = b""
         self._events: deque[Event] = deque()
         if self._response.status != 200:
-            raise error_of(self._refusal())
+            raise error_of(self._refusal(), settings.url, 0.0)
         self._connection.sock.settimeout(SILENCE_SECONDS_MAX)
 
     def next(self) -> Event | None:

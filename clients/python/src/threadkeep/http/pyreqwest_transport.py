@@ -18,9 +18,11 @@ from typing import TypeVar
 from pyreqwest.client import BaseClientBuilder, ClientBuilder, SyncClientBuilder
 from pyreqwest.exceptions import PyreqwestError, RequestTimeoutError
 
-from threadkeep.http.settings import Settings
+from threadkeep.http.settings import CONNECT_SECONDS_MAX, Settings
 from threadkeep.http.transport import (
     Answer,
+    Failure,
+    Limits,
     Request,
     SendFailedError,
     headers_of,
@@ -29,6 +31,9 @@ from threadkeep.http.transport import (
 
 HAND_OVER_SECONDS_MAX = 0.1
 """How long such a thread may be at it. Measured: one exit of six aborted without waiting."""
+
+ENDLESS_SECONDS = 365 * 86_400.0
+"""For a call without a deadline."""
 
 Builder = TypeVar("Builder", bound=BaseClientBuilder)
 
@@ -43,11 +48,13 @@ class PyreqwestTransport:
         self._sync = _configured(SyncClientBuilder(), settings).build()
         self._async = _configured(ClientBuilder(), settings).build()
 
-    def send(self, request: Request) -> Answer:
+    def send(self, request: Request, limits: Limits | None = None) -> Answer:
         builder = self._sync.request(request.method, self._url + request.path)
         if request.body is not None:
             builder = builder.body_bytes(request.body)
-        for name, value in own_headers_of(request).items():
+        if limits is not None:
+            builder = builder.timeout(_timedelta(limits.seconds))
+        for name, value in own_headers_of(request, limits).items():
             builder = builder.header(name, value)
         try:
             response = builder.build().send()
@@ -61,11 +68,13 @@ class PyreqwestTransport:
             body,
         )
 
-    async def asend(self, request: Request) -> Answer:
+    async def asend(self, request: Request, limits: Limits | None = None) -> Answer:
         builder = self._async.request(request.method, self._url + request.path)
         if request.body is not None:
             builder = builder.body_bytes(request.body)
-        for name, value in own_headers_of(request).items():
+        if limits is not None:
+            builder = builder.timeout(_timedelta(limits.seconds))
+        for name, value in own_headers_of(request, limits).items():
             builder = builder.header(name, value)
         try:
             response = await builder.build().send()
@@ -104,8 +113,8 @@ def _configured(builder: Builder, settings: Settings) -> Builder:
     # Redirects are not followed: a POST would arrive as a GET, and a key would travel elsewhere.
     builder = (
         builder.default_headers(headers_of(settings))
-        .connect_timeout(timedelta(seconds=settings.connect_timeout_seconds))
-        .timeout(timedelta(seconds=settings.request_timeout_seconds))
+        .connect_timeout(_timedelta(min(CONNECT_SECONDS_MAX, settings.seconds)))
+        .timeout(_timedelta(settings.seconds))
         .follow_redirects(False)
     )
     if not settings.is_loopback:
@@ -115,8 +124,21 @@ def _configured(builder: Builder, settings: Settings) -> Builder:
     return plain
 
 
+def _timedelta(seconds: float) -> timedelta:
+    return timedelta(seconds=min(seconds, ENDLESS_SECONDS))
+
+
 def _failure(error: PyreqwestError) -> SendFailedError:
     details = getattr(error, "details", None) or {}
-    causes = "".join(f": {cause['message']}" for cause in details.get("causes") or ())
-    detail = f"{type(error).__name__}: {error.message}{causes}"
-    return SendFailedError(detail, timed_out=isinstance(error, RequestTimeoutError))
+    causes = [str(cause["message"]) for cause in details.get("causes") or ()]
+    # The last cause says what happened, the others where in the client; the class may mislead.
+    return SendFailedError(causes[-1] if causes else str(error.message), _kind_of(error, causes))
+
+
+def _kind_of(error: PyreqwestError, causes: list[str]) -> Failure:
+    """The classes do not tell: each wait that ended is a ConnectTimeoutError."""
+    if any("(Connect)" in cause for cause in causes):
+        if any("InvalidContentType" in cause for cause in causes):
+            return "no_tls"
+        return "untrusted" if any("certificate" in it for it in causes) else "unreached"
+    return "silent" if isinstance(error, RequestTimeoutError) else "lost"

@@ -7,19 +7,24 @@ than the pure-Python asynchronous clients. Nothing here belongs to an event loop
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.client
+import math
 import select
 import socket
 import ssl
 import threading
 import urllib.request
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
-from threadkeep.http.settings import Settings
+from threadkeep.http.settings import CONNECT_SECONDS_MAX, Settings
 from threadkeep.http.transport import (
     Answer,
+    Failure,
+    Limits,
     Request,
     SendFailedError,
     headers_of,
@@ -28,10 +33,12 @@ from threadkeep.http.transport import (
 
 IDLE_MAX = 32
 """Connections kept alive, and threads that send for coroutines."""
+_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
+"""What OpenSSL says where the other side does not speak TLS."""
 
 
 class StdlibTransport:
-    """See the module."""
+    """See the module. Its idle connections close when nobody refers to it any more."""
 
     name = "stdlib"
 
@@ -48,25 +55,33 @@ class StdlibTransport:
         self._idle: list[http.client.HTTPConnection] = []
         self._lock = threading.Lock()
         self._threads: ThreadPoolExecutor | None = None
+        weakref.finalize(self, _close_all, self._idle)
 
-    def send(self, request: Request) -> Answer:
+    def send(self, request: Request, limits: Limits | None = None) -> Answer:
+        return self._send(request, limits, None)
+
+    def _send(self, request: Request, limits: Limits | None, flight: _Flight | None) -> Answer:
+        seconds = self._settings.seconds if limits is None else limits.seconds
         connection = self._take()
         try:
             if connection.sock is None:
-                self._connect(connection)
-            headers = {**self._headers, **own_headers_of(request)}
+                self._connect(connection, seconds)
+            else:
+                connection.sock.settimeout(_socket_seconds(seconds))
+            if flight is not None:
+                flight.took_off(connection)
+            headers = {**self._headers, **own_headers_of(request, limits)}
             target = self._target(request.path)
             response, whole = _exchanged(connection, request.method, target, request.body, headers)
             body = response.read()
         except (OSError, http.client.HTTPException) as error:
             connection.close()
-            detail = f"{type(error).__name__}: {error}"
-            raise SendFailedError(detail, timed_out=isinstance(error, TimeoutError)) from error
+            raise failure_of(error) from error
         except BaseException:
             # Interrupted between request and answer: the next user would read this answer.
             connection.close()
             raise
-        if whole:
+        if whole and (flight is None or flight.landed()):
             self._give_back(connection)
         else:
             connection.close()
@@ -84,36 +99,42 @@ class StdlibTransport:
         *,
         method: str = "GET",
         body: BinaryIO | None = None,
+        seconds: float | None = None,
     ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         """An answer that is read as it comes, on a connection of its own.
 
-        A `body` is sent as it is read, and needs a content-length among the headers.
+        A `body` is sent as it is read, and needs a content-length among the headers. Nothing may
+        stand still for longer than `seconds`, by default the settings' time of a call.
         """
         connection = self._new()
         try:
-            self._connect(connection)
+            self._connect(connection, self._settings.seconds if seconds is None else seconds)
             all_headers = {**self._headers, **headers}
             response, _ = _exchanged(connection, method, self._target(path), body, all_headers)
             return connection, response
         except (OSError, http.client.HTTPException) as error:
             connection.close()
-            raise SendFailedError(f"{type(error).__name__}: {error}") from error
+            raise failure_of(error) from error
         except BaseException:
             connection.close()
             raise
 
-    async def asend(self, request: Request) -> Answer:
+    async def asend(self, request: Request, limits: Limits | None = None) -> Answer:
         with self._lock:
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(IDLE_MAX, thread_name_prefix="threadkeep")
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self.send, request)
+        flight = _Flight()
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._threads, self._send, request, limits, flight)
+        except asyncio.CancelledError:
+            flight.abort()
+            raise
 
     def close(self) -> None:
         with self._lock:
-            idle, self._idle = self._idle, []
             threads, self._threads = self._threads, None
-        for connection in idle:
-            connection.close()
+        _close_all(self._idle)
         if threads is not None:
             threads.shutdown(wait=False)
 
@@ -143,18 +164,81 @@ class StdlibTransport:
 
     def _new(self) -> http.client.HTTPConnection:
         host, port = self._proxy or (self._host, self._port)
-        timeout = self._settings.connect_timeout_seconds
         if self._tls is None:
-            return http.client.HTTPConnection(host, port, timeout=timeout)
-        connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=self._tls)
+            return http.client.HTTPConnection(host, port)
+        connection = http.client.HTTPSConnection(host, port, context=self._tls)
         if self._proxy is not None:
             connection.set_tunnel(self._host, self._port)
         return connection
 
-    def _connect(self, connection: http.client.HTTPConnection) -> None:
-        connection.connect()
+    def _connect(self, connection: http.client.HTTPConnection, seconds: float) -> None:
+        connection.timeout = min(CONNECT_SECONDS_MAX, seconds)
+        try:
+            connection.connect()
+        except OSError as error:
+            connection.close()
+            raise SendFailedError(_detail(error), _connect_failure(error)) from error
         connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection.sock.settimeout(self._settings.request_timeout_seconds)
+        connection.sock.settimeout(_socket_seconds(seconds))
+
+
+class _Flight:
+    """A request that a thread sends for a coroutine, which may stop waiting for it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._connection: http.client.HTTPConnection | None = None
+        self._is_aborted = False
+
+    def took_off(self, connection: http.client.HTTPConnection) -> None:
+        """The connection is made. Raises where nobody waits any more."""
+        with self._lock:
+            if self._is_aborted:
+                raise ConnectionAbortedError("nobody waits for the answer")
+            self._connection = connection
+
+    def landed(self) -> bool:
+        """Whether the connection may be used again."""
+        with self._lock:
+            self._connection = None
+            return not self._is_aborted
+
+    def abort(self) -> None:
+        """Shut the connection down, which ends the wait of the thread."""
+        with self._lock:
+            self._is_aborted = True
+            sock = self._connection.sock if self._connection is not None else None
+            if sock is not None:
+                with contextlib.suppress(OSError):  # The other side was faster.
+                    sock.shutdown(socket.SHUT_RDWR)
+
+
+def _close_all(idle: list[http.client.HTTPConnection]) -> None:
+    while idle:
+        with contextlib.suppress(IndexError):  # Somebody took the last one.
+            idle.pop().close()
+
+
+def _socket_seconds(seconds: float) -> float | None:
+    return None if seconds == math.inf else seconds
+
+
+def failure_of(error: Exception) -> SendFailedError:
+    """What went wrong once there was a connection."""
+    return SendFailedError(_detail(error), "silent" if isinstance(error, TimeoutError) else "lost")
+
+
+def _connect_failure(error: OSError) -> Failure:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return "untrusted"
+    is_plain = isinstance(error, ssl.SSLError) and any(
+        reason in str(error.reason) for reason in _NO_TLS
+    )
+    return "no_tls" if is_plain else "unreached"
+
+
+def _detail(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def _exchanged(

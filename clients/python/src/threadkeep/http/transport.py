@@ -1,7 +1,7 @@
 """What every HTTP core looks like to the rest of the package, and which one is used.
 
 `pyreqwest` is used where it can be imported. Where it cannot, the standard library's client is
-used, which is always there; that is said once per process, and `transport` on every client names
+used, which is always there; that is logged once per process, and `transport` on every client names
 the one in use.
 """
 
@@ -10,12 +10,11 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-import warnings
 from collections.abc import Callable
 from queue import Queue
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
-from threadkeep.http.settings import Settings
+from threadkeep.http.settings import Settings, budget_of
 
 logger = logging.getLogger("threadkeep")
 _said: set[str] = set()
@@ -44,12 +43,25 @@ class Request(NamedTuple):
     content_type: str | None = None
 
 
-class SendFailedError(Exception):
-    """No complete answer arrived. `timed_out` tells a wait that ended from a connection lost."""
+Failure = Literal["unreached", "silent", "lost", "no_tls", "untrusted"]
+"""Why no answer arrived: no connection was made; a wait ended; the connection broke; the server
+does not speak TLS; its certificate is not accepted. The first and the last two sent nothing."""
 
-    def __init__(self, detail: str, *, timed_out: bool = False) -> None:
+
+class SendFailedError(Exception):
+    """No complete answer arrived."""
+
+    def __init__(self, detail: str, kind: Failure = "lost") -> None:
         super().__init__(detail)
-        self.timed_out = timed_out
+        self.kind = kind
+
+
+class Limits(NamedTuple):
+    """When one attempt is given up, and how long the server has to begin a write (None: as long
+    as the transport's settings say)."""
+
+    seconds: float
+    budget_seconds: float | None = None
 
 
 class Transport(Protocol):
@@ -57,14 +69,25 @@ class Transport(Protocol):
 
     name: str
 
-    def send(self, request: Request) -> Answer:
-        """Send and wait for the whole answer. Raises SendFailedError."""
+    def send(self, request: Request, limits: Limits | None = None) -> Answer:
+        """Send and wait for the whole answer, as long as the settings say unless there are limits.
 
-    async def asend(self, request: Request) -> Answer:
+        Raises SendFailedError.
+        """
+
+    async def asend(self, request: Request, limits: Limits | None = None) -> Answer:
         """The same without blocking the running event loop."""
 
     def close(self) -> None:
         """Close idle connections. Repeatable."""
+
+
+BUDGET_HEADER = "threadkeep-budget-ms"
+
+
+def budget_text(seconds: float) -> str:
+    """The time that the server has to begin a write, as its header says it."""
+    return str(max(1, int(seconds * 1000)))
 
 
 def headers_of(settings: Settings) -> dict[str, str]:
@@ -73,17 +96,23 @@ def headers_of(settings: Settings) -> dict[str, str]:
         "accept": "application/msgpack",
         "content-type": "application/msgpack",
         "user-agent": "threadkeep-python",
-        "threadkeep-budget-ms": str(max(1, int(settings.budget_seconds * 1000))),
+        BUDGET_HEADER: budget_text(budget_of(settings.seconds)),
     }
     if settings.api_key:
         headers["authorization"] = f"Bearer {settings.api_key}"
     return headers
 
 
-def own_headers_of(request: Request) -> dict[str, str]:
+def own_headers_of(request: Request, limits: Limits | None) -> dict[str, str]:
     """The headers of one request, which stand before those of the client."""
-    headers = {"content-type": request.content_type, "idempotency-key": request.idempotency_key}
-    return {name: value for name, value in headers.items() if value is not None}
+    headers = {}
+    if request.content_type is not None:
+        headers["content-type"] = request.content_type
+    if request.idempotency_key is not None:
+        headers["idempotency-key"] = request.idempotency_key
+    if limits is not None and limits.budget_seconds is not None:
+        headers[BUDGET_HEADER] = budget_text(limits.budget_seconds)
+    return headers
 
 
 def open_transport(settings: Settings) -> Transport:
@@ -141,4 +170,3 @@ def _say_once(text: str) -> None:
     if text not in _said:
         _said.add(text)
         logger.warning(text)
-        warnings.warn(text, UserWarning, stacklevel=2)

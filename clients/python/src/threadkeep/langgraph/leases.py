@@ -39,6 +39,8 @@ BEATS = 3
 SECONDS_KEPT = 60.0
 """How long after the last write an exclusive saver goes on with heartbeats."""
 SECONDS_BETWEEN_TRIES = 0.25
+CLOSING_SECONDS_MAX = 5.0
+"""How long a saver that is closed tries to give leases back; they expire by themselves."""
 
 
 @dataclass
@@ -99,15 +101,17 @@ class Leases:
                 return False
             return self.is_exclusive or held.blocks > 0
 
-    def take(self, thread_id: str) -> None:
+    def take(self, thread_id: str, ends: float | None = None) -> None:
         """Acquire the lease for a write. Raises LeaseHeldError, LeaseLostError."""
+        body = self._body(thread_id)
         with self._taking(thread_id) as answer:
-            answer(self._link.call(ACQUIRE, self._body(thread_id), is_write=True))
+            answer(self._link.call(ACQUIRE, body, is_write=True, ends=ends))
 
-    async def atake(self, thread_id: str) -> None:
+    async def atake(self, thread_id: str, ends: float | None = None) -> None:
         """The same without blocking."""
+        body = self._body(thread_id)
         with self._taking(thread_id) as answer:
-            answer(await self._link.acall(ACQUIRE, self._body(thread_id), is_write=True))
+            answer(await self._link.acall(ACQUIRE, body, is_write=True, ends=ends))
 
     @contextmanager
     def written(self, thread_id: str) -> Iterator[None]:
@@ -244,7 +248,8 @@ class Leases:
         body = {**self._body(thread_id), "fence": held.fence}
         sent = time.monotonic()
         try:
-            self._link.call(RENEW, body, is_write=True)
+            # Later than that the lease has expired.
+            self._link.call(RENEW, body, is_write=True, ends=sent + self._seconds)
         except (FenceStaleError, LeaseHeldError):
             with self._lock:
                 # Unless it was given back or taken anew in the meantime.

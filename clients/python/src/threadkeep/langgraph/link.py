@@ -6,9 +6,11 @@ with the answer), so that the blocking and the asynchronous method differ in the
 
 from __future__ import annotations
 
+import copy
 import itertools
 import os
 import secrets
+import time
 import uuid
 import weakref
 from collections.abc import Mapping, Sequence
@@ -41,15 +43,22 @@ class Link:
         self.connection = Connection(settings)
         self.memory = Memory(chain_bytes_max)
         self.exchange = Exchange(difference_bytes_max)
+        self.writing = _Writing()
         self.leases = Leases(self, is_exclusive=is_exclusive, seconds=lease_seconds)
-        self._start()
-        _links.add(self)
-
-    def _start(self) -> None:
-        self.writer = secrets.token_hex(8)
-        self._seq = itertools.count(1)
         self.commits = SyncCommits(self._commit)
         self.acommits = AsyncCommits(self._acommit)
+        _links.add(self)
+
+    def with_timeout(self, timeout: float | None) -> Link:
+        """The same link for calls that may take so many seconds; everything else is shared."""
+        other = copy.copy(self)
+        other.connection = self.connection.with_timeout(timeout)
+        return other
+
+    def __copy__(self) -> Link:
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
 
     def forget_parent(self) -> None:
         """In a forked child: no socket, lock, queue or writer of the parent may be used."""
@@ -57,19 +66,43 @@ class Link:
         self.memory.forget_everything()
         self.exchange.forget_everything()
         self.leases.forget_parent()
-        self._start()
+        self.writing.begin()
+        self.commits.forget_parent()
+        self.acommits.forget_parent()
+
+    @property
+    def writer(self) -> str:
+        """The name of this process's savers on one link."""
+        return self.writing.writer
 
     def next_seq(self) -> int:
         """Grows with each call: tells the server which of two replacing writes is older."""
-        return next(self._seq)
+        return next(self.writing.seq)
 
-    def call(self, path: str, body: Mapping[str, Any], *, is_write: bool) -> dict[str, Any]:
-        """One request that is its own call."""
-        return self.connection.call(Request("POST", path, packed(body)), is_write=is_write)
+    def commit(self, thread_id: str, op: Op) -> None:
+        """Returns when the operation is durable."""
+        self.commits.commit(thread_id, op, self._ends())
 
-    async def acall(self, path: str, body: Mapping[str, Any], *, is_write: bool) -> dict[str, Any]:
+    async def acommit(self, thread_id: str, op: Op) -> None:
         """The same without blocking."""
-        return await self.connection.acall(Request("POST", path, packed(body)), is_write=is_write)
+        await self.acommits.commit(thread_id, op, self._ends())
+
+    def _ends(self) -> float:
+        return time.monotonic() + self.connection.settings.seconds
+
+    def call(
+        self, path: str, body: Mapping[str, Any], *, is_write: bool, ends: float | None = None
+    ) -> dict[str, Any]:
+        """One request that is its own call. `ends` is its deadline where it is another one."""
+        request = Request("POST", path, packed(body))
+        return self.connection.call(request, is_write=is_write, ends=ends)
+
+    async def acall(
+        self, path: str, body: Mapping[str, Any], *, is_write: bool, ends: float | None = None
+    ) -> dict[str, Any]:
+        """The same without blocking."""
+        request = Request("POST", path, packed(body))
+        return await self.connection.acall(request, is_write=is_write, ends=ends)
 
     def read(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """A read, with the values of its answer whole, whichever way they came."""
@@ -106,45 +139,52 @@ class Link:
         self.memory.forget(thread_id)
         self.exchange.values.forget(thread_id)
 
-    def _commit(self, thread_id: str, ops: Sequence[Op]) -> None:
+    def _commit(self, thread_id: str, ops: Sequence[Op], ends: float) -> None:
         if self.leases.wants(thread_id):
-            self.leases.take(thread_id)
+            self.leases.take(thread_id, ends)
         with self.leases.written(thread_id):
-            self._commit_leased(thread_id, ops)
+            self._commit_leased(thread_id, ops, ends)
 
-    async def _acommit(self, thread_id: str, ops: Sequence[Op]) -> None:
+    async def _acommit(self, thread_id: str, ops: Sequence[Op], ends: float) -> None:
         if self.leases.wants(thread_id):
-            await self.leases.atake(thread_id)
+            await self.leases.atake(thread_id, ends)
         with self.leases.written(thread_id):
-            await self._acommit_leased(thread_id, ops)
+            await self._acommit_leased(thread_id, ops, ends)
 
-    def _commit_leased(self, thread_id: str, ops: Sequence[Op]) -> None:
+    def _commit_leased(self, thread_id: str, ops: Sequence[Op], ends: float) -> None:
         self._touch(thread_id, ops)
         try:
             sent = self.exchange.packed(thread_id, ops)
             try:
-                answer = self.connection.call(self._request(thread_id, sent), is_write=True)
+                answer = self._sent(thread_id, sent, ends)
             except ResendWholeError:
                 self.exchange.refused(thread_id)
                 sent = self.exchange.packed(thread_id, ops, whole=True)
-                answer = self.connection.call(self._request(thread_id, sent), is_write=True)
+                answer = self._sent(thread_id, sent, ends)
         finally:
             self._touch(thread_id, ops)
         self._learn(thread_id, answer, sent)
 
-    async def _acommit_leased(self, thread_id: str, ops: Sequence[Op]) -> None:
+    async def _acommit_leased(self, thread_id: str, ops: Sequence[Op], ends: float) -> None:
         self._touch(thread_id, ops)
         try:
             sent = self.exchange.packed(thread_id, ops)
             try:
-                answer = await self.connection.acall(self._request(thread_id, sent), is_write=True)
+                answer = await self._asent(thread_id, sent, ends)
             except ResendWholeError:
                 self.exchange.refused(thread_id)
                 sent = self.exchange.packed(thread_id, ops, whole=True)
-                answer = await self.connection.acall(self._request(thread_id, sent), is_write=True)
+                answer = await self._asent(thread_id, sent, ends)
         finally:
             self._touch(thread_id, ops)
         self._learn(thread_id, answer, sent)
+
+    def _sent(self, thread_id: str, sent: Packed, ends: float) -> dict[str, Any]:
+        return self.connection.call(self._request(thread_id, sent), is_write=True, ends=ends)
+
+    async def _asent(self, thread_id: str, sent: Packed, ends: float) -> dict[str, Any]:
+        request = self._request(thread_id, sent)
+        return await self.connection.acall(request, is_write=True, ends=ends)
 
     def _request(self, thread_id: str, sent: Packed) -> Request:
         terms = {
@@ -165,6 +205,18 @@ class Link:
             raise ProtocolError("the answer to a commit has no generation")
         self.memory.learn(thread_id, generation)
         self.exchange.acknowledged(thread_id, sent)
+
+
+class _Writing:
+    """How the server tells writers, and their calls, apart."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Also in a forked child, which is another writer."""
+        self.writer = secrets.token_hex(8)
+        self.seq = itertools.count(1)
 
 
 def copy_request(source_thread_id: str, target_thread_id: str) -> Request:

@@ -7,6 +7,7 @@ common is in `reads`, `encode` and `link`.
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
@@ -25,13 +26,14 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from threadkeep.errors import InvalidError, ThreadkeepError
-from threadkeep.http.settings import TransportName, settings_of
+from threadkeep.http.settings import TIMEOUT_SECONDS, TransportName, settings_of
 from threadkeep.langgraph import reads
 from threadkeep.langgraph.decode import View, tuple_of
 from threadkeep.langgraph.encode import checkpoint_op, config_of, target_of, thread_id_of, writes_op
 from threadkeep.langgraph.history import ChannelHistory
-from threadkeep.langgraph.leases import RELEASE, SECONDS, LeaseBlock
+from threadkeep.langgraph.leases import CLOSING_SECONDS_MAX, RELEASE, SECONDS, LeaseBlock
 from threadkeep.langgraph.link import Link, copy_request
+from threadkeep.langgraph.ready import Ready, acheck, check
 from threadkeep.retention import PRUNE, Age, PruneReport, nothing_pruned, prune_report
 
 
@@ -46,7 +48,9 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
     become the types it knows as safe, and those in `allowed_types` (classes, or pairs of module
     and name). A `serde` that is given is used as it is.
 
-    Times are in seconds. `history_bytes_max` bounds what is remembered of delta histories,
+    Times are in seconds. `timeout` is how long a call may take before it raises TransportError or
+    UnavailableError (None: as long as it takes); lost connections and a server that restarts are
+    ridden out in it. `history_bytes_max` bounds what is remembered of delta histories,
     `difference_bytes_max` what is remembered of values, so that only what changed of them travels;
     0 turns that off.
 
@@ -56,18 +60,18 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
     (`lease_seconds` without a heartbeat) raises LeaseLostError. `lease` is the exact form.
     Failures raise the types of `threadkeep.errors`; None means that a checkpoint does not exist
     and nothing else.
+
+    A copy, also a deep one, shares everything but the `serde` attribute.
     """
 
     def __init__(
         self,
         url: str | None = None,
-        *,
         api_key: str | None = None,
+        *,
         serde: SerializerProtocol | None = None,
         allowed_types: Iterable[type | tuple[str, ...]] = (),
-        connect_timeout_seconds: float = 5.0,
-        request_timeout_seconds: float = 60.0,
-        attempts: int = 4,
+        timeout: float | None = TIMEOUT_SECONDS,
         history_bytes_max: int = 32 * 1024 * 1024,
         difference_bytes_max: int = 32 * 1024 * 1024,
         transport: TransportName = "auto",
@@ -75,14 +79,7 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
         lease_seconds: int = SECONDS,
     ) -> None:
         super().__init__(serde=serde or strict_serde(allowed_types))
-        settings = settings_of(
-            url,
-            api_key,
-            connect_timeout_seconds=connect_timeout_seconds,
-            request_timeout_seconds=request_timeout_seconds,
-            attempts=attempts,
-            transport=transport,
-        )
+        settings = settings_of(url, api_key, timeout, transport)
         self._link = Link(
             settings,
             history_bytes_max,
@@ -90,6 +87,28 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
             is_exclusive=exclusive,
             lease_seconds=lease_seconds,
         )
+
+    @classmethod
+    def from_conn_string(cls, url: str, **options: Any) -> ThreadkeepSaver:
+        """A saver for `with` and for `async with`; `options` are those of the constructor."""
+        return cls(url, **options)
+
+    def setup(self) -> Ready:
+        """Check that the server can be used: there are no tables to make. Blocks.
+
+        Raises the types of `threadkeep.errors`. May be awaited, as AsyncPostgresSaver's.
+        """
+        return check(self._link.connection)
+
+    async def asetup(self) -> None:
+        """The same without blocking."""
+        await acheck(self._link.connection)
+
+    def with_options(self, *, timeout: float | None) -> ThreadkeepSaver:
+        """This saver, whose calls may take so many seconds. Connections and memory are shared."""
+        clone = self.__copy__()
+        clone._link = self._link.with_timeout(timeout)
+        return clone
 
     # Reading
 
@@ -160,7 +179,7 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
     ) -> RunnableConfig:
         target = target_of(config)
         op = checkpoint_op(self.serde, config, target, checkpoint, metadata, new_versions)
-        self._link.commits.commit(target.thread_id, op)
+        self._link.commit(target.thread_id, op)
         return config_of(target.thread_id, target.checkpoint_ns, checkpoint["id"])
 
     async def aput(
@@ -172,7 +191,7 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
     ) -> RunnableConfig:
         target = target_of(config)
         op = checkpoint_op(self.serde, config, target, checkpoint, metadata, new_versions)
-        await self._link.acommits.commit(target.thread_id, op)
+        await self._link.acommit(target.thread_id, op)
         return config_of(target.thread_id, target.checkpoint_ns, checkpoint["id"])
 
     def put_writes(
@@ -185,7 +204,7 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
         target, seq = target_of(config), self._link.next_seq()
         op = writes_op(self.serde, target, writes, task_id, task_path, seq)
         if writes:
-            self._link.commits.commit(target.thread_id, op)
+            self._link.commit(target.thread_id, op)
 
     async def aput_writes(
         self,
@@ -197,7 +216,7 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
         target, seq = target_of(config), self._link.next_seq()
         op = writes_op(self.serde, target, writes, task_id, task_path, seq)
         if writes:
-            await self._link.acommits.commit(target.thread_id, op)
+            await self._link.acommit(target.thread_id, op)
 
     # Removing and copying
 
@@ -319,16 +338,18 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
 
         Optional and repeatable. A lease that cannot be given back expires.
         """
+        ends = time.monotonic() + CLOSING_SECONDS_MAX
         for body in self._link.leases.release_all():
             with suppress(ThreadkeepError):
-                self._link.call(RELEASE, body, is_write=True)
+                self._link.call(RELEASE, body, is_write=True, ends=ends)
         self._link.connection.close()
 
     async def aclose(self) -> None:
         """The same without blocking."""
+        ends = time.monotonic() + CLOSING_SECONDS_MAX
         for body in self._link.leases.release_all():
             with suppress(ThreadkeepError):
-                await self._link.acall(RELEASE, body, is_write=True)
+                await self._link.acall(RELEASE, body, is_write=True, ends=ends)
         self._link.connection.close()
 
     def __enter__(self) -> ThreadkeepSaver:
@@ -364,9 +385,12 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         raise TypeError(
-            "a ThreadkeepSaver cannot be pickled, because it holds connections and an API key; "
+            "a ThreadkeepSaver cannot be pickled, because LangGraph's serializer cannot; "
             "construct one in each process"
         )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._link.connection.described})"
 
     def _tuple(self, view: View) -> CheckpointTuple:
         return tuple_of(view, self.serde, self.get_next_version)

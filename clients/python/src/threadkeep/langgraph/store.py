@@ -6,6 +6,7 @@ and `abatch`, as those of the base class do.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any, Literal
@@ -24,8 +25,9 @@ from langgraph.store.base import (
 from langgraph.store.base import _ensure_refresh as refresh_of
 
 from threadkeep.http.connection import Connection
-from threadkeep.http.settings import TransportName, settings_of
+from threadkeep.http.settings import TIMEOUT_SECONDS, TransportName, settings_of
 from threadkeep.langgraph.embedding import StoreIndexConfig, embedder_of
+from threadkeep.langgraph.ready import Ready, acheck, check
 from threadkeep.langgraph.store_calls import StoreCalls
 from threadkeep.langgraph.store_extras import StoreExtras
 from threadkeep.langgraph.store_history import StoreHistory
@@ -56,7 +58,13 @@ class ThreadkeepStore(StoreExtras, StoreHistory, BaseStore):
     store. With `embed` set to EMBED_ON_SERVER the server embeds, in the background.
     Times to live are in minutes; the server keeps
     their fractions, hides what has expired at once and removes it by itself.
+    `timeout` is how many seconds a call may take before it raises TransportError or
+    UnavailableError (None: as long as it takes); lost connections and a server that restarts are
+    ridden out in it.
     Failures raise the types of `threadkeep.errors`; None means that an item does not exist.
+
+    A copy, also a deep one, shares connections. A pickle holds the settings: the key only where it
+    was given.
     """
 
     supports_ttl = True
@@ -64,30 +72,45 @@ class ThreadkeepStore(StoreExtras, StoreHistory, BaseStore):
     def __init__(
         self,
         url: str | None = None,
-        *,
         api_key: str | None = None,
+        *,
         index: IndexConfig | StoreIndexConfig | None = None,
         ttl: TTLConfig | None = None,
-        connect_timeout_seconds: float = 5.0,
-        request_timeout_seconds: float = 60.0,
-        attempts: int = 4,
+        timeout: float | None = TIMEOUT_SECONDS,
         transport: TransportName = "auto",
     ) -> None:
-        settings = settings_of(
-            url,
-            api_key,
-            connect_timeout_seconds=connect_timeout_seconds,
-            request_timeout_seconds=request_timeout_seconds,
-            attempts=attempts,
-            transport=transport,
-        )
+        settings = settings_of(url, api_key, timeout, transport)
         self.index_config = checked_index(index)
         embedder = embedder_of(self.index_config)
         self.embeddings = embedder.embeddings if embedder else None
         self.ttl_config = checked_ttl(ttl)
         self._connection = Connection(settings)
+        self._embedder = embedder
         self._calls = StoreCalls(self._connection, embedder)
-        self._ticks = Ticks(self._run_for_many)
+        self._ticks = Ticks(self._calls.arun_each)
+
+    @classmethod
+    def from_conn_string(cls, url: str, **options: Any) -> ThreadkeepStore:
+        """A store for `with` and for `async with`; `options` are those of the constructor."""
+        return cls(url, **options)
+
+    def setup(self) -> Ready:
+        """Check that the server can be used: there are no tables to make. Blocks.
+
+        Raises the types of `threadkeep.errors`. May be awaited, as AsyncPostgresStore's.
+        """
+        return check(self._connection)
+
+    async def asetup(self) -> None:
+        """The same without blocking."""
+        await acheck(self._connection)
+
+    def with_options(self, *, timeout: float | None) -> ThreadkeepStore:
+        """This store, whose calls may take so many seconds. Connections are shared."""
+        clone = self.__copy__()
+        clone._connection = self._connection.with_timeout(timeout)
+        clone._calls = StoreCalls(clone._connection, self._embedder)
+        return clone
 
     # Everything goes through these two
 
@@ -103,11 +126,11 @@ class ThreadkeepStore(StoreExtras, StoreHistory, BaseStore):
         """The same. Single operations of one turn of the event loop travel together."""
         all_ops = list(ops)
         if len(all_ops) == 1:
-            return [await self._ticks.run(all_ops[0])]
+            return [await self._ticks.run(all_ops[0], self._ends())]
         return await self._calls.arun(all_ops, atomic=True)  # type: ignore[return-value]
 
-    async def _run_for_many(self, ops: Sequence[Op]) -> list[Any]:
-        return await self._calls.arun(ops, atomic=False)
+    def _ends(self) -> float:
+        return time.monotonic() + self._connection.settings.seconds
 
     # The base store's methods, with more arguments
 
@@ -259,3 +282,25 @@ class ThreadkeepStore(StoreExtras, StoreHistory, BaseStore):
         traceback: TracebackType | None,
     ) -> None:
         await self.aclose()
+
+    # Copies
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._connection.described})"
+
+    def __copy__(self) -> ThreadkeepStore:
+        clone = type(self).__new__(type(self))
+        clone.__dict__.update(self.__dict__)
+        return clone
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ThreadkeepStore:
+        return self.__copy__()
+
+    def __getstate__(self) -> dict[str, Any]:
+        own = ("_calls", "_ticks")
+        return {name: value for name, value in self.__dict__.items() if name not in own}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._calls = StoreCalls(self._connection, self._embedder)
+        self._ticks = Ticks(self._calls.arun_each)

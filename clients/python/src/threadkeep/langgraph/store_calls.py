@@ -5,6 +5,7 @@ Blocking and asynchronous callers share the plans; only the sending differs.
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Generator, Iterable, Sequence
 from typing import Any
@@ -54,6 +55,14 @@ class StoreCalls:
         extras = await self._embedder.aextras(ops) if self._embedder else None
         return await self.afinish(planned(ops, extras, atomic=atomic))
 
+    async def arun_each(self, ops: Sequence[Op], ends: float) -> list[Outcome]:
+        """For many callers, each with an outcome of its own; `ends` is the first deadline."""
+        begun = time.monotonic()
+        extras = await self._embedder.aextras(ops) if self._embedder else None
+        # The time of a call is for the server, not for the embedding in this process.
+        ends += time.monotonic() - begun
+        return await self.afinish(planned(ops, extras, atomic=False), ends)
+
     def finish(self, plan: Plan) -> list[Outcome]:
         """Sends what the plan asks for."""
         answer: dict[str, Any] | None = None
@@ -65,13 +74,14 @@ class StoreCalls:
             outcomes: list[Outcome] = done.value
             return outcomes
 
-    async def afinish(self, plan: Plan) -> list[Outcome]:
-        """The same without blocking."""
+    async def afinish(self, plan: Plan, ends: float | None = None) -> list[Outcome]:
+        """The same without blocking. `ends` is the deadline of the first request."""
         answer: dict[str, Any] | None = None
         try:
             while True:
                 request, is_write = plan.send(answer)  # type: ignore[arg-type]  # None begins
-                answer = await self._connection.acall(request, is_write=is_write)
+                answer = await self._connection.acall(request, is_write=is_write, ends=ends)
+                ends = None
         except StopIteration as done:
             outcomes: list[Outcome] = done.value
             return outcomes

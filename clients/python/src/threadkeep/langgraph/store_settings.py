@@ -42,12 +42,20 @@ def checked_index(index: IndexConfig | None) -> IndexConfig | None:
 
 
 def checked_ttl(ttl: TTLConfig | None) -> TTLConfig | None:
-    """`default_ttl` is in minutes. What has expired is always omitted, and the server sweeps."""
+    """`default_ttl` is in minutes. What has expired is always omitted, and the server sweeps.
+
+    So `omit_expired` must be True where it is given, and `sweep_interval_minutes` has no effect.
+    """
     if ttl is None:
         return None
     settings = _mapping(ttl, "ttl")
     if unknown := set(settings) - TTL_FIELDS:
         raise InvalidError(f"ttl has no setting {sorted(unknown)[0]!r}", field="ttl")
+    if settings.get("omit_expired", True) is not True:
+        raise InvalidError(
+            "ttl.omit_expired must be True or left out: the server never shows what has expired",
+            field="ttl.omit_expired",
+        )
     default = settings.get("default_ttl")
     if default is not None and (
         isinstance(default, bool) or not isinstance(default, (int, float)) or not default >= 0
