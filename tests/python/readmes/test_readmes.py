@@ -54,6 +54,22 @@ PRINTED = {
     "javascript": "AURORA-42",
     "examples": "done",
 }
+# The package that was installed as its README says takes LangGraph from the project, where a linked one takes it from the clone.
+CLASSES = """
+import { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph-checkpoint";
+import { CompositeBackend, createDeepAgent } from "deepagents";
+import { threadkeepRoutes } from "threadkeep/deepagents";
+import { ThreadkeepSaver, ThreadkeepStore } from "threadkeep/langgraph";
+
+const saver = new ThreadkeepSaver();
+createDeepAgent({ checkpointer: saver });
+const own = [
+  saver instanceof BaseCheckpointSaver,
+  new ThreadkeepStore() instanceof BaseStore,
+  threadkeepRoutes("ann") instanceof CompositeBackend,
+];
+if (own.includes(false)) throw new Error(own.join());
+"""
 # Documents whose blocks another test runs.
 ELSEWHERE = {
     "examples/curl.md": "tests/python/generated/test_curl.py, which compares the answers, too"
@@ -206,6 +222,8 @@ def read(reader: Reader, document: str) -> None:
 def test_every_block_runs(book: str, reader: Reader) -> None:
     for document in BOOKS[book]:
         read(reader, document)
+    if book == "javascript":
+        reader.read_section([Block("the installed package", "", "ts", CLASSES, 1)])
     reader.check_types()
     assert PRINTED[book] in reader.printed
 
