@@ -182,15 +182,6 @@ def test_a_pickle_has_the_settings_and_a_key_that_was_given(
     assert settings.timeout == 8
 
 
-async def test_a_pickled_store_works(server: FakeServer, transport: Any) -> None:
-    store = ThreadkeepStore(server.url, transport=transport, ttl={"default_ttl": 5})
-    twin = pickle.loads(pickle.dumps(store))
-    twin.put(("a",), "k", {"v": 1})
-    assert (await twin.aget(("a",), "k")).value == {"v": 1}
-    assert twin.ttl_config == store.ttl_config
-    assert (await store.with_options(timeout=5).aget(("a",), "k")).value == {"v": 1}
-
-
 # Settings that cannot be honoured
 
 
