@@ -49,6 +49,7 @@ def results(columns: dict[str, list[Suite]]) -> str:
     rows = sorted({row for row, _ in cells})
     lines = [
         "## Results\n",
+        "A cell is empty where the last run left the suite out (`--savers`, or an interpreter).\n",
         f"| suite | {' | '.join(columns)} |",
         f"|---|{'---|' * len(columns)}",
         *(

@@ -90,7 +90,7 @@ def test_the_table_has_a_line_per_suite_and_a_column_per_set_of_peers() -> None:
             Suite("Python 3.10 python store", passed=1, failed=2, reasons=["a", "b"]),
         ],
     }
-    assert table.results(columns).splitlines()[2:] == [
+    assert table.results(columns).splitlines()[4:] == [
         "| suite | pinned | Python 3.10 |",
         "|---|---|---|",
         "| import |  | ok |",

@@ -4,13 +4,15 @@ A scenario is written once against a Driver; the driver knows which half of the 
 """
 
 import asyncio
+import sys
 from typing import Any
 
 from langgraph.types import StateSnapshot
 
 from equivalence.normalise import Normaliser
 
-MODES = ("sync", "async")
+# An async node finds its interrupt and its config by itself from Python 3.11 on (LangGraph's own limit).
+MODES = ("sync", "async") if sys.version_info >= (3, 11) else ("sync",)
 
 
 class Driver:
