@@ -12,6 +12,7 @@ from pathlib import Path
 import newest
 import run_tests
 import table
+from newest_tree import newest_tree
 from peers import NEWEST, PYTHON_PEERS, required
 from peers import newest as newest_versions
 from process import run
@@ -47,7 +48,23 @@ def with_newest(env: dict[str, str], paths: list[str] | None) -> list[Suite]:
     folders = paths or run_tests.suite_folders()
     versions = newest_versions("python")
     suites = run_tests.newest_python("newest python", ["--whole"], versions, folders, env)
-    return suites + run_tests.newest_javascript("newest javascript", paths or [], env)
+    suites += run_tests.newest_javascript("newest javascript", paths or [], env)
+    return suites + newest_types(env)
+
+
+def newest_types(env: dict[str, str]) -> list[Suite]:
+    """The client package and the suites compile against the types of the newest peers."""
+    name = "newest javascript types"
+    if missing := run_tests.without_node(name):
+        return missing
+    code, output = run(f"{name}: set up", [SETUP / "newest_node.sh"], cwd=ROOT, env=env)
+    if code != 0:
+        return [from_lint(name, output, code)]
+    with newest_tree(Path(output.split()[-1])) as tree:
+        command: list[str | Path] = [tree / "node_modules" / ".bin" / "tsc"]
+        command += ["-p", tree / "tests" / "js"]
+        code, output = run(name, command, cwd=tree, env=env)
+    return [from_lint(name, output, code)]
 
 
 def on_interpreter(interpreter: str, env: dict[str, str]) -> tuple[str, list[Suite]]:
