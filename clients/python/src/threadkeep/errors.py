@@ -294,7 +294,7 @@ class ProtocolError(ThreadkeepError):
 
 
 class CodecError(ThreadkeepError):
-    """A stored value carries a codec tag that the serializer cannot read."""
+    """A stored value is damaged, or carries a codec tag that the serializer cannot read."""
 
     code = "unknown_codec"
 

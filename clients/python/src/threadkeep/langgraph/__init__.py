@@ -3,6 +3,7 @@
 from threadkeep.langgraph.changes import AsyncChanges, Changes, ItemChange, Resync
 from threadkeep.langgraph.embedding import EMBED_ON_SERVER, StoreIndexConfig
 from threadkeep.langgraph.saver import ThreadkeepSaver
+from threadkeep.langgraph.serializer import ThreadkeepSerializer
 from threadkeep.langgraph.store import ThreadkeepStore
 from threadkeep.langgraph.store_history import ItemVersion, NamespaceSetting
 
@@ -16,5 +17,6 @@ __all__ = [
     "Resync",
     "StoreIndexConfig",
     "ThreadkeepSaver",
+    "ThreadkeepSerializer",
     "ThreadkeepStore",
 ]

@@ -43,7 +43,10 @@ def json_of(text: bytes) -> dict[str, Any]:
 
 
 def loaded(serde: SerializerProtocol, tag: str, data: bytes, channel: str) -> Any:
-    """One stored value. An unknown tag, such as one of another language, is a CodecError."""
+    """One stored value.
+
+    An unknown tag, such as one of another language, is a CodecError; so is damaged data.
+    """
     try:
         return serde.loads_typed((tag, data))
     except NotImplementedError as error:
@@ -51,6 +54,8 @@ def loaded(serde: SerializerProtocol, tag: str, data: bytes, channel: str) -> An
             f"channel {channel!r} was stored with codec {tag!r}, which "
             f"{type(serde).__name__} cannot read"
         ) from error
+    except CodecError as error:
+        raise CodecError(f"channel {channel!r} cannot be read: {error}") from error
 
 
 class View:

@@ -23,9 +23,8 @@ from langgraph.checkpoint.base import (
     DeltaChannelHistory,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from threadkeep.errors import InvalidError, ThreadkeepError
+from threadkeep.errors import ThreadkeepError
 from threadkeep.http.settings import TIMEOUT_SECONDS, TransportName, settings_of
 from threadkeep.langgraph import reads
 from threadkeep.langgraph.decode import View, tuple_of
@@ -34,6 +33,7 @@ from threadkeep.langgraph.history import ChannelHistory
 from threadkeep.langgraph.leases import CLOSING_SECONDS_MAX, RELEASE, SECONDS, LeaseBlock
 from threadkeep.langgraph.link import Link, copy_request
 from threadkeep.langgraph.ready import Ready, acheck, check
+from threadkeep.langgraph.serializer import ThreadkeepSerializer
 from threadkeep.retention import PRUNE, Age, PruneReport, nothing_pruned, prune_report
 
 
@@ -44,9 +44,11 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
     then to http://127.0.0.1:7070. Constructing does no I/O and needs no event loop. One object
     serves any number of threads and event loops, and works on in a forked child.
 
-    Without `serde`, values are read with LangGraph's strict allow-list: stored bytes may only
-    become the types it knows as safe, and those in `allowed_types` (classes, or pairs of module
-    and name). A `serde` that is given is used as it is.
+    Without `serde`, values are read by a `ThreadkeepSerializer`: constructors run for the types
+    that LangGraph knows as safe, those in `allowed_types` (classes, or pairs of module and name) or
+    in the graph's schema, and those that this process put; other classes of modules that are
+    imported already get their fields and run none of their code; the rest stays plain data. A
+    `serde` that is given is used as it is.
 
     Times are in seconds. `timeout` is how long a call may take before it raises TransportError or
     UnavailableError (None: as long as it takes); lost connections and a server that restarts are
@@ -78,7 +80,7 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
         exclusive: bool = False,
         lease_seconds: int = SECONDS,
     ) -> None:
-        super().__init__(serde=serde or strict_serde(allowed_types))
+        super().__init__(serde=serde or ThreadkeepSerializer(allowed_types=allowed_types))
         settings = settings_of(url, api_key, timeout, transport)
         self._link = Link(
             settings,
@@ -400,16 +402,3 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
             channel: reads.loaded_history(self.serde, channel, history)
             for channel, history in known.items()
         }
-
-
-def strict_serde(allowed_types: Iterable[type | tuple[str, ...]] = ()) -> SerializerProtocol:
-    """LangGraph's serializer with its allow-list on, where the installed version has one."""
-    allowed = tuple(allowed_types)
-    try:
-        return JsonPlusSerializer(allowed_msgpack_modules=allowed or None)
-    except TypeError:
-        if allowed:
-            raise InvalidError(
-                "the installed langgraph-checkpoint has no allow-list", field="allowed_types"
-            ) from None
-        return JsonPlusSerializer()
