@@ -48,6 +48,8 @@ RESTART_SECONDS = _number("THREADKEEP_TEST_RESTART_SECONDS", 2)
 # Concurrency: tasks with a thread each, tasks that share one thread, and how long they run.
 TASKS_APART = _number("THREADKEEP_TEST_TASKS_APART", 64)
 TASKS_TOGETHER = _number("THREADKEEP_TEST_TASKS_TOGETHER", 8)
+# Tasks that call each other: how deep. The paths of 26 levels were over the limit once.
+NESTED_TASKS = _number("THREADKEEP_TEST_NESTED_TASKS", 150)
 CONCURRENCY_SECONDS = _number("THREADKEEP_TEST_CONCURRENCY_SECONDS", 8)
 # How much the server's memory may grow between the end of the warm-up (the first half) and the end.
 RSS_GROWTH_PERCENT_MAX = _number("THREADKEEP_TEST_RSS_GROWTH_PERCENT_MAX", 50)
