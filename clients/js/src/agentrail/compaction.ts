@@ -1,6 +1,7 @@
 /** Compactions: a summary in place of the oldest messages, which go to an archive. Appends go on meanwhile. */
 
 import { HeadMovedError } from "../errors.js";
+import { randomId } from "../wire/random_id.js";
 import { type AgentrailCalls, entriesOf, jsonOf, segmentOf, sessionPath, textIn } from "./calls.js";
 import type { CompactionOptions, Message } from "./contract.js";
 import type { Extent, Messages } from "./messages.js";
@@ -77,7 +78,7 @@ export class Compactions {
     const throughSeq = log.head - log.count + count;
     const first = log.head - log.count;
     let { head } = log;
-    const idempotencyKey = crypto.randomUUID();
+    const idempotencyKey = randomId();
     for (let attempt = 1; ; attempt += 1) {
       const body = {
         throughSeq,
@@ -88,7 +89,7 @@ export class Compactions {
         archiveId,
       };
       try {
-        const key = attempt === 1 ? idempotencyKey : crypto.randomUUID();
+        const key = attempt === 1 ? idempotencyKey : randomId();
         const text = jsonOf(body, "placeholder").replaceAll(MARK, MARK_ESCAPED);
         const path = sessionPath(place, "compact");
         await this.#calls.sendText(path, text, { idempotencyKey: key });

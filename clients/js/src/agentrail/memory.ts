@@ -1,5 +1,6 @@
 /** Documents of sessions and users, and results of tools that were taken out of a conversation. */
 
+import { randomId } from "../wire/random_id.js";
 import {
   type AgentrailCalls,
   entriesOf,
@@ -41,7 +42,7 @@ export class Memory {
 
   /** In one step: two at once are both there afterwards. */
   async append(owner: Owner, name: string, content: string): Promise<void> {
-    const idempotencyKey = crypto.randomUUID();
+    const idempotencyKey = randomId();
     const path = `${documentPath(owner, name)}/append`;
     await this.#calls.send(path, { content }, { idempotencyKey });
   }

@@ -1,5 +1,6 @@
 /** The visible log of a session, and what of it is loaded. */
 
+import { randomId } from "../wire/random_id.js";
 import { type AgentrailCalls, type Answer, entriesOf, numberOf, sessionPath } from "./calls.js";
 import type { Message } from "./contract.js";
 import type { SessionPlace } from "./session_ref.js";
@@ -60,7 +61,7 @@ export class Messages {
   /** In their order, all or none. */
   async append(place: SessionPlace, messages: readonly Message[]): Promise<void> {
     if (messages.length === 0) return;
-    const idempotencyKey = crypto.randomUUID();
+    const idempotencyKey = randomId();
     await this.#calls.send(sessionPath(place, "messages"), { messages }, { idempotencyKey });
   }
 }

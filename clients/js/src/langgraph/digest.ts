@@ -1,6 +1,7 @@
 /**
  * SHA-256, the name of a value between client and server. Every runtime has it in WebCrypto, where each call takes a turn
- * of the event loop; where the runtime lends its native hash (Node, Deno, Bun), that is used, because it answers at once.
+ * of the event loop; where the runtime lends its native hash (Node, Deno, Bun), that is used, because it answers at once. Pages
+ * of plain http have neither, and load one in JavaScript.
  */
 
 /** The 32 bytes of a SHA-256 as text, one character each, so that it can be the key of a map. */
@@ -19,6 +20,10 @@ export const nameOf: (data: Uint8Array) => Name | Promise<Name> = nativeNames() 
 
 /** The same on every runtime. */
 export async function nameByWebCrypto(data: Uint8Array): Promise<Name> {
+  if (!crypto.subtle) {
+    const { sha256 } = await import("@noble/hashes/sha2.js");
+    return nameOfBytes(sha256(data));
+  }
   const digest = await crypto.subtle.digest("SHA-256", data as Uint8Array<ArrayBuffer>);
   return nameOfBytes(new Uint8Array(digest));
 }

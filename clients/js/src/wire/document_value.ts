@@ -4,6 +4,7 @@ import { ProtocolError } from "../errors.js";
 import { bytesOfBase64 } from "./base64.js";
 import { BYTES, LIKE_A_TAG } from "./document_text.js";
 import { textOf } from "./packing.js";
+import { randomId } from "./random_id.js";
 
 /** What becomes of whole numbers that JavaScript would write as another text than the one they are stored as. */
 export type Integers = "bigint" | "number";
@@ -32,7 +33,7 @@ export function documentOf(data: Uint8Array, integers: Integers): Record<string,
 function parsed(text: string, integers: Integers): unknown {
   const hasLong = integers === "bigint" && HAS_LONG_NUMBER.test(text);
   // Made after the text was written, so no text can hold it.
-  const mark = hasLong ? `${crypto.randomUUID()}:` : undefined;
+  const mark = hasLong ? `${randomId()}:` : undefined;
   const found: unknown = JSON.parse(mark ? marked(text, mark) : text);
   if (!mark && !HAS_TAG.test(text)) return found;
   // The value itself is never bytes, so nothing of it was escaped.
