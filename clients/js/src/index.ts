@@ -148,5 +148,6 @@ export {
   UnavailableError,
   VersionConflictError,
 } from "./errors.js";
+export type { CallOptions } from "./http/deadline.js";
 export type { ConnectionOptions } from "./http/settings.js";
 export { label } from "./labels.js";

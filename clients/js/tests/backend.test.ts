@@ -5,6 +5,9 @@ import { adaptBackendProtocol } from "deepagents";
 import { beforeEach, describe, expect, it } from "vitest";
 import { ThreadkeepBackend, ThreadkeepBackendV1 } from "../src/deepagents/index.js";
 import { FakeServer, type Fault } from "./fake_server.js";
+import { ONE_ATTEMPT, stopTheClock } from "./one_attempt.js";
+
+stopTheClock();
 
 const NS = ["ann", "filesystem"];
 const WINDOW = {
@@ -23,7 +26,7 @@ let old: ThreadkeepBackendV1;
 
 beforeEach(() => {
   server = new FakeServer();
-  options = { url: "http://server", fetch: server.fetch, namespace: NS, attempts: 1 };
+  options = { url: "http://server", fetch: server.fetch, namespace: NS, ...ONE_ATTEMPT };
   backend = new ThreadkeepBackend(options);
   old = new ThreadkeepBackendV1(options);
 });

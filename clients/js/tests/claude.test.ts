@@ -4,6 +4,9 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { FoldSessionSummary } from "../src/claude/index.js";
 import { ThreadkeepSessionStore } from "../src/claude/index.js";
 import { FakeServer } from "./fake_server.js";
+import { ONE_ATTEMPT, stopTheClock } from "./one_attempt.js";
+
+stopTheClock();
 
 const KEY = { projectKey: "p", sessionId: "s" };
 const APPEND = "/v1/sessions/append";
@@ -41,7 +44,7 @@ describe("an append", () => {
   });
 
   it("goes on after one that failed", async () => {
-    const store = storeOf({ attempts: 1 });
+    const store = storeOf({ ...ONE_ATTEMPT });
     server.faults = [{ status: 413, code: "too_large" }];
     const first = store.append(KEY, [{ type: "1" }]);
     const second = store.append(KEY, [{ type: "2" }]);
@@ -50,7 +53,7 @@ describe("an append", () => {
   });
 
   it("given again after a failure is the same request", async () => {
-    const store = storeOf({ attempts: 1 });
+    const store = storeOf({ ...ONE_ATTEMPT });
     const entries = [{ type: "no uuid" }];
     server.faults = [{ lost: "after" }, { lost: "after" }];
     await expect(store.append(KEY, entries)).rejects.toMatchObject({ code: "transport" });
@@ -63,7 +66,7 @@ describe("an append", () => {
   });
 
   it("of another transcript, or of a list that was changed, is another request", async () => {
-    const store = storeOf({ attempts: 1 });
+    const store = storeOf({ ...ONE_ATTEMPT });
     const entries = [{ type: "no uuid" }];
     server.faults = [{ lost: "after" }];
     await expect(store.append(KEY, entries)).rejects.toThrow();
@@ -77,11 +80,12 @@ describe("an append", () => {
   });
 
   it("of more than a request takes is several, in order, and so is its repetition", async () => {
-    const store = storeOf({ attempts: 1 });
+    const store = storeOf({ ...ONE_ATTEMPT });
     const text = "x".repeat(3_000_000);
     const entries = Array.from({ length: 7 }, (_, at) => ({ type: `${at}`, text }));
-    server.faults = [{}, { lost: "after" }];
-    await expect(store.append(KEY, entries)).rejects.toMatchObject({ code: "transport" });
+    // Something else answers, which is not asked again.
+    server.faults = [{}, { raw: { type: "text/html", body: "" } }];
+    await expect(store.append(KEY, entries)).rejects.toMatchObject({ code: "protocol" });
     await store.append(KEY, entries);
     const sizes = server.seen.map(({ body }) => (body["entries"] as unknown[]).length);
     expect(sizes).toEqual([2, 2, 2, 2, 2, 1]);
@@ -185,7 +189,7 @@ describe("a summary", () => {
       types.push(...entries.map((it) => it.type));
       return { sessionId, mtime: 0, data: { types } };
     };
-    const store = storeOf({ foldSummary: changing, attempts: 1 });
+    const store = storeOf({ foldSummary: changing, ...ONE_ATTEMPT });
     stored = { content: '{"types":["x"]}', version: 5 };
     await store.append(KEY, [{ type: "a" }]);
     server.faults = [{ lost: "before" }];

@@ -2,10 +2,14 @@
 
 import { beforeEach, describe, expect, it } from "vitest";
 import { InvalidError, UnavailableError } from "../src/errors.js";
+import { Deadline } from "../src/http/deadline.js";
 import { BATCH_BYTES_MAX, Commits, OPS_MAX } from "../src/langgraph/commits.js";
 import type { Op } from "../src/langgraph/encode.js";
 import { ThreadkeepSaver } from "../src/langgraph/index.js";
 import { FakeServer } from "./fake_server.js";
+import { ONE_ATTEMPT, stopTheClock } from "./one_attempt.js";
+
+stopTheClock();
 
 let server: FakeServer;
 let saver: ThreadkeepSaver;
@@ -13,7 +17,7 @@ let open: () => void;
 
 beforeEach(() => {
   server = new FakeServer();
-  saver = new ThreadkeepSaver({ url: "http://server", fetch: server.fetch, attempts: 1 });
+  saver = new ThreadkeepSaver({ url: "http://server", fetch: server.fetch, ...ONE_ATTEMPT });
 });
 
 function write(number: number, channel = "a", thread = "t"): Promise<void> {
@@ -140,17 +144,18 @@ describe("a batch", () => {
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const commits = new Commits(async (_, ops) => {
+    const commits = new Commits("http://server", async (_, ops) => {
       sent.push(ops.length);
       if (sent.length === 1) await held;
     });
+    const deadline = () => new Deadline({ timeoutMs: 30_000, signal: undefined });
     const op = (sizeBytes: number) => Promise.resolve({ sizeBytes } as Op);
-    const running = [commits.commit("t", op(1))];
+    const running = [commits.commit("t", op(1), deadline())];
     await settle();
     for (let number = 0; number < OPS_MAX + 3; number += 1)
-      running.push(commits.commit("t", op(1)));
+      running.push(commits.commit("t", op(1), deadline()));
     for (let number = 0; number < 3; number += 1) {
-      running.push(commits.commit("t", op(BATCH_BYTES_MAX * 0.6)));
+      running.push(commits.commit("t", op(BATCH_BYTES_MAX * 0.6), deadline()));
     }
     await settle();
     release();

@@ -248,7 +248,7 @@ describe("an import", () => {
       await Promise.race([new Response(init?.body).arrayBuffer(), gone]);
       return answer();
     };
-    const client = new Client({ url: "http://server.test", fetch, requestTimeoutMs: 400 });
+    const client = new Client({ url: "http://server.test", fetch, timeoutMs: 400 });
     const done = client.import(slow);
     await vi.advanceTimersByTimeAsync(300 * (pieces + 1));
     expect((await done).dryRun).toBe(true);

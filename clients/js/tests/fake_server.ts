@@ -15,6 +15,8 @@ export interface Fault {
   headers?: Record<string, string>;
   /** The connection breaks: before the server did anything, or after it did. */
   lost?: "before" | "after";
+  /** Nobody listens. */
+  refused?: boolean;
   /** No answer ever. */
   hangs?: boolean;
   /** Another answer than ours. */
@@ -22,7 +24,9 @@ export interface Fault {
 }
 
 export interface Seen {
+  url: string;
   path: string;
+  signal: AbortSignal | null | undefined;
   headers: Headers;
   body: Record<string, unknown>;
 }
@@ -42,10 +46,12 @@ export class FakeServer {
 
   readonly fetch: typeof globalThis.fetch = async (input, init) => {
     const path = new URL(String(input)).pathname;
-    const body = unpacked(init?.body as Uint8Array) as Record<string, unknown>;
-    this.seen.push({ path, headers: new Headers(init?.headers), body });
+    const body = init?.body ? (unpacked(init.body as Uint8Array) as Record<string, unknown>) : {};
+    const { headers, signal } = init ?? {};
+    this.seen.push({ url: String(input), path, signal, headers: new Headers(headers), body });
     const fault = this.faults.shift();
     if (fault?.lost === "before") throw brokenConnection();
+    if (fault?.refused) throw refusedConnection();
     if (fault?.hangs) return await aborted(init?.signal ?? undefined);
     if (fault?.raw) return answered(200, fault.raw.body, { "content-type": fault.raw.type });
     if (fault?.status) return problem(fault.status, fault.code, fault);
@@ -125,6 +131,11 @@ function problem(status: number, code: string | undefined, fault: Fault): Respon
 
 function brokenConnection(): TypeError {
   return new TypeError("fetch failed", { cause: new Error("other side closed") });
+}
+
+function refusedConnection(): TypeError {
+  const reason = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+  return new TypeError("fetch failed", { cause: reason });
 }
 
 /** Never answers; ends when the request is given up. */

@@ -4,6 +4,9 @@ import { describe, expect, it } from "vitest";
 import { ThreadkeepBackend } from "../src/deepagents/index.js";
 import { Client, InvalidError, NotFoundError, ProtocolError } from "../src/index.js";
 import { packed } from "../src/wire/packing.js";
+import { ONE_ATTEMPT, stopTheClock } from "./one_attempt.js";
+
+stopTheClock();
 
 const NS = ["ann", "a:b"];
 const LARGE = new Uint8Array(17 << 20).fill(7);
@@ -26,7 +29,7 @@ function answering(...answers: (() => Response)[]) {
     sent.push({ method, url: new URL(String(input)), type, length });
     return (answers.shift() ?? (() => new Response("", { status: 500 })))();
   };
-  return { sent, options: { url: "http://server", fetch, attempts: 1 } };
+  return { sent, options: { url: "http://server", fetch, ...ONE_ATTEMPT } };
 }
 
 const json = (body: unknown, status = 200, type = "application/json") => {

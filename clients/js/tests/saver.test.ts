@@ -64,6 +64,10 @@ describe("what could not come back as it was", () => {
     ["newVersions", () => saver.put(config({}), checkpoint(), metadata, { a: Number.NaN })],
     ["channel", () => saver.put(config({}), checkpoint(), metadata, { "\ud800": 1 })],
     ["task_id", () => saver.putWrites(config({ checkpoint_id: "c" }), [["a", 1]], "\ud800")],
+    [
+      "task_path",
+      () => saver.putWrites(config({ checkpoint_id: "c" }), [["a", 1]], "task", "\ud800"),
+    ],
     ["checkpoint_id", () => saver.putWrites(config({}), [["a", 1]], "task")],
     ["thread_id", () => saver.putWrites({}, [["a", 1]], "task")],
     ["checkpoint_id", () => saver.putWrites(config({}), [], "task")],
@@ -172,5 +176,93 @@ describe("versions", () => {
   it("are small whole numbers that grow", () => {
     expect([saver.getNextVersion(undefined), saver.getNextVersion(7)]).toEqual([1, 8]);
     expect(() => saver.getNextVersion("1.0" as unknown as number)).toThrow(InvalidError);
+  });
+});
+
+describe("the path of a task", () => {
+  it("travels with its writes, and where there is none nothing does", async () => {
+    const at = config({ checkpoint_id: "c" });
+    await saver.putWrites(at, [["a", 1]], "one", "~__pregel_pull, one");
+    await saver.putWrites(at, [["a", 2]], "two");
+    const [first, second] = server.commits().flat() as { writes: Record<string, unknown> }[];
+    expect(first?.writes["task_path"]).toBe("~__pregel_pull, one");
+    expect(second?.writes).not.toHaveProperty("task_path");
+  });
+});
+
+describe("a value that no serializer keeps", () => {
+  const nothing: [string, unknown][] = [
+    ["a function", () => 1],
+    ["a symbol", Symbol("s")],
+  ];
+
+  it.each(nothing)("%s: is absent of a checkpoint, as in memory", async (_, value) => {
+    const made = checkpoint({ channel_values: { a: value, b: 1 } });
+    await saver.put(config({}), made, metadata, { a: 1, b: 1 });
+    const [op] = server.commits().flat() as { checkpoint: { values: object[] } }[];
+    expect(op?.checkpoint.values).toMatchObject([
+      { channel: "a", tag: "empty" },
+      { channel: "b", tag: "json" },
+    ]);
+    expect(op?.checkpoint.values[0]).not.toHaveProperty("data");
+  });
+
+  it.each(nothing)("%s: is no write, and the others keep their positions", async (_, value) => {
+    const at = config({ checkpoint_id: "c" });
+    await saver.putWrites(at, [["a", value]], "nothing else");
+    expect(server.seen).toHaveLength(0);
+    await saver.putWrites(
+      at,
+      [
+        ["a", value],
+        ["b", 1],
+      ],
+      "task",
+    );
+    const [op] = server.commits().flat() as { writes: { writes: object[] } }[];
+    expect(op?.writes.writes).toMatchObject([{ channel: "b", idx: 1 }]);
+  });
+
+  it("that an earlier version stored is absent, and the thread can be read", async () => {
+    const stored = view("t", { a: 1, b: 1 }, "json");
+    const gone = { tag: "json", data: new Uint8Array() };
+    const found = { tag: "json", data: json(7) };
+    const writes = [
+      { task_id: "task", channel: "a", ...gone },
+      { task_id: "task", channel: "b", ...found },
+    ];
+    server.answers.set("/v1/checkpoints/get", () => ({
+      checkpoint: {
+        ...stored,
+        values: [
+          { channel: "a", ...gone },
+          { channel: "b", ...found },
+        ],
+        writes,
+      },
+      chain: [],
+      history_channels: [],
+    }));
+    const tuple = await saver.getTuple(config({}));
+    expect(tuple?.checkpoint.channel_values).toEqual({ b: 7 });
+    expect(tuple?.pendingWrites).toEqual([["task", "b", 7]]);
+    server.answers.set("/v1/checkpoints/history", () => ({
+      checkpoint_id: "c1",
+      parent_checkpoint_id: "c0",
+      bases: [{ channel: "b", seed: gone, writes }],
+      chain: [
+        {
+          checkpoint_id: "c0",
+          parent_checkpoint_id: null,
+          seeds: [{ channel: "a", ...gone }],
+          writes,
+        },
+      ],
+    }));
+    const histories = await saver.getDeltaChannelHistory({
+      config: config({ checkpoint_id: "c1" }),
+      channels: ["a", "b"],
+    });
+    expect(histories).toEqual({ a: { writes: [] }, b: { writes: [["task", "b", 7]] } });
   });
 });

@@ -1,6 +1,6 @@
 /** A checkpointer over a log of entries: which of them count. What the published suite asks is tested with that suite. */
 
-import type { Checkpoint } from "@langchain/langgraph-checkpoint";
+import { type Checkpoint, MemorySaver } from "@langchain/langgraph-checkpoint";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { SessionStoreEntry } from "../src/claude/index.js";
 import { sessionStoreCheckpointer } from "../src/computeragent/index.js";
@@ -53,6 +53,81 @@ describe("of writes", () => {
       ["task", "b", 3],
     ]);
   });
+});
+
+it("orders writes by path, task and position, strings by code point", async () => {
+  await put("c0", {});
+  const at = { configurable: { ...AT.configurable, checkpoint_id: "c0" } };
+  // UTF-16 has the halves of U+1F600 before U+FB00; code points, and bytes of UTF-8, have it behind.
+  const tasks: [string, string][] = [
+    ["t1", "~b"],
+    ["t2", "~\u{1f600}"],
+    ["t4", "~\ufb00"],
+    ["t3", "~\ufb00"],
+    ["t9", "~a"],
+    ["t5", ""],
+    ["t6", "~\u{1f600}, x"],
+  ];
+  for (const [task, path] of tasks) {
+    await saver.putWrites(
+      at,
+      [
+        ["a", task],
+        ["b", task],
+      ],
+      task,
+      path,
+    );
+  }
+  const ordered = ["t5", "t9", "t1", "t3", "t4", "t2", "t6"];
+  const found = await saver.getTuple(THREAD);
+  expect(found?.pendingWrites?.map(([task, channel]) => `${task} ${channel}`)).toEqual(
+    ordered.flatMap((task) => [`${task} a`, `${task} b`]),
+  );
+  const made = checkpoint("c1", {});
+  await saver.put(at, made, { source: "loop", step: 2, parents: {} }, {});
+  const { a } = await saver.getDeltaChannelHistory({ config: AT, channels: ["a"] });
+  expect(a?.writes.map(([task]) => task)).toEqual(ordered);
+});
+
+it("a history without a checkpoint id is what MemorySaver of this LangGraph has", async () => {
+  const memory = new MemorySaver();
+  const histories: unknown[] = [];
+  for (const one of [memory, saver]) {
+    const metadata = { source: "loop" as const, step: 1, parents: {} };
+    await one.put(THREAD, checkpoint("c0", {}), metadata, {});
+    const at = { configurable: { ...AT.configurable, checkpoint_id: "c0" } };
+    await one.putWrites(at, [["a", 1]], "task");
+    await one.put(at, checkpoint("c1", {}), metadata, {});
+    for (const config of [{ configurable: { thread_id: "t", checkpoint_ns: "" } }, AT]) {
+      histories.push(await one.getDeltaChannelHistory({ config, channels: ["a"] }));
+    }
+  }
+  expect(histories.slice(2)).toEqual(histories.slice(0, 2));
+  expect(histories[3]).toEqual({ a: { writes: [["task", "a", 1]] } });
+});
+
+it("values that no serializer keeps are absent, also where an earlier version stored them", async () => {
+  await put("c1", { a: () => 1, b: 2 });
+  await saver.putWrites(
+    AT,
+    [
+      ["a", Symbol("s")],
+      ["b", 3],
+    ],
+    "task",
+  );
+  const read = async () => {
+    const found = await saver.getTuple(THREAD);
+    return [found?.checkpoint.channel_values, found?.pendingWrites];
+  };
+  expect(await read()).toEqual([{ b: 2 }, [["task", "b", 3]]]);
+  for (const entry of log) {
+    const body = String(entry["body"]);
+    entry["body"] = body.replace('["b","1","json","2"]', '["b","1","json",""]');
+    entry["body"] = String(entry["body"]).replace('[1,"b","json","3"]', '[1,"b","json",""]');
+  }
+  expect(await read()).toEqual([{}, []]);
 });
 
 describe("of checkpoints", () => {

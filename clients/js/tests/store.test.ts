@@ -4,6 +4,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { InvalidError, ProtocolError, TransportError, VersionConflictError } from "../src/index.js";
 import { ThreadkeepStore } from "../src/langgraph/index.js";
 import { FakeServer } from "./fake_server.js";
+import { ONE_ATTEMPT, stopTheClock } from "./one_attempt.js";
+
+stopTheClock();
 
 const BATCH = "/v1/store/batch";
 const ITEM = {
@@ -118,7 +121,7 @@ describe("requests", () => {
   });
 
   it("that come to nothing are an error for all who waited, each an own outcome", async () => {
-    const impatient = new ThreadkeepStore({ attempts: 1, fetch: server.fetch, url: "http://s" });
+    const impatient = new ThreadkeepStore({ ...ONE_ATTEMPT, fetch: server.fetch, url: "http://s" });
     server.faults = [{ lost: "before" }];
     const outcomes = await Promise.allSettled([impatient.get(["n"], "a"), impatient.count([])]);
     for (const outcome of outcomes) {
@@ -179,5 +182,5 @@ describe("answers", () => {
 it("the key is shown nowhere", async () => {
   const { inspect } = await import("node:util");
   expect(inspect(store, { depth: 9, showHidden: true })).not.toContain("tk_secret");
-  expect(JSON.stringify(store)).toBe("{}");
+  expect(JSON.stringify(store)).toBe('"[ThreadkeepStore http://server]"');
 });

@@ -180,7 +180,7 @@ describe.each(ENGINES)("on %s", (engine) => {
     const stranger = new Client({ ...options, apiKey: "tk_no" });
     await stranger.healthz();
     await expect(stranger.whoami()).rejects.toBeInstanceOf(UnauthorizedError);
-    const nobody = new Client({ url: "http://127.0.0.1:1", attempts: 1 });
+    const nobody = new Client({ url: "http://127.0.0.1:1", timeoutMs: 100 });
     await expect(nobody.healthz()).rejects.toBeInstanceOf(TransportError);
     expect(inspect(client, { depth: 9 })).not.toContain(options.apiKey);
     expect(await saver.getTuple(config("t"))).toBeDefined();

@@ -193,7 +193,7 @@ it("programs of the older protocol have the same files", async () => {
 it("a server that is gone is an error that the model reads", async () => {
   const gone = new ThreadkeepBackend({
     url: "http://127.0.0.1:9",
-    attempts: 1,
+    timeoutMs: 100,
     namespace: ["ann", "filesystem"],
   });
   const graph = agent(

@@ -65,7 +65,7 @@ export const ref: Promise<{ sessionRef: string & { [brand]: true } }> = new Thre
 sessionStoreCheckpointer(sessions, {});
 // @ts-expect-error: an entry has data
 new Client().sessions.append({ kind: "k", key: ["a"] }, [{ id: "a" }]);
-const saver: BaseCheckpointSaver = new ThreadkeepSaver({ url: "http://127.0.0.1:1", attempts: 1 });
+const saver: BaseCheckpointSaver = new ThreadkeepSaver({ url: "http://127.0.0.1:1", timeoutMs: 100 });
 export const report: Promise<PruneReport> = new ThreadkeepSaver().prune(["t"], { keepLast: 2, olderThan: new Date() });
 export const field = (error: ThreadkeepError): string | undefined => (error instanceof ConflictError ? error.code : error.field);
 const client = new Client();

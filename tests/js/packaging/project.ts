@@ -19,7 +19,7 @@ export async function installPacked(type: "module" | "commonjs"): Promise<string
   const [{ filename }] = JSON.parse(stdout);
   mkdirSync(installed, { recursive: true });
   await run("tar", ["-xzf", join(folder, filename), "--strip-components=1", "-C", installed]);
-  for (const name of ["@msgpack", "@langchain", "@types", "deepagents"])
+  for (const name of ["@msgpack", "@noble", "@langchain", "@types", "deepagents"])
     symlinkSync(`${ROOT}node_modules/${name}`, join(modules, name));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type }));
   return folder;

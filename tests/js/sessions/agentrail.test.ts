@@ -161,7 +161,7 @@ describe.each(ENGINES)("on %s", (engine) => {
 
   it("is ready while the server is", async () => {
     await store.ping();
-    const away = new ThreadkeepAgentrailStore({ url: "http://127.0.0.1:1", attempts: 1 });
+    const away = new ThreadkeepAgentrailStore({ url: "http://127.0.0.1:1", timeoutMs: 100 });
     await expect(away.ping()).rejects.toMatchObject({ code: "transport" });
   });
 

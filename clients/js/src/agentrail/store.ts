@@ -3,7 +3,10 @@
 import { Calls } from "../client/calls.js";
 import { Sessions } from "../client/sessions.js";
 import { Connection } from "../http/connection.js";
+import type { CallOptions } from "../http/deadline.js";
 import { type ConnectionOptions, settingsOf } from "../http/settings.js";
+import { showAs } from "../http/shown.js";
+import { randomId } from "../wire/random_id.js";
 import { AgentrailCalls, entriesOf, segmentOf, sessionPath, tenantPath } from "./calls.js";
 import { type CompactedSession, Compactions, type Summarize } from "./compaction.js";
 import type {
@@ -40,6 +43,7 @@ const TURNS = "turns";
 export class ThreadkeepAgentrailStore<Ref extends string = SessionRef>
   implements AgentrailSessionStore<Ref>, UserSessionLister, SandboxMemoProvider
 {
+  readonly #options: ConnectionOptions;
   readonly #calls: AgentrailCalls;
   readonly #sessions: Sessions;
   readonly #messages: Messages;
@@ -48,11 +52,18 @@ export class ThreadkeepAgentrailStore<Ref extends string = SessionRef>
 
   constructor(options: ConnectionOptions = {}) {
     const connection = new Connection(settingsOf(options));
+    this.#options = options;
     this.#calls = new AgentrailCalls(connection);
     this.#sessions = new Sessions(new Calls(connection));
     this.#messages = new Messages(this.#calls);
     this.#compactions = new Compactions(this.#calls, this.#messages);
     this.#memory = new Memory(this.#calls);
+    showAs(this, connection.url);
+  }
+
+  /** A store with other limits. */
+  withOptions(options: CallOptions): ThreadkeepAgentrailStore<Ref> {
+    return new ThreadkeepAgentrailStore<Ref>({ ...this.#options, ...options });
   }
 
   /** The session, made where there is none. Its first user and agent stay. */
@@ -60,7 +71,7 @@ export class ThreadkeepAgentrailStore<Ref extends string = SessionRef>
     tenantId: string,
     userId: string,
     agentId: string,
-    sessionId: string = crypto.randomUUID(),
+    sessionId: string = randomId(),
   ): Promise<{ sessionId: string; sessionRef: Ref }> => {
     const body = { userId, agentId };
     await this.#calls.send(sessionPath({ tenantId, sessionId }), body, { method: "PUT" });
@@ -104,7 +115,7 @@ export class ThreadkeepAgentrailStore<Ref extends string = SessionRef>
     sessionId: string,
     usage: Usage,
   ): Promise<void> => {
-    const idempotencyKey = crypto.randomUUID();
+    const idempotencyKey = randomId();
     const path = sessionPath({ tenantId, sessionId }, "turns");
     await this.#calls.send(path, usage, { idempotencyKey });
   };
@@ -198,7 +209,7 @@ export class ThreadkeepAgentrailStore<Ref extends string = SessionRef>
   };
 
   readonly persistSkillSubAgentLog = async (sessionRef: Ref, entry: SkillLog): Promise<void> => {
-    const idempotencyKey = crypto.randomUUID();
+    const idempotencyKey = randomId();
     await this.#calls.send(sessionPath(placeOf(sessionRef), "skill-logs"), entry, {
       idempotencyKey,
     });

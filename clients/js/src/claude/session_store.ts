@@ -5,7 +5,10 @@ import { Serial } from "../client/serial.js";
 import { Sessions } from "../client/sessions.js";
 import { InvalidError } from "../errors.js";
 import { Connection } from "../http/connection.js";
+import type { CallOptions } from "../http/deadline.js";
 import { type ConnectionOptions, settingsOf } from "../http/settings.js";
+import { showAs } from "../http/shown.js";
+import { randomId } from "../wire/random_id.js";
 import type {
   FoldSessionSummary,
   SessionKey,
@@ -20,9 +23,6 @@ const PAGE_SESSIONS = 500;
 /** The SDK's own batches are smaller by far, but not those of an import. */
 const PART_ENTRIES_MAX = 5_000;
 const PART_CHARACTERS_MAX = 8 * 1024 * 1024;
-/** The SDK gives up on an append after 60 s and does not repeat it then: all attempts end before. */
-const REQUEST_TIMEOUT_MS = 15_000;
-const ATTEMPTS = 3;
 
 export interface ThreadkeepSessionStoreOptions extends ConnectionOptions {
   /**
@@ -39,11 +39,13 @@ export interface ThreadkeepSessionStoreOptions extends ConnectionOptions {
 
 /**
  * Sessions of the Claude Agent SDK. `url` and `apiKey` default to THREADKEEP_URL and THREADKEEP_API_KEY. Constructing does no
- * I/O and there is nothing to close. Methods are bound. Failures throw the types of `threadkeep`.
+ * I/O and there is nothing to close. Methods are bound. Failures throw the types of `threadkeep`. The SDK gives up on an append after
+ * 60 s and does not repeat it: `timeoutMs` must be less.
  */
 export class ThreadkeepSessionStore implements SessionStore {
   /** Only with `foldSummary`: the SDK asks whether it is there. */
   declare readonly listSessionSummaries?: (projectKey: string) => Promise<SessionSummaryEntry[]>;
+  readonly #options: ThreadkeepSessionStoreOptions;
   readonly #sessions: Sessions;
   readonly #projectKey: string | undefined;
   readonly #summaries: Summaries | undefined;
@@ -53,16 +55,21 @@ export class ThreadkeepSessionStore implements SessionStore {
 
   constructor(options: ThreadkeepSessionStoreOptions = {}) {
     const { projectKey, foldSummary, ...connection } = options;
-    const defaults = { requestTimeoutMs: REQUEST_TIMEOUT_MS, attempts: ATTEMPTS };
-    this.#sessions = new Sessions(
-      new Calls(new Connection(settingsOf({ ...defaults, ...connection }))),
-    );
+    const settings = settingsOf(connection);
+    this.#options = options;
+    this.#sessions = new Sessions(new Calls(new Connection(settings)));
     this.#projectKey = projectKey;
     if (foldSummary) {
       const summaries = new Summaries(this.#sessions, foldSummary);
       this.#summaries = summaries;
       this.listSessionSummaries = (asked) => summaries.list(KIND, this.#project(asked));
     }
+    showAs(this, settings.url);
+  }
+
+  /** A store with other limits. Appends keep their order within each of both. */
+  withOptions(options: CallOptions): ThreadkeepSessionStore {
+    return new ThreadkeepSessionStore({ ...this.#options, ...options });
   }
 
   /**
@@ -130,7 +137,7 @@ export class ThreadkeepSessionStore implements SessionStore {
       } catch (error) {
         if (!isAgain || !isMismatch(error)) throw error;
         // The list was changed since: it is another request.
-        keys[at] = crypto.randomUUID();
+        keys[at] = randomId();
         await this.#send(key, part, keys, at);
       }
     }
@@ -140,7 +147,7 @@ export class ThreadkeepSessionStore implements SessionStore {
     const sent = part.map((data) => ({ id: data.uuid || undefined, data }));
     const stream = key.subpath;
     if (!this.#summaries || stream !== undefined) {
-      keys[at] ??= crypto.randomUUID();
+      keys[at] ??= randomId();
       await this.#sessions.append(addressOf(key), sent, { stream, idempotencyKey: keys[at] });
       return;
     }
@@ -148,8 +155,8 @@ export class ThreadkeepSessionStore implements SessionStore {
     const named = { projectKey, sessionId };
     await this.#summaries.append(addressOf(key), named, part, (summary) => {
       const { document, ifHead, isAnother } = summary;
-      if (isAnother) keys[at] = crypto.randomUUID();
-      keys[at] ??= crypto.randomUUID();
+      if (isAnother) keys[at] = randomId();
+      keys[at] ??= randomId();
       const options = { document, ifHead, idempotencyKey: keys[at] };
       return this.#sessions.append(addressOf(key), sent, options);
     });

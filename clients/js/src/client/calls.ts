@@ -2,7 +2,9 @@
 
 import { ProtocolError } from "../errors.js";
 import type { Connection, Request } from "../http/connection.js";
+import type { CallOptions } from "../http/deadline.js";
 import { packed, textOf, wellFormed } from "../wire/packing.js";
+import { randomId } from "../wire/random_id.js";
 import type { AnswerOf, Body, GetPath, GotOf, Path, Query } from "../wire/schemas.js";
 
 type Parameters = Record<string, string | number | undefined>;
@@ -24,6 +26,12 @@ export class Calls {
     this.#connection = connection;
   }
 
+  /** The same calls within other limits, where there are some. */
+  with({ timeoutMs, signal }: CallOptions): Calls {
+    if (timeoutMs === undefined && signal === undefined) return this;
+    return new Calls(this.#connection.withOptions({ timeoutMs, signal }));
+  }
+
   /** A read that takes a body. */
   async read<P extends Path>(path: P, body: Body<P>): Promise<AnswerOf<P>> {
     const request = { path, body: packed(body), isWrite: false };
@@ -43,7 +51,7 @@ export class Calls {
 
   /** A write that would be another one if it were done twice: a key of its own tells the server that it is a repetition. */
   async once<P extends Path>(path: P, body: Body<P>): Promise<AnswerOf<P>> {
-    const idempotencyKey = crypto.randomUUID();
+    const idempotencyKey = randomId();
     const request = { path, body: packed(body), isWrite: true, idempotencyKey };
     return (await this.#connection.call(request)) as AnswerOf<P>;
   }
@@ -93,7 +101,7 @@ export class Calls {
     query: Pairs,
     { bytes, mediaType = "application/octet-stream" }: SentBytes,
   ): Promise<unknown> {
-    const idempotencyKey = path === "/v1/files/content" ? crypto.randomUUID() : undefined;
+    const idempotencyKey = path === "/v1/files/content" ? randomId() : undefined;
     const request = { method: "PUT", path: path + pairsText(query), idempotencyKey } as const;
     return await this.#sendBytes(request, bytes, mediaType);
   }

@@ -2,7 +2,9 @@
 
 import { InvalidError } from "../errors.js";
 import { Connection } from "../http/connection.js";
-import { type ConnectionOptions, settingsOf } from "../http/settings.js";
+import type { CallOptions } from "../http/deadline.js";
+import { type ConnectionOptions, optionsOf, settingsOf } from "../http/settings.js";
+import { showAs } from "../http/shown.js";
 import { threadIdOf } from "../wire/ids.js";
 import type { Query, Schemas } from "../wire/schemas.js";
 import { Calls } from "./calls.js";
@@ -59,7 +61,7 @@ import {
 
 type ThreadsQuery = Query<"/v1/threads">;
 
-export interface ListThreadsOptions {
+export interface ListThreadsOptions extends CallOptions {
   limit?: number | undefined;
   /** `nextCursor` of the page before, with the same arguments. */
   cursor?: string | undefined;
@@ -71,7 +73,7 @@ export interface ListThreadsOptions {
   prefix?: string | undefined;
 }
 
-export interface AuditOptions {
+export interface AuditOptions extends CallOptions {
   since?: Date | string | undefined;
   until?: Date | string | undefined;
   act?: string | undefined;
@@ -79,7 +81,7 @@ export interface AuditOptions {
   cursor?: string | undefined;
 }
 
-export interface RetentionPolicyOptions {
+export interface RetentionPolicyOptions extends CallOptions {
   /** Absent: of all threads that have no policy of their own. */
   threadId?: string | undefined;
   expireAfterSeconds?: number | undefined;
@@ -106,15 +108,27 @@ export class Client {
   readonly sessions: Sessions;
   /** Frozen copies of threads, namespaces and sessions, and their return. */
   readonly snapshots: Snapshots;
+  readonly #connection: Connection;
   readonly #calls: Calls;
 
-  constructor(options: ConnectionOptions = {}) {
-    this.#calls = new Calls(new Connection(settingsOf(options)));
+  constructor(options?: ConnectionOptions);
+  constructor(url: string, apiKey?: string);
+  constructor(given: ConnectionOptions | string | Connection = {}, apiKey?: string) {
+    const isMade = given instanceof Connection;
+    const connection = isMade ? given : new Connection(settingsOf(optionsOf(given, apiKey)));
+    this.#connection = connection;
+    this.#calls = new Calls(connection);
     this.sessions = new Sessions(this.#calls);
     this.snapshots = new Snapshots(this.#calls);
     this.tokens = new Tokens(this.#calls);
     this.subjects = new Subjects(this.#calls);
     this.files = new Files(this.#calls);
+    showAs(this, connection.url);
+  }
+
+  /** A client with other limits over the same connection. */
+  withOptions(options: CallOptions): Client {
+    return new Client(this.#connection.withOptions(options) as ConnectionOptions);
   }
 
   async getThread(threadId: string): Promise<Thread | undefined> {
@@ -132,9 +146,10 @@ export class Client {
 
   /** One page of threads. */
   async listThreads(options: ListThreadsOptions = {}): Promise<ThreadPage> {
-    const { graphId, assistantId, userId, ...more } = options;
-    const query = { ...more, graph_id: graphId, assistant_id: assistantId, user_id: userId };
-    return threadPage(await this.#calls.get("/v1/threads", query));
+    const { limit, cursor, sort, order, prefix } = options;
+    const { graphId: graph_id, assistantId: assistant_id, userId: user_id } = options;
+    const query = { limit, cursor, sort, order, prefix, graph_id, assistant_id, user_id };
+    return threadPage(await this.#calls.with(options).get("/v1/threads", query));
   }
 
   /**
@@ -144,45 +159,47 @@ export class Client {
   async forkThread(
     source: string,
     target: string,
-    { checkpointId, checkpointNs }: { checkpointId: string; checkpointNs?: string | undefined },
+    options: { checkpointId: string; checkpointNs?: string | undefined } & CallOptions,
   ): Promise<number> {
+    const { checkpointId, checkpointNs } = options;
     const body = {
       source: threadIdOf(source),
       target: threadIdOf(target),
       checkpoint_id: checkpointId,
       checkpoint_ns: checkpointNs,
     };
-    return forkedThread(await this.#calls.once("/v1/threads/fork", body)).checkpoints;
+    return forkedThread(await this.#calls.with(options).once("/v1/threads/fork", body)).checkpoints;
   }
 
   /** Take the lease of a thread. Throws LeaseHeldError while another holder has it. */
   async acquireLease(
     threadId: string,
     holder: string,
-    { ttlSeconds }: { ttlSeconds: number },
+    options: { ttlSeconds: number } & CallOptions,
   ): Promise<Lease> {
-    const body = { thread_id: threadIdOf(threadId), holder, ttl_seconds: ttlSeconds };
-    return lease(await this.#calls.write("/v1/threads/lease/acquire", body));
+    const body = { thread_id: threadIdOf(threadId), holder, ttl_seconds: options.ttlSeconds };
+    return lease(await this.#calls.with(options).write("/v1/threads/lease/acquire", body));
   }
 
   /** Keep a lease. Throws FenceStaleError when it was lost. */
   async renewLease(
     threadId: string,
     holder: string,
-    { fence, ttlSeconds }: { fence: number; ttlSeconds: number },
+    options: { fence: number; ttlSeconds: number } & CallOptions,
   ): Promise<Lease> {
+    const { fence, ttlSeconds } = options;
     const body = { thread_id: threadIdOf(threadId), holder, fence, ttl_seconds: ttlSeconds };
-    return lease(await this.#calls.write("/v1/threads/lease/renew", body));
+    return lease(await this.#calls.with(options).write("/v1/threads/lease/renew", body));
   }
 
   /** Give a lease back. */
   async releaseLease(
     threadId: string,
     holder: string,
-    { fence }: { fence: number },
+    options: { fence: number } & CallOptions,
   ): Promise<void> {
-    const body = { thread_id: threadIdOf(threadId), holder, fence };
-    await this.#calls.write("/v1/threads/lease/release", body);
+    const body = { thread_id: threadIdOf(threadId), holder, fence: options.fence };
+    await this.#calls.with(options).write("/v1/threads/lease/release", body);
   }
 
   /** Take a lease from whoever has it: their next write is refused. For keys of the whole tenant. */
@@ -197,12 +214,12 @@ export class Client {
   ): Promise<PruneReport> {
     const body = pruneBody(threadIds, options);
     if (body.thread_ids.length === 0) return nothingPruned(options.dryRun === true);
-    return pruneReport(await this.#calls.write("/v1/checkpoints/prune", body));
+    return pruneReport(await this.#calls.with(options).write("/v1/checkpoints/prune", body));
   }
 
   /** Let the server remove by itself. A thread's policy without any limit exempts the thread. */
   async putRetentionPolicy(options: RetentionPolicyOptions): Promise<RetentionPolicy> {
-    const { policy } = await this.#calls.write("/v1/retention/policies/put", {
+    const { policy } = await this.#calls.with(options).write("/v1/retention/policies/put", {
       thread_id: options.threadId,
       expire_after_seconds: options.expireAfterSeconds,
       keep_last: options.keepLast,
@@ -233,11 +250,11 @@ export class Client {
 
   /** One page of reports, newest first. */
   async listRetentionReports(
-    options: { threadId?: string; limit?: number; cursor?: string } = {},
+    options: { threadId?: string; limit?: number; cursor?: string } & CallOptions = {},
   ): Promise<RetentionReportPage> {
-    const { threadId, ...more } = options;
-    const query = { thread_id: threadId, ...more };
-    return retentionReportPage(await this.#calls.get("/v1/retention/reports", query));
+    const { threadId, limit, cursor } = options;
+    const query = { thread_id: threadId, limit, cursor };
+    return retentionReportPage(await this.#calls.with(options).get("/v1/retention/reports", query));
   }
 
   /**
@@ -247,7 +264,7 @@ export class Client {
    * SnapshotNotFoundError) for a part that is not there. For keys of the whole tenant.
    */
   async export(options: ExportOptions = {}): Promise<ReadableStream<Uint8Array>> {
-    const stream = await this.#calls.readStream(EXPORT, exportBody(options));
+    const stream = await this.#calls.with(options).readStream(EXPORT, exportBody(options));
     return stream.pipeThrough(wholeFile());
   }
 
@@ -268,7 +285,9 @@ export class Client {
   ): Promise<Imported> {
     const sent = fileOf(file);
     const send = async (asked: ImportOptions) =>
-      imported(await this.#calls.postFile(IMPORT, importQuery(asked), sent, MEDIA_TYPE));
+      imported(
+        await this.#calls.with(options).postFile(IMPORT, importQuery(asked), sent, MEDIA_TYPE),
+      );
     if (checksFirst(sent, options)) requireNoConflict(await send({ ...options, dryRun: true }));
     return await send(options);
   }
@@ -280,9 +299,15 @@ export class Client {
 
   /** One page of the audit log, newest first. For keys of the whole tenant. */
   async audit(options: AuditOptions = {}): Promise<AuditPage> {
-    const { since, until, ...more } = options;
-    const query = { ...more, since: timeText(since, "since"), until: timeText(until, "until") };
-    return auditPage(await this.#calls.get("/v1/audit", query));
+    const { since, until, act, limit, cursor } = options;
+    const query = {
+      act,
+      limit,
+      cursor,
+      since: timeText(since, "since"),
+      until: timeText(until, "until"),
+    };
+    return auditPage(await this.#calls.with(options).get("/v1/audit", query));
   }
 
   /** Every declared limit of the server by its name there. */

@@ -1,6 +1,7 @@
 /** `client.files`: files of a namespace, each call one request. */
 
 import { InvalidError, NoSuchFileError, ProtocolError } from "../errors.js";
+import type { CallOptions } from "../http/deadline.js";
 import { listIn, numberIn } from "../wire/answers.js";
 import { wellFormed } from "../wire/packing.js";
 import type { Schemas } from "../wire/schemas.js";
@@ -39,7 +40,7 @@ const TOO_LARGE_FOR_BATCH = "too_large_for_batch";
 /** Whose rules hold for patterns, sizes, orders, lines and texts of errors, and in whose form a file is written. */
 export type Dialect = Schemas["FileDialect"];
 
-export interface FileOptions {
+export interface FileOptions extends CallOptions {
   /** Default "javascript". */
   dialect?: Dialect | undefined;
 }
@@ -93,7 +94,7 @@ export interface MoveFilesOptions extends FileOptions {
   ifVersion?: number | undefined;
 }
 
-export interface PutContentOptions {
+export interface PutContentOptions extends CallOptions {
   /** Default: by the name. */
   mediaType?: string | undefined;
   ifVersion?: number | undefined;
@@ -121,7 +122,7 @@ export class Files {
   async ls(namespace: readonly string[], path = "/", options: LsOptions = {}): Promise<FilePage> {
     const { recursive, limit, cursor } = options;
     const body = { ...placeOf(namespace, options), ...at(path), recursive, limit, cursor };
-    return filePage(await this.#calls.read("/v1/files/ls", body));
+    return filePage(await this.#calls.with(options).read("/v1/files/ls", body));
   }
 
   /** Throws NoSuchFileError where there is no such file. */
@@ -132,7 +133,7 @@ export class Files {
   ): Promise<FileWindow> {
     const { offset, limit } = options;
     const body = { ...placeOf(namespace, options), ...at(path), offset, limit };
-    return fileWindow(await this.#calls.read("/v1/files/read", body));
+    return fileWindow(await this.#calls.with(options).read("/v1/files/read", body));
   }
 
   /** Creates or replaces; the time of creation stays. */
@@ -146,7 +147,7 @@ export class Files {
       ...changeOf(namespace, path, options),
       content: anyTextOf(content, "content"),
     };
-    return writtenFile(await this.#calls.once("/v1/files/write", body));
+    return writtenFile(await this.#calls.with(options).once("/v1/files/write", body));
   }
 
   /** Adds to the end; creates the file where there is none and no base is named. */
@@ -161,7 +162,7 @@ export class Files {
       content: anyTextOf(content, "content"),
       base_sha256: options.baseSha256,
     };
-    return appendedFile(await this.#calls.once("/v1/files/append", body));
+    return appendedFile(await this.#calls.with(options).once("/v1/files/append", body));
   }
 
   /** Replaces a text that occurs once, or with `replaceAll` everywhere. Editors at the same time do not lose each other's work. */
@@ -177,7 +178,7 @@ export class Files {
       new_string: anyTextOf(replacement.newString, "newString"),
       replace_all: options.replaceAll,
     };
-    return editedFile(await this.#calls.once("/v1/files/edit", body));
+    return editedFile(await this.#calls.with(options).once("/v1/files/edit", body));
   }
 
   /** Files whose paths match, newest first. */
@@ -193,7 +194,7 @@ export class Files {
       pattern: textOf(pattern, "pattern"),
       limit,
     };
-    return fileMatches(await this.#calls.read("/v1/files/glob", body));
+    return fileMatches(await this.#calls.with(options).read("/v1/files/glob", body));
   }
 
   /** Lines that hold a text, as it stands. Binary files are left out. */
@@ -210,7 +211,7 @@ export class Files {
       glob: glob === undefined ? undefined : textOf(glob, "glob"),
       max_count,
     };
-    return fileLines(await this.#calls.read("/v1/files/grep", body));
+    return fileLines(await this.#calls.with(options).read("/v1/files/grep", body));
   }
 
   /** A file, or a folder with all below it: how many files. Throws NoSuchFileError where there is none. */
@@ -220,7 +221,7 @@ export class Files {
     options: ChangeFileOptions = {},
   ): Promise<number> {
     const body = changeOf(namespace, path, options);
-    return numberIn(await this.#calls.once("/v1/files/delete", body), "deleted");
+    return numberIn(await this.#calls.with(options).once("/v1/files/delete", body), "deleted");
   }
 
   /** What became of each, in their order. */
@@ -236,7 +237,7 @@ export class Files {
       return { ...at(path), bytes, ...(media_type === undefined ? {} : { media_type }) };
     });
     const body = { ...placeOf(namespace, options), files: sent };
-    const answer = await this.#calls.once("/v1/files/upload", body);
+    const answer = await this.#calls.with(options).once("/v1/files/upload", body);
     return resultsOf(answer, files.length).map(uploadedFile);
   }
 
@@ -258,8 +259,14 @@ export class Files {
   }
 
   /** A file of any size, as it is. */
-  async getContent(namespace: readonly string[], path: string): Promise<Uint8Array> {
-    return await this.#calls.getBytes("/v1/files/content", contentOf(namespace, path));
+  async getContent(
+    namespace: readonly string[],
+    path: string,
+    options: CallOptions = {},
+  ): Promise<Uint8Array> {
+    return await this.#calls
+      .with(options)
+      .getBytes("/v1/files/content", contentOf(namespace, path));
   }
 
   /** Creates or replaces a file of any size. Over 16 MiB it is known to the files calls only, and not to the store. */
@@ -275,7 +282,9 @@ export class Files {
     if (!(bytes instanceof Uint8Array)) {
       throw new InvalidError("bytes must be a Uint8Array", { field: "bytes" });
     }
-    return storedFile(await this.#calls.putBytes("/v1/files/content", query, { bytes, mediaType }));
+    return storedFile(
+      await this.#calls.with(options).putBytes("/v1/files/content", query, { bytes, mediaType }),
+    );
   }
 
   /** What is known of a file without its content; undefined where there is none. */
@@ -286,7 +295,7 @@ export class Files {
   ): Promise<FileEntry | undefined> {
     const body = { ...placeOf(namespace, options), ...at(path) };
     try {
-      const { entry } = await this.#calls.read("/v1/files/stat", body);
+      const { entry } = await this.#calls.with(options).read("/v1/files/stat", body);
       return fileEntry(entry);
     } catch (error) {
       if (error instanceof NoSuchFileError) return undefined;
@@ -302,7 +311,7 @@ export class Files {
     options: MoveFilesOptions = {},
   ): Promise<MovedFiles> {
     return movedFiles(
-      await this.#calls.once("/v1/files/move", moveOf(namespace, from, to, options)),
+      await this.#calls.with(options).once("/v1/files/move", moveOf(namespace, from, to, options)),
     );
   }
 
@@ -314,7 +323,7 @@ export class Files {
     options: MoveFilesOptions = {},
   ): Promise<MovedFiles> {
     return movedFiles(
-      await this.#calls.once("/v1/files/copy", moveOf(namespace, from, to, options)),
+      await this.#calls.with(options).once("/v1/files/copy", moveOf(namespace, from, to, options)),
     );
   }
 
@@ -324,7 +333,7 @@ export class Files {
     options: FileOptions,
   ): Promise<DownloadedFile[]> {
     const body = { ...placeOf(namespace, options), paths: paths.map((path) => at(path).path) };
-    const answer = await this.#calls.read("/v1/files/download", body);
+    const answer = await this.#calls.with(options).read("/v1/files/download", body);
     return resultsOf(answer, paths.length).map(downloadedFile);
   }
 }

@@ -1,11 +1,12 @@
 /** What a prune takes and what it reports, in the words of JavaScript. */
 
 import { InvalidError } from "../errors.js";
+import type { CallOptions } from "../http/deadline.js";
 import { listIn, numberIn, objectOf, textIn } from "../wire/answers.js";
 import { idOf, threadIdOf } from "../wire/ids.js";
 import type { AnswerOf, Body, Schemas } from "../wire/schemas.js";
 
-export interface PruneOptions {
+export interface PruneOptions extends CallOptions {
   /** "keep_latest" (the default) keeps what the rest of this says, "delete" removes the threads. */
   strategy?: "keep_latest" | "delete" | undefined;
   /** Of each namespace. Default 1. */

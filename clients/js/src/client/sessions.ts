@@ -1,7 +1,9 @@
 /** `client.sessions`: logs and small documents of agents that are not LangGraph. */
 
 import { DocumentNotFoundError, InvalidError, SessionNotFoundError } from "../errors.js";
+import type { CallOptions } from "../http/deadline.js";
 import { exact, isWellFormed, wellFormed } from "../wire/packing.js";
+import { randomId } from "../wire/random_id.js";
 import type { Schemas } from "../wire/schemas.js";
 import type { Calls } from "./calls.js";
 import {
@@ -39,7 +41,7 @@ export interface SessionOrigin {
 }
 
 /** A write that is sent again with the same key is the same write. */
-export interface Repeatable {
+export interface Repeatable extends CallOptions {
   /** Default: a new one for each call. */
   idempotencyKey?: string | undefined;
 }
@@ -54,7 +56,7 @@ export interface AppendOptions extends Repeatable {
   create?: SessionOrigin | undefined;
 }
 
-export interface LoadOptions {
+export interface LoadOptions extends CallOptions {
   stream?: string | undefined;
   afterSeq?: number | undefined;
   limit?: number | undefined;
@@ -65,7 +67,7 @@ export interface LoadOptions {
   tokenBudget?: number | undefined;
 }
 
-export interface ListSessionsOptions {
+export interface ListSessionsOptions extends CallOptions {
   /** The first parts of the key. */
   keyPrefix?: readonly string[] | undefined;
   user?: string | undefined;
@@ -125,7 +127,9 @@ export class Sessions {
       },
       create: options.create as Schemas["NewSession"] | undefined,
     };
-    return appended(await this.#calls.write("/v1/sessions/append", body, once(options, sizeBytes)));
+    return appended(
+      await this.#calls.with(options).write("/v1/sessions/append", body, once(options, sizeBytes)),
+    );
   }
 
   /** One page of a stream, undefined when it was never written. */
@@ -140,7 +144,7 @@ export class Sessions {
       token_budget: options.tokenBudget,
     };
     const found = await orAbsent(SessionNotFoundError, () =>
-      this.#calls.read("/v1/sessions/load", body),
+      this.#calls.with(options).read("/v1/sessions/load", body),
     );
     return found && sessionPage(found);
   }
@@ -166,14 +170,16 @@ export class Sessions {
 
   /** One page of the sessions of a kind, newest first. */
   async list(kind: string, options: ListSessionsOptions = {}): Promise<SessionList> {
-    const { keyPrefix, stream, ...more } = options;
+    const { keyPrefix, stream, user, limit, cursor } = options;
     const body = {
       kind,
       key_prefix: keyPrefix?.map((part) => wellFormed(part, "keyPrefix")),
       stream: stream === undefined ? undefined : wellFormed(stream, "stream"),
-      ...more,
+      user,
+      limit,
+      cursor,
     };
-    return sessionList(await this.#calls.read("/v1/sessions/list", body));
+    return sessionList(await this.#calls.with(options).read("/v1/sessions/list", body));
   }
 
   /** One stream ("" is one, too), or without one everything of the session. */
@@ -187,11 +193,13 @@ export class Sessions {
     session: SessionAddress,
     name: string,
     content: string,
-    { ifVersion }: { ifVersion?: number | undefined } = {},
+    options: { ifVersion?: number | undefined } & CallOptions = {},
   ): Promise<StoredDocument> {
-    const body = { ...documentOf(session, name, content), if_version: ifVersion };
+    const body = { ...documentOf(session, name, content), if_version: options.ifVersion };
     return storedDocument(
-      await this.#calls.write("/v1/sessions/documents/put", body, once({}, content.length)),
+      await this.#calls
+        .with(options)
+        .write("/v1/sessions/documents/put", body, once({}, content.length)),
     );
   }
 
@@ -212,7 +220,9 @@ export class Sessions {
   ): Promise<StoredDocument> {
     const body = documentOf(session, name, content);
     return storedDocument(
-      await this.#calls.write("/v1/sessions/documents/append", body, once(options, content.length)),
+      await this.#calls
+        .with(options)
+        .write("/v1/sessions/documents/append", body, once(options, content.length)),
     );
   }
 
@@ -226,11 +236,12 @@ export class Sessions {
   async findDocuments(
     kind: string,
     name: string,
-    { keyPrefix }: { keyPrefix?: readonly string[] | undefined } = {},
+    options: { keyPrefix?: readonly string[] | undefined } & CallOptions = {},
   ): Promise<FoundDocument[]> {
-    const key_prefix = keyPrefix?.map((part) => wellFormed(part, "keyPrefix"));
+    const key_prefix = options.keyPrefix?.map((part) => wellFormed(part, "keyPrefix"));
     const body = { kind, key_prefix, name: wellFormed(name, "name") };
-    return foundDocuments(await this.#calls.read("/v1/sessions/documents/find", body)).documents;
+    return foundDocuments(await this.#calls.with(options).read("/v1/sessions/documents/find", body))
+      .documents;
   }
 
   async deleteDocument(session: SessionAddress, name: string): Promise<void> {
@@ -246,7 +257,9 @@ export class Sessions {
     options: Repeatable = {},
   ): Promise<number> {
     const body = { ...addressOf(session), counter: wellFormed(counter, "counter"), by };
-    return counted(await this.#calls.write("/v1/sessions/counters/add", body, once(options))).value;
+    return counted(
+      await this.#calls.with(options).write("/v1/sessions/counters/add", body, once(options)),
+    ).value;
   }
 
   /** Archive the beginning of a stream and put something in its place, in one transaction. HeadMovedError when it moved. */
@@ -264,12 +277,14 @@ export class Sessions {
         append: contentOf(options.document.append),
       },
     };
-    return compacted(await this.#calls.write("/v1/sessions/compact", body, once(options)));
+    return compacted(
+      await this.#calls.with(options).write("/v1/sessions/compact", body, once(options)),
+    );
   }
 }
 
 /** A write that a second time would be another one. */
-function once({ idempotencyKey = crypto.randomUUID() }: Repeatable, sizeBytes = 0) {
+function once({ idempotencyKey = randomId() }: Repeatable, sizeBytes = 0) {
   return { idempotencyKey, sizeBytes };
 }
 

@@ -1,7 +1,9 @@
 /** `client.snapshots`: frozen copies of threads, namespaces and sessions, and their return. */
 
 import { InvalidError, SnapshotNotFoundError } from "../errors.js";
+import type { CallOptions } from "../http/deadline.js";
 import { exact, wellFormed } from "../wire/packing.js";
+import { randomId } from "../wire/random_id.js";
 import type { Calls } from "./calls.js";
 import type { SessionAddress } from "./session_records.js";
 import type { Repeatable } from "./sessions.js";
@@ -19,7 +21,7 @@ import {
 const ARCHIVE = "/v1/snapshots/archive";
 
 /** What to freeze, all of it at one moment. */
-export interface TakeOptions {
+export interface TakeOptions extends CallOptions {
   /** The same id with the same contents is the same snapshot. Default: one is made. */
   snapshotId?: string | undefined;
   /** A thread comes with its history; with `history: "head"`, the newest state of each of its namespaces only. */
@@ -39,7 +41,7 @@ export interface TakeOptions {
 /** Which parts of a snapshot: all, or some. Without `into`, in place. */
 export type Parts<Part> = "all" | readonly Part[];
 
-export interface PutArchiveOptions {
+export interface PutArchiveOptions extends CallOptions {
   /** Of the tar without packing, in hex: refused where it is another. */
   sha256?: string | undefined;
   /** Links lead to something inside of the archive, unless any are allowed. Default `"inside"`. */
@@ -64,7 +66,7 @@ export interface RestoreOptions extends Repeatable {
   leases?: readonly { threadId: string; fence: number }[] | undefined;
 }
 
-export interface ListSnapshotsOptions {
+export interface ListSnapshotsOptions extends CallOptions {
   /** Only those that have all of these. */
   labels?: Readonly<Record<string, string>> | undefined;
   limit?: number | undefined;
@@ -87,7 +89,7 @@ export class Snapshots {
     const { document, labels } = options;
     const body = {
       // Made here, so that a take can be sent again.
-      snapshot_id: options.snapshotId ?? `snap_${crypto.randomUUID().replaceAll("-", "")}`,
+      snapshot_id: options.snapshotId ?? `snap_${randomId().replaceAll("-", "")}`,
       threads: options.threads?.map((one) => {
         const { threadId, history } = typeof one === "string" ? { threadId: one } : one;
         return { thread_id: wellFormed(threadId, "threads"), history: history ?? "all" };
@@ -99,7 +101,7 @@ export class Snapshots {
       document: document === undefined ? undefined : exact(document, "document"),
       expires_in_seconds: options.expiresInSeconds,
     };
-    return snapshot(await this.#calls.write("/v1/snapshots/take", body));
+    return snapshot(await this.#calls.with(options).write("/v1/snapshots/take", body));
   }
 
   /**
@@ -118,7 +120,7 @@ export class Snapshots {
     if (options.sha256 !== undefined) query.push(["sha256", options.sha256]);
     if (options.links !== undefined) query.push(["links", options.links]);
     const sent = { bytes: archive, mediaType: "application/x-tar" };
-    return stagedArchive(await this.#calls.putBytes(ARCHIVE, query, sent));
+    return stagedArchive(await this.#calls.with(options).putBytes(ARCHIVE, query, sent));
   }
 
   /**
@@ -126,8 +128,11 @@ export class Snapshots {
    * asks for the rest when a connection is lost; it fails with TransportError, or with what the server then says.
    * SnapshotNotFoundError, and ArchiveNotFoundError where the snapshot has none.
    */
-  async getArchive(snapshotId: string): Promise<ReadableStream<Uint8Array>> {
-    return await this.#calls.getStream(ARCHIVE, [["snapshot_id", snapshotId]]);
+  async getArchive(
+    snapshotId: string,
+    options: CallOptions = {},
+  ): Promise<ReadableStream<Uint8Array>> {
+    return await this.#calls.with(options).getStream(ARCHIVE, [["snapshot_id", snapshotId]]);
   }
 
   async get(snapshotId: string): Promise<Snapshot | undefined> {
@@ -142,9 +147,9 @@ export class Snapshots {
 
   /** One page, newest first. */
   async list(options: ListSnapshotsOptions = {}): Promise<SnapshotPage> {
-    const { labels, ...more } = options;
-    const body = { ...more, labels: labels && { ...labels } };
-    return snapshotPage(await this.#calls.read("/v1/snapshots/list", body));
+    const { labels, limit, cursor } = options;
+    const body = { limit, cursor, labels: labels && { ...labels } };
+    return snapshotPage(await this.#calls.with(options).read("/v1/snapshots/list", body));
   }
 
   /** What was restored from it stays. No error when there is none. */
@@ -159,7 +164,7 @@ export class Snapshots {
    * another id, namespace or key must not be there: ThreadExistsError, NamespaceExistsError, SessionExistsError.
    */
   async restore(snapshotId: string, options: RestoreOptions = {}): Promise<Restored> {
-    const { threads, namespaces, sessions, idempotencyKey = crypto.randomUUID() } = options;
+    const { threads, namespaces, sessions, idempotencyKey = randomId() } = options;
     const body = {
       snapshot_id: wellFormed(snapshotId, "snapshotId"),
       threads: partsOf(threads, ({ threadId, into }) => {
@@ -177,7 +182,9 @@ export class Snapshots {
       safety: options.safety,
       leases: options.leases?.map(({ threadId, fence }) => ({ thread_id: threadId, fence })),
     };
-    return restored(await this.#calls.write("/v1/snapshots/restore", body, { idempotencyKey }));
+    return restored(
+      await this.#calls.with(options).write("/v1/snapshots/restore", body, { idempotencyKey }),
+    );
   }
 }
 

@@ -1,9 +1,10 @@
 /** `client.tokens`: make, narrow and revoke tokens. */
 
+import type { CallOptions } from "../http/deadline.js";
 import type { Calls } from "./calls.js";
 import { type Grants, revokedToken, type Token, token } from "./records.js";
 
-export interface TokenOptions {
+export interface TokenOptions extends CallOptions {
   /** Absent: what is the subject's own, or for `narrow` the same as before. */
   grants?: Grants | undefined;
   /** 1 to 86,400. Absent: an hour. */
@@ -20,13 +21,17 @@ export class Tokens {
   /** Make a token with this client's key, for a subject, or with grants, or both. */
   async mint(options: TokenOptions & { subject?: string | undefined }): Promise<Token> {
     const { subject, grants, ttlSeconds: ttl_seconds } = options;
-    return token(await this.#calls.write("/v1/tokens", { subject, grants, ttl_seconds }));
+    return token(
+      await this.#calls.with(options).write("/v1/tokens", { subject, grants, ttl_seconds }),
+    );
   }
 
   /** Make a token that may do no more than this client's key or token, and dies with it. */
   async narrow(options: TokenOptions): Promise<Token> {
     const { grants, ttlSeconds: ttl_seconds } = options;
-    return token(await this.#calls.write("/v1/tokens/narrow", { grants, ttl_seconds }));
+    return token(
+      await this.#calls.with(options).write("/v1/tokens/narrow", { grants, ttl_seconds }),
+    );
   }
 
   /**

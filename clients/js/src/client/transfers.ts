@@ -1,6 +1,7 @@
 /** A tenant, or parts of it, as one file: what travels, and what the server answers. `Client` has the calls. */
 
 import { ImportConflictError, InvalidError } from "../errors.js";
+import type { CallOptions } from "../http/deadline.js";
 import { flag, nested, number, recordOf } from "../wire/records.js";
 import type { Body, Schemas } from "../wire/schemas.js";
 import type { SessionAddress } from "./session_records.js";
@@ -11,7 +12,7 @@ export const IMPORT = "/v1/import";
 export const MEDIA_TYPE = "application/vnd.threadkeep.export";
 
 /** What goes into the file. Without any part, everything of the tenant. */
-export interface ExportOptions {
+export interface ExportOptions extends CallOptions {
   /** Whole. */
   threads?: readonly string[] | undefined;
   sessions?: readonly SessionAddress[] | undefined;
@@ -21,7 +22,7 @@ export interface ExportOptions {
   snapshots?: readonly string[] | undefined;
 }
 
-export interface ImportOptions {
+export interface ImportOptions extends CallOptions {
   /** Replace what is there with other contents. Default: that ends the import with ImportConflictError. */
   overwrite?: boolean | undefined;
   /** Check all of the file and say what would happen; change nothing. */

@@ -17,7 +17,7 @@ export interface HttpStoreOptions {
   url?: string;
   /** Default "computeragent": used instead of what engines make of their working directories, which are new at each boot. */
   projectKey?: string;
-  /** For one attempt. */
+  /** Until a call fails, attempts and pauses included. Default 30,000. */
   timeoutMs?: number;
   /** The environment variable that holds the key or token. Default THREADKEEP_API_KEY. */
   tokenEnv?: string;
@@ -57,7 +57,7 @@ export function settingsOf(
   const connection: ConnectionOptions = {
     url: trusted(url, host),
     apiKey: credentialOf(tokenEnv),
-    ...(timeoutMs === undefined ? {} : { requestTimeoutMs: timeoutMs }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(host.fetch ? { fetch: host.fetch } : {}),
   };
   return { connection, projectKey };

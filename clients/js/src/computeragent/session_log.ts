@@ -7,10 +7,11 @@
 import type { SessionStoreEntry } from "../claude/contract.js";
 import { CodecError } from "../errors.js";
 import { View } from "../langgraph/decode.js";
-import { EMPTY } from "../langgraph/encode.js";
+import { isAbsent } from "../langgraph/encode.js";
 import { type Chain, chainOf, type Node, type Stored, type Write } from "../langgraph/history.js";
 import { base64Of, bytesOfBase64 } from "../wire/base64.js";
 import { textOf } from "../wire/packing.js";
+import { randomId } from "../wire/random_id.js";
 
 const CHECKPOINT = "threadkeep_checkpoint";
 const WRITES = "threadkeep_writes";
@@ -32,6 +33,8 @@ interface Body {
 }
 interface WritesBody {
   task: string;
+  /** Absent: none, as of entries of earlier versions. */
+  path?: string;
   writes: [idx: number, channel: string, ...value: Packed][];
 }
 
@@ -66,11 +69,12 @@ export function checkpointEntry(checkpoint: NewCheckpoint): SessionStoreEntry {
 
 export function writesEntry(
   place: Place,
-  task: string,
+  task: { id: string; path: string },
   writes: (Stored & { idx: number; channel: string })[],
 ): SessionStoreEntry {
   const packed = writes.map(({ idx, channel, ...value }) => [idx, channel, ...packedOf(value)]);
-  const body = { task, writes: packed };
+  const path = task.path === "" ? {} : { path: task.path };
+  const body = { task: task.id, ...path, writes: packed };
   return entryOf(WRITES, place, "{}", JSON.stringify(body));
 }
 
@@ -81,7 +85,7 @@ export function deletionEntry(threadId: string): SessionStoreEntry {
 function entryOf(type: string, place: Place, head: string, body: string): SessionStoreEntry {
   return {
     type,
-    uuid: crypto.randomUUID(),
+    uuid: randomId(),
     timestamp: new Date().toISOString(),
     thread_id: place.threadId,
     checkpoint_ns: place.checkpointNs,
@@ -100,6 +104,7 @@ interface KnownWrite extends Stored {
   idx: number;
   channel: string;
   taskId: string;
+  taskPath: string;
 }
 
 /** What the entries of one `load` say. Bodies are read when they are asked for. */
@@ -202,23 +207,25 @@ export class SessionLog {
     const own = new Set(point.head.own.map(([channel]) => channel));
     return values.flatMap(([channel, version, ...packed]): [string, Stored][] => {
       const isThere = own.has(channel) || this.#known.has(knownAs(point, channel, version));
-      const [tag] = packed;
-      return isThere && tag !== EMPTY ? [[channel, storedOf(packed)]] : [];
+      const value = storedOf(packed);
+      return isThere && !isAbsent(value.tag, value.data) ? [[channel, value]] : [];
     });
   }
 
-  /** By task and position. Of one position the first write counts, of a special one the last. */
+  /** By path, task and position. Of one position the first write counts, of a special one the last. */
   #writesOf(place: Place): KnownWrite[] {
     const found = new Map<string, KnownWrite>();
     for (const text of this.#writes.get(keyOf(place)) ?? []) {
-      const { task, writes } = JSON.parse(text) as WritesBody;
+      const { task, path = "", writes } = JSON.parse(text) as WritesBody;
       for (const [idx, channel, ...packed] of writes) {
         const key = JSON.stringify([task, idx]);
         if (idx >= 0 && found.has(key)) continue;
-        found.set(key, { idx, channel, taskId: task, ...storedOf(packed) });
+        found.set(key, { idx, channel, taskId: task, taskPath: path, ...storedOf(packed) });
       }
     }
-    return [...found.values()].sort((a, b) => compare(a.taskId, b.taskId) || a.idx - b.idx);
+    return [...found.values()].sort((a, b) => {
+      return compare(a.taskPath, b.taskPath) || compare(a.taskId, b.taskId) || a.idx - b.idx;
+    });
   }
 
   #addPoint(entry: SessionStoreEntry): void {
@@ -282,7 +289,11 @@ function storedOf([tag, data]: Packed): Stored {
   return { tag, data: bytes };
 }
 
+/** By code point, as LangGraph and the server order. JavaScript's own order is by UTF-16 unit: surrogates before U+E000. */
 function compare(a: string, b: string): number {
   if (a === b) return 0;
-  return a < b ? -1 : 1;
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at += 1;
+  // Inside a surrogate pair the halves before it are the same, so the second ones decide.
+  return (a.codePointAt(at) ?? -1) < (b.codePointAt(at) ?? -1) ? -1 : 1;
 }

@@ -26,7 +26,7 @@ import {
   writesOp,
 } from "../langgraph/encode.js";
 import { historyIn, type Stored } from "../langgraph/history.js";
-import { loadedHistory } from "../langgraph/reads.js";
+import { ANSWERS_NEWEST, loadedHistory } from "../langgraph/reads.js";
 import { threadIdOf } from "../wire/ids.js";
 import type { Schemas } from "../wire/schemas.js";
 import { PROJECT_KEY } from "./builders.js";
@@ -132,17 +132,24 @@ export class SessionStoreSaver extends BaseCheckpointSaver {
     return configOf(place.threadId, place.checkpointNs, place.checkpointId);
   }
 
-  async putWrites(config: RunnableConfig, writes: PendingWrite[], taskId: string): Promise<void> {
+  /** `taskPath` orders the writes of a checkpoint: by path, task id and position, strings by code point. */
+  async putWrites(
+    config: RunnableConfig,
+    writes: PendingWrite[],
+    taskId: string,
+    taskPath = "",
+  ): Promise<void> {
     const target = targetOf(config);
-    const op = await writesOp(this.serde, { target, writes, taskId, seq: 0 });
-    if (writes.length === 0) return;
+    const op = await writesOp(this.serde, { target, writes, taskId, taskPath, seq: 0 });
+    if (!op) return;
     const { writes: made } = op.body as { writes: Schemas["Writes"] };
     const stored = made.writes.map((write) => ({
       idx: write.idx,
       channel: write.channel,
       ...storedOf(write),
     }));
-    const entry = writesEntry(placeOf(target.threadId, op), made.task_id, stored);
+    const task = { id: made.task_id, path: taskPath };
+    const entry = writesEntry(placeOf(target.threadId, op), task, stored);
     await this.#store.append(this.#key, [entry]);
   }
 
@@ -157,8 +164,8 @@ export class SessionStoreSaver extends BaseCheckpointSaver {
   }): Promise<Record<string, DeltaChannelHistory>> {
     const { threadId, checkpointNs, checkpointId } = targetOf(options.config);
     const log = await this.#load();
-    const point =
-      checkpointId === undefined ? undefined : log.find(threadId, checkpointNs, checkpointId);
+    const isAsked = checkpointId !== undefined || ANSWERS_NEWEST;
+    const point = isAsked ? log.find(threadId, checkpointNs, checkpointId) : undefined;
     const chain = point && log.chain(point);
     const target = { parentId: point?.head.parent, bases: new Map(), channels: new Set<string>() };
     const loaded = options.channels.map(async (channel) => {

@@ -14,6 +14,8 @@ import type {
   WriteResult,
 } from "deepagents";
 import type { FileEntry } from "../client/file_records.js";
+import type { CallOptions } from "../http/deadline.js";
+import { showAs } from "../http/shown.js";
 import { Continued } from "./continued.js";
 import { asError, dataOf, errorText, infoOf, windowOf } from "./results.js";
 import { Space, type ThreadkeepBackendOptions } from "./space.js";
@@ -28,11 +30,19 @@ const ALL_LINES = 2 ** 31 - 1;
  * ThreadkeepStore and the Python package see the same ones.
  */
 export class ThreadkeepBackend implements BackendProtocolV2 {
+  readonly #options: ThreadkeepBackendOptions;
   readonly #space: Space;
   readonly #continued = new Continued();
 
   constructor(options: ThreadkeepBackendOptions) {
+    this.#options = options;
     this.#space = new Space(options);
+    showAs(this, this.#space.url);
+  }
+
+  /** A backend of the same files with other limits. */
+  withOptions(options: CallOptions): ThreadkeepBackend {
+    return new ThreadkeepBackend({ ...this.#options, ...options });
   }
 
   /** Files and folders of a folder, sorted. */

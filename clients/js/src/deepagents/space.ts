@@ -22,6 +22,8 @@ export interface ThreadkeepBackendOptions extends ConnectionOptions {
 
 /** Constructing opens nothing, and throws for a namespace that cannot be one. */
 export class Space {
+  /** Where the server is. Holds no secret. */
+  readonly url: string;
   readonly #files: Files;
   readonly #namespace: NamespaceOption;
   readonly #root: string;
@@ -34,7 +36,9 @@ export class Space {
     }
     this.#namespace = typeof namespace === "function" ? namespace : labelsOfPut(namespace);
     this.#root = root.replace(/\/+$/, "");
-    this.#files = new Files(new Calls(new Connection(settingsOf(options))));
+    const connection = new Connection(settingsOf(options));
+    this.url = connection.url;
+    this.#files = new Files(new Calls(connection));
   }
 
   /** Something with the files of the namespace that it is now. */

@@ -2,8 +2,10 @@
 
 import { ProtocolError } from "../errors.js";
 import { unpacked } from "../wire/packing.js";
+import { type CallOptions, Deadline, type Limits, limitsOf } from "./deadline.js";
 import { downloaded } from "./download.js";
-import { type Answer, Attempts, type SendFailure } from "./retry.js";
+import { type Answer, errorOf, type SendFailure } from "./outcome.js";
+import { Attempts, budgetMs } from "./retry.js";
 import type { Settings } from "./settings.js";
 
 const MSGPACK = "application/msgpack";
@@ -24,6 +26,10 @@ export interface Request {
   headers?: Record<string, string>;
   isWrite: boolean;
   idempotencyKey?: string | undefined;
+  /** Default: the connection's. */
+  options?: CallOptions | undefined;
+  /** Of a call that sends several requests. Default: one that begins now. */
+  deadline?: Deadline | undefined;
 }
 
 /** Calls of one client. Opens nothing before the first one. */
@@ -37,35 +43,61 @@ export class Connection {
     this.#headers = headersOf(settings);
   }
 
+  /** Where the server is. Holds no secret. */
+  get url(): string {
+    return this.#settings.url;
+  }
+
+  get limits(): Limits {
+    return this.#settings;
+  }
+
+  /** The same connection with other limits. */
+  withOptions(options: CallOptions): Connection {
+    return new Connection({ ...this.#settings, ...limitsOf(this.#settings, options) });
+  }
+
+  /** The time of one call, which begins now. */
+  deadline(options: CallOptions = {}): Deadline {
+    return new Deadline(limitsOf(this.#settings, options));
+  }
+
   /** The answer's map. Throws a typed error; never returns a failure. */
   async call(request: Request): Promise<Record<string, unknown>> {
-    return decoded(await this.answer(request));
+    return decoded(await this.answer(request), this.#settings.url);
   }
 
   /** Sends until the answer is a success, whatever it holds. */
   async answer(request: Request): Promise<Answer> {
-    const isOnce = request.body instanceof ReadableStream;
-    const settings = isOnce ? { ...this.#settings, attempts: 1 } : this.#settings;
-    const attempts = new Attempts(settings, request.isWrite);
+    const { url } = this.#settings;
+    const { bytesPerMs = SENT_BYTES_PER_MS, deadline = this.deadline(request.options) } = request;
+    deadline.extend(sizeOf(request.body) / bytesPerMs);
+    const attempts = new Attempts(url, request.isWrite);
     for (;;) {
-      const begun = Date.now();
-      const outcome = await this.#send(request, answerOf);
+      const [msLeft, begun] = [deadline.msLeft, performance.now()];
+      const outcome = await this.#send(request, deadline, (response) => {
+        deadline.extend((Number(response.headers.get("content-length")) || 0) / SENT_BYTES_PER_MS);
+        return answerOf(response);
+      });
       if ("status" in outcome && outcome.status >= 200 && outcome.status < 300) {
         return outcome;
       }
-      const ms = attempts.msUntilNext(outcome, Date.now() - begun);
-      await new Promise((resolve) => setTimeout(resolve, ms));
+      if (request.body instanceof ReadableStream) throw errorOf(outcome, url);
+      const attempt = { outcome, elapsedMs: performance.now() - begun, budgetMs: budgetMs(msLeft) };
+      await deadline.pause(attempts.msUntilNext(attempt, deadline.msLeft));
     }
   }
 
   /**
    * Sends until there is an answer that is a success; its body as it arrives. After a lost connection it goes on, where the
-   * answer has an ETag; an error of the stream is a typed one.
+   * answer has an ETag; an error of the stream is a typed one. What arrives gives the call its time anew.
    */
   async stream(request: Request): Promise<ReadableStream<Uint8Array>> {
-    return await downloaded(this.#settings, (headers, canceller) =>
+    const limits = limitsOf(this.#settings, request.options ?? {});
+    return await downloaded(this.#settings.url, limits, (headers, deadline, canceller) =>
       this.#send(
         { ...request, headers: { ...request.headers, ...headers } },
+        deadline,
         async (response) =>
           response.ok && response.body ? { response, body: response.body } : answerOf(response),
         canceller,
@@ -75,36 +107,27 @@ export class Connection {
 
   async #send<Received>(
     request: Request,
+    deadline: Deadline,
     receive: (response: Response) => Promise<Received>,
     canceller = new AbortController(),
   ): Promise<Received | SendFailure> {
-    const { url, fetch, requestTimeoutMs } = this.#settings;
-    const { body = null, bytesPerMs = SENT_BYTES_PER_MS } = request;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const wait = () => {
-      clearTimeout(timer);
-      const ms = requestTimeoutMs + sizeOf(body) / bytesPerMs;
-      timer = setTimeout(() => canceller.abort(), ms);
-    };
-    wait();
-    try {
+    const { url, fetch } = this.#settings;
+    const { body = null, idempotencyKey } = request;
+    return await deadline.during(async () => {
       const response = await fetch(url + request.path, {
         method: request.method ?? "POST",
         headers: {
           ...this.#headers,
+          "threadkeep-budget-ms": String(budgetMs(deadline.msLeft)),
           ...request.headers,
-          ...(request.idempotencyKey ? { "idempotency-key": request.idempotencyKey } : {}),
+          ...(idempotencyKey ? { "idempotency-key": idempotencyKey } : {}),
         },
-        ...(body instanceof ReadableStream ? streamed(body, wait) : { body }),
+        ...(body instanceof ReadableStream ? streamed(body, () => deadline.renew()) : { body }),
         redirect: "manual",
         signal: canceller.signal,
       });
       return await receive(response);
-    } catch (cause) {
-      return { cause, timedOut: canceller.signal.aborted };
-    } finally {
-      clearTimeout(timer);
-    }
+    }, canceller);
   }
 }
 
@@ -122,8 +145,8 @@ function streamed(body: ReadableStream<Uint8Array>, onPiece: () => void): Reques
   return { body: watched, duplex: "half" } as RequestInit;
 }
 
-function sizeOf(body: SentBody | null): number {
-  if (body === null || body instanceof ReadableStream) return 0;
+function sizeOf(body: SentBody | undefined): number {
+  if (body === undefined || body instanceof ReadableStream) return 0;
   return body instanceof Blob ? body.size : body.byteLength;
 }
 
@@ -142,7 +165,6 @@ function headersOf(settings: Settings): Record<string, string> {
   const headers: Record<string, string> = {
     accept: MSGPACK,
     "content-type": MSGPACK,
-    "threadkeep-budget-ms": String(settings.budgetMs),
   };
   if (settings.isLoopback) headers["accept-encoding"] = "identity";
   if (settings.apiKey !== undefined) headers["authorization"] = `Bearer ${settings.apiKey}`;
@@ -150,19 +172,19 @@ function headersOf(settings: Settings): Record<string, string> {
 }
 
 /** The body of a successful answer, which is always a map. */
-function decoded({ status, mediaType, body }: Answer): Record<string, unknown> {
+function decoded({ status, mediaType, body }: Answer, url: string): Record<string, unknown> {
   if (mediaType !== MSGPACK) {
     const found = mediaType || "of no media type";
-    throw new ProtocolError(`the answer is ${found}, not MessagePack`, { status });
+    throw new ProtocolError(`the answer of ${url} is ${found}, not MessagePack`, { status });
   }
   let answer: unknown;
   try {
     answer = unpacked(body);
   } catch (cause) {
-    throw new ProtocolError("the answer cannot be decoded", { status, cause });
+    throw new ProtocolError(`the answer of ${url} cannot be decoded`, { status, cause });
   }
   if (typeof answer !== "object" || answer === null || Array.isArray(answer)) {
-    throw new ProtocolError("the answer is not a map", { status });
+    throw new ProtocolError(`the answer of ${url} is not a map`, { status });
   }
   return answer as Record<string, unknown>;
 }

@@ -1,8 +1,9 @@
 /** A body as it arrives, which goes on where a lost connection left it. Sends nothing itself. */
 
 import { TransportError } from "../errors.js";
-import { type Answer, Attempts, errorOf, type SendFailure } from "./retry.js";
-import type { Settings } from "./settings.js";
+import { Deadline, type Limits } from "./deadline.js";
+import { type Answer, errorOf, type SendFailure } from "./outcome.js";
+import { Attempts } from "./retry.js";
 
 /** A success whose body was not read yet. */
 export interface Opened {
@@ -13,18 +14,20 @@ export interface Opened {
 /** One attempt, with these headers beside its own. The canceller ends it, and the body that came of it. */
 export type Open = (
   headers: Record<string, string>,
+  deadline: Deadline,
   canceller: AbortController,
 ) => Promise<Opened | Answer | SendFailure>;
 
 /**
- * Opens until there is a success. The stream asks for the rest when a connection is lost, or brings nothing for the time of a
- * request; what never comes is its typed error. What moves forward is no failed attempt.
+ * Opens until there is a success. The stream asks for the rest when a connection is lost, or brings nothing for half the time of a
+ * call; what never comes is its typed error. What moves forward is no failed attempt.
  */
 export async function downloaded(
-  settings: Settings,
+  url: string,
+  limits: Limits,
   open: Open,
 ): Promise<ReadableStream<Uint8Array>> {
-  const download = new Download(settings, open);
+  const download = new Download(url, limits, open);
   await download.ask();
   return new ReadableStream(
     {
@@ -41,9 +44,11 @@ export async function downloaded(
 }
 
 class Download {
-  readonly #settings: Settings;
+  readonly #url: string;
+  readonly #limits: Limits;
   readonly #open: Open;
   #attempts: Attempts;
+  #deadline: Deadline;
   #canceller = new AbortController();
   #isCancelled = false;
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
@@ -56,33 +61,34 @@ class Download {
   /** Where the body that is being read stands. */
   #atBytes = 0;
 
-  constructor(settings: Settings, open: Open) {
-    this.#settings = settings;
+  constructor(url: string, limits: Limits, open: Open) {
+    this.#url = url;
+    this.#limits = limits;
     this.#open = open;
-    this.#attempts = new Attempts(settings, false);
+    this.#attempts = new Attempts(url, false);
+    this.#deadline = new Deadline(limits);
   }
 
   /** Sends until there is a body. */
   async ask(): Promise<void> {
     for (;;) {
       if (this.#isCancelled) throw new TransportError("nobody reads any more");
-      const begun = Date.now();
       this.#canceller = new AbortController();
-      const outcome = await this.#open(this.#headers(), this.#canceller);
+      const outcome = await this.#open(this.#headers(), this.#deadline, this.#canceller);
       if ("response" in outcome) return this.#take(outcome);
-      await this.#pause(outcome, begun);
+      await this.#pause(outcome);
     }
   }
 
   /** Bytes, at least one; undefined behind the last one. */
   async next(): Promise<Uint8Array | undefined> {
+    this.#deadline = new Deadline(this.#limits);
     for (;;) {
-      const begun = Date.now();
       const part = await this.#read();
       if ("cause" in part) {
         if (this.#givenBytes === this.#sizeBytes) return undefined;
-        if (this.#etag === undefined && this.#givenBytes > 0) throw errorOf(part);
-        await this.#pause(part, begun);
+        if (this.#etag === undefined && this.#givenBytes > 0) throw errorOf(part, this.#url);
+        await this.#pause(part);
         await this.ask();
         continue;
       }
@@ -92,7 +98,7 @@ class Download {
       this.#atBytes += part.value.length;
       if (bytes.length === 0) continue;
       this.#givenBytes += bytes.length;
-      this.#attempts = new Attempts(this.#settings, false);
+      this.#attempts = new Attempts(this.#url, false);
       return bytes;
     }
   }
@@ -125,23 +131,17 @@ class Download {
   }
 
   async #read(): Promise<ReadableStreamReadResult<Uint8Array> | SendFailure> {
-    const canceller = this.#canceller;
-    const timer = setTimeout(() => canceller.abort(), this.#settings.requestTimeoutMs);
-    try {
-      const part = await (this.#reader as ReadableStreamDefaultReader<Uint8Array>).read();
-      const isShort = this.#sizeBytes !== undefined && this.#atBytes < this.#sizeBytes;
-      if (!part.done || !isShort) return part;
-      return { cause: new Error("the answer ended too early"), timedOut: false };
-    } catch (cause) {
-      return { cause, timedOut: canceller.signal.aborted };
-    } finally {
-      clearTimeout(timer);
-    }
+    const reader = this.#reader as ReadableStreamDefaultReader<Uint8Array>;
+    const idleMs = this.#limits.timeoutMs / 2;
+    const part = await this.#deadline.during(() => reader.read(), this.#canceller, idleMs);
+    if ("cause" in part || !part.done) return part;
+    const isShort = this.#sizeBytes !== undefined && this.#atBytes < this.#sizeBytes;
+    return isShort ? { cause: new Error("the answer ended too early"), timedOut: false } : part;
   }
 
-  async #pause(outcome: Answer | SendFailure, begun: number): Promise<void> {
-    const ms = this.#attempts.msUntilNext(outcome, Date.now() - begun);
-    await new Promise((resolve) => setTimeout(resolve, ms));
+  async #pause(outcome: Answer | SendFailure): Promise<void> {
+    const attempt = { outcome, elapsedMs: 0, budgetMs: 0 };
+    await this.#deadline.pause(this.#attempts.msUntilNext(attempt, this.#deadline.msLeft));
   }
 }
 

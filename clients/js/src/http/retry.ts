@@ -4,103 +4,60 @@
  * bring back what was deleted in between.
  */
 
-import {
-  errorOfProblem,
-  errorOfStatus,
-  ProtocolError,
-  type ThreadkeepError,
-  TransportError,
-} from "../errors.js";
-import type { Settings } from "./settings.js";
-
-/** A complete HTTP answer, whatever its status. */
-export interface Answer {
-  status: number;
-  mediaType: string;
-  retryAfter: string | null;
-  body: Uint8Array;
-}
-
-/** No complete answer arrived. `timedOut` tells a wait that ended from a connection lost. */
-export interface SendFailure {
-  cause: unknown;
-  timedOut: boolean;
-}
-
-export type Outcome = Answer | SendFailure;
+import { errorOf, isPermanent, type Outcome } from "./outcome.js";
 
 const WAIT_MS_FIRST = 100;
-const WAIT_MS_MAX = 5_000;
+/** Short, so that a server that is back is found soon. */
+const WAIT_MS_MAX = 1_000;
 const RETRY_AFTER_MS_MAX = 30_000;
 /** How long a write that was begun may still run on the server. */
 const WRITE_MS_MAX = 5_000;
 const RETRIED = new Set([429, 502, 503, 504]);
+/** The server refuses a write that it has not begun this long after its arrival. */
+const BUDGET_MS_MAX = 30_000;
+
+/** The time given to the server to begin a write: less than is left of the call, so that a repetition has time. */
+export function budgetMs(msLeft: number): number {
+  return Math.max(1, Math.min(BUDGET_MS_MAX, Math.floor(msLeft / 2)));
+}
+
+/** One attempt, as it came out. */
+export interface Attempt {
+  outcome: Outcome;
+  /** Since it was begun. */
+  elapsedMs: number;
+  /** What the server was given to begin it. */
+  budgetMs: number;
+}
 
 /** The attempts of one call. */
 export class Attempts {
-  readonly #settings: Settings;
+  readonly #url: string;
   readonly #isWrite: boolean;
   #made = 0;
 
-  constructor(settings: Settings, isWrite: boolean) {
-    this.#settings = settings;
+  constructor(url: string, isWrite: boolean) {
+    this.#url = url;
     this.#isWrite = isWrite;
   }
 
-  /**
-   * How long to wait before the next attempt; throws the typed error if there is none. `elapsedMs` is the time since the
-   * attempt that came out so was begun.
-   */
-  msUntilNext(outcome: Outcome, elapsedMs: number): number {
+  /** How long to wait before the next attempt; throws the typed error if there is none, or no time for it. */
+  msUntilNext({ outcome, elapsedMs, budgetMs }: Attempt, msLeft: number): number {
     this.#made += 1;
-    if (this.#made >= this.#settings.attempts || !mayRepeat(outcome)) throw errorOf(outcome);
+    if (!mayRepeat(outcome)) throw errorOf(outcome, this.#url);
     const backoff = Math.min(WAIT_MS_MAX, WAIT_MS_FIRST * 2 ** (this.#made - 1));
     let wait = backoff * (0.5 + Math.random() / 2);
     if ("status" in outcome) wait = Math.max(wait, retryAfterMs(outcome.retryAfter));
     if (this.#isWrite && mayStillRun(outcome)) {
-      wait = Math.max(wait, this.#settings.budgetMs + WRITE_MS_MAX - elapsedMs);
+      wait = Math.max(wait, budgetMs + WRITE_MS_MAX - elapsedMs);
     }
+    if (wait >= msLeft) throw errorOf(outcome, this.#url);
     return wait;
   }
 }
 
-/** The typed error of an outcome that is not a success. */
-export function errorOf(outcome: Outcome): ThreadkeepError {
-  if (!("status" in outcome)) return transportError(outcome);
-  const { status, mediaType } = outcome;
-  if (mediaType === "application/problem+json") {
-    const problem = problemIn(outcome.body);
-    if (problem) return errorOfProblem(status, problem);
-  }
-  if (status < 400) {
-    return new ProtocolError("a redirect or an empty answer was not expected", { status });
-  }
-  return errorOfStatus(status, `HTTP ${status} with no problem document (${mediaType})`);
-}
-
-function transportError(failure: SendFailure): TransportError {
-  const { cause } = failure;
-  if (failure.timedOut) return new TransportError("no answer in time", { cause });
-  // The reason of a failed fetch is one level down.
-  const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
-  return new TransportError(inner instanceof Error ? inner.message || inner.name : String(inner), {
-    cause,
-  });
-}
-
-function problemIn(body: Uint8Array): Record<string, unknown> | undefined {
-  try {
-    const problem: unknown = JSON.parse(new TextDecoder().decode(body));
-    return typeof problem === "object" && problem !== null
-      ? (problem as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 function mayRepeat(outcome: Outcome): boolean {
-  return !("status" in outcome) || RETRIED.has(outcome.status);
+  return "status" in outcome ? RETRIED.has(outcome.status) : !isPermanent(outcome);
 }
 
 /** A wait of ours, or of a proxy, ended: the server may not know and still be at it. */

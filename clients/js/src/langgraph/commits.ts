@@ -5,62 +5,58 @@
  *
  * A merged request that the server refuses is repeated one operation at a time, so that each caller gets the outcome of its
  * own operation.
+ *
+ * A caller whose time is over, or who gives up, leaves alone: its operation leaves the queue, or stays in the request under
+ * way, which is cancelled when nobody waits for it any more.
  */
 
 import { ThreadkeepError } from "../errors.js";
+import type { Deadline } from "../http/deadline.js";
+import { jointDeadline, Waiting } from "../http/waiting.js";
 import type { Op } from "./encode.js";
 
 export const OPS_MAX = 256;
 export const BATCH_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Returns when the operations are durable, else throws. */
-export type Send = (threadId: string, ops: readonly Op[]) => Promise<void>;
+export type Send = (threadId: string, ops: readonly Op[], deadline: Deadline) => Promise<void>;
 
 /** One call. Its operation is being serialized when it queues, so that the order is that of the calls. */
-interface Waiter {
-  preparing: Promise<void>;
+class Waiter extends Waiting<void> {
+  preparing: Promise<void> = Promise.resolve();
   op: Op | undefined;
-  hasFailed: boolean;
-  resolve: () => void;
-  reject: (reason: unknown) => void;
 }
 
 export class Commits {
   readonly #send: Send;
+  readonly #url: string;
   readonly #lanes = new Map<string, Waiter[]>();
 
-  constructor(send: Send) {
+  constructor(url: string, send: Send) {
+    this.#url = url;
     this.#send = send;
   }
 
-  /** Resolves when the operation is durable, else rejects with its own error. */
-  commit(threadId: string, preparing: Promise<Op>): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const waiter: Waiter = {
-        preparing: Promise.resolve(),
-        op: undefined,
-        hasFailed: false,
-        resolve,
-        reject,
-      };
-      waiter.preparing = preparing.then(
-        (op) => {
-          waiter.op = op;
-        },
-        (reason: unknown) => {
-          waiter.hasFailed = true;
-          reject(reason);
-        },
-      );
-      const lane = this.#lanes.get(threadId);
-      if (lane) {
-        lane.push(waiter);
-      } else {
-        const started = [waiter];
-        this.#lanes.set(threadId, started);
-        void this.#drain(threadId, started);
-      }
-    });
+  /** Resolves when the operation is durable, or there is none; else rejects with its own error. */
+  commit(threadId: string, preparing: Promise<Op | undefined>, deadline: Deadline): Promise<void> {
+    const waiter = new Waiter(deadline, this.#url);
+    waiter.preparing = preparing.then(
+      (op) => {
+        if (op) waiter.op = op;
+        else waiter.resolve();
+      },
+      (reason: unknown) => waiter.reject(reason),
+    );
+    const lane = this.#lanes.get(threadId);
+    if (lane) {
+      lane.push(waiter);
+      waiter.watch();
+    } else {
+      const started = [waiter];
+      this.#lanes.set(threadId, started);
+      void this.#drain(threadId, started);
+    }
+    return waiter.promise;
   }
 
   /** Never rejects: every failure is a caller's. */
@@ -81,7 +77,9 @@ export class Commits {
     if (failure === undefined) {
       for (const waiter of batch) waiter.resolve();
     } else if (batch.length > 1 && isRefusal(failure.reason)) {
-      for (const waiter of batch) await this.#sendAll(threadId, [waiter]);
+      for (const waiter of batch) {
+        if (!waiter.isSettled) await this.#sendAll(threadId, [waiter]);
+      }
     } else {
       for (const waiter of batch) waiter.reject(failure.reason);
     }
@@ -92,10 +90,8 @@ export class Commits {
     batch: readonly Ready[],
   ): Promise<{ reason: unknown } | undefined> {
     try {
-      await this.#send(
-        threadId,
-        batch.map((waiter) => waiter.op),
-      );
+      const ops = batch.map((waiter) => waiter.op);
+      await this.#send(threadId, ops, jointDeadline(batch));
       return undefined;
     } catch (reason) {
       return { reason };
@@ -105,17 +101,16 @@ export class Commits {
 
 type Ready = Waiter & { op: Op };
 
-/** The next batch: what is ready from the head on, within the limits of a request. The unserializable are dropped. */
+/** The next batch: what is ready from the head on, within the limits of a request. Whoever has left is dropped. */
 function take(lane: Waiter[]): Ready[] {
   const batch: Ready[] = [];
   let sizeBytes = 0;
   for (let [head] = lane; head && batch.length < OPS_MAX; [head] = lane) {
-    if (isReady(head)) {
+    if (!head.isSettled) {
+      if (!isReady(head)) break;
       sizeBytes += head.op.sizeBytes;
       if (batch.length > 0 && sizeBytes > BATCH_BYTES_MAX) break;
       batch.push(head);
-    } else if (!head.hasFailed) {
-      break;
     }
     lane.shift();
   }

@@ -11,7 +11,7 @@ import {
 import { CodecError } from "../errors.js";
 import { bytesIn, jsonIn, listIn, objectOf, optionalTextIn, textIn } from "../wire/answers.js";
 import type { Schemas } from "../wire/schemas.js";
-import { configOf, EMPTY, jsonSerializer, type Serializer } from "./encode.js";
+import { configOf, isAbsent, jsonSerializer, type Serializer } from "./encode.js";
 
 /** How the Python package writes versions: LangGraph for Python compares them as text. */
 const PYTHON_VERSION = /^\d{32}\./;
@@ -47,17 +47,19 @@ export async function tupleOf(
   const { raw } = view;
   const skeleton = jsonIn(raw, "skeleton") as Partial<Checkpoint>;
   refusePython(view, skeleton);
-  const stored = listIn(raw, "values").filter((value) => textIn(value, "tag") !== EMPTY);
-  const sends = (skeleton.v ?? 4) < 4 ? listIn(raw, "pending_sends") : [];
+  const stored = listIn(raw, "values").filter(isThere);
+  const sends = (skeleton.v ?? 4) < 4 ? listIn(raw, "pending_sends").filter(isThere) : [];
   const [metadata, values, pendingWrites, tasks] = await Promise.all([
     jsonSerializer.loadsTyped("json", bytesIn(raw, "metadata")) as Promise<CheckpointMetadata>,
     Promise.all(
       stored.map(async (value) => [value.channel, await loadedIn(value, serde)] as const),
     ),
     Promise.all(
-      listIn(raw, "writes").map(async (write): Promise<[string, string, unknown]> => {
-        return [textIn(write, "task_id"), textIn(write, "channel"), await loadedIn(write, serde)];
-      }),
+      listIn(raw, "writes")
+        .filter(isThere)
+        .map(async (write): Promise<[string, string, unknown]> => {
+          return [textIn(write, "task_id"), textIn(write, "channel"), await loadedIn(write, serde)];
+        }),
     ),
     Promise.all(sends.map((send) => loadedIn({ ...send, channel: TASKS }, serde))),
   ]);
@@ -79,6 +81,10 @@ export async function tupleOf(
     ...(parentConfig === undefined ? {} : { parentConfig }),
     pendingWrites,
   };
+}
+
+function isThere(entry: { tag: string; data?: Schemas["DataAnswered"] | null }): boolean {
+  return !isAbsent(textIn(entry, "tag"), bytesIn(entry, "data"));
 }
 
 function loadedIn(

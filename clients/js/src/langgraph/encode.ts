@@ -25,6 +25,14 @@ export type Serializer = BaseCheckpointSaver["serde"];
 /** Tag of a channel whose version moved and that has no value: absent, which is not null. */
 export const EMPTY = "empty";
 
+/**
+ * Whether a stored value is none: marked as absent, or a function or symbol, of which LangGraph's serializer makes JSON text of
+ * no bytes. MemorySaver has no such channel either.
+ */
+export function isAbsent(tag: string, data: Uint8Array): boolean {
+  return tag === EMPTY || (tag === "json" && data.length === 0);
+}
+
 /** LangGraph's default serializer, whose text is JSON: metadata must be, so that it can be filtered. */
 export const jsonSerializer: Serializer = new MemorySaver().serde;
 
@@ -124,11 +132,16 @@ export interface PutWrites {
   target: Target;
   writes: readonly PendingWrite[];
   taskId: string;
+  /** Where the task stands in its step. The server orders the writes of a checkpoint by it, then by task id and position. */
+  taskPath: string;
   seq: number;
 }
 
-/** The operation of a putWrites: position is identity, but for the special channels. */
-export async function writesOp(serde: Serializer, put: PutWrites): Promise<Op> {
+/**
+ * The operation of a putWrites: position is identity, but for the special channels. Undefined where there is nothing to store:
+ * an empty list is checked like any other.
+ */
+export async function writesOp(serde: Serializer, put: PutWrites): Promise<Op | undefined> {
   const { checkpointNs, checkpointId } = put.target;
   if (checkpointId === undefined) {
     throw new InvalidError('config needs a "checkpoint_id" in "configurable"', {
@@ -136,14 +149,19 @@ export async function writesOp(serde: Serializer, put: PutWrites): Promise<Op> {
     });
   }
   const parts = new Parts(serde, checkpointNs);
+  const made = await Promise.all(put.writes.map((write, position) => parts.write(write, position)));
+  const writes = made.filter((write) => write !== undefined);
   const body: Schemas["Writes"] = {
     checkpoint_ns: checkpointNs,
     checkpoint_id: checkpointId,
     task_id: idOf(put.taskId, "task_id"),
+    ...(put.taskPath === "" ? {} : { task_path: idOf(put.taskPath, "task_path") }),
     seq: put.seq,
-    writes: await Promise.all(put.writes.map((write, position) => parts.write(write, position))),
+    writes,
   };
-  return parts.op({ writes: body }, checkpointId, { isPut: false, sizeBytes: 0 });
+  if (writes.length === 0) return undefined;
+  const sizeBytes = put.taskPath.length;
+  return parts.op({ writes: body }, checkpointId, { isPut: false, sizeBytes });
 }
 
 /** Serializes the values of one operation and keeps the large ones apart. */
@@ -168,14 +186,19 @@ class Parts {
     const found = { channel, version: exact(versionOf(version), "newVersions") };
     if (!Object.hasOwn(values, name)) return { ...found, tag: EMPTY };
     const [tag, data] = await this.#serialized(values[name]);
+    if (isAbsent(tag, data)) return { ...found, tag: EMPTY };
     return this.#placed({ ...found, tag, data }, "v", isStored);
   }
 
-  /** An entry of `writes`. */
-  async write([name, value]: PendingWrite, position: number): Promise<Schemas["NewWrite"]> {
+  /** An entry of `writes`; undefined for a value that no serializer keeps. */
+  async write(
+    [name, value]: PendingWrite,
+    position: number,
+  ): Promise<Schemas["NewWrite"] | undefined> {
     const channel = wellFormed(name, "channel");
     const idx = Object.hasOwn(WRITES_IDX_MAP, name) ? (WRITES_IDX_MAP[name] ?? position) : position;
     const [tag, data] = await this.#serialized(value);
+    if (isAbsent(tag, data)) return undefined;
     return this.#placed({ idx, channel, tag, data }, "w", true);
   }
 

@@ -6,6 +6,7 @@
 import { ProtocolError } from "../errors.js";
 import { bytesIn, listIn, objectOf, optionalTextIn, textIn } from "../wire/answers.js";
 import type { Schemas } from "../wire/schemas.js";
+import { isAbsent } from "./encode.js";
 import { owned } from "./values.js";
 
 /** What a node or a write costs in memory beside its data, roughly. */
@@ -127,16 +128,21 @@ export function historyIn(
 /** A node of an answer. */
 export function nodeOf(raw: Schemas["Node"]): Node {
   const writes = new Map<string, Write[]>();
-  for (const write of listIn(raw, "writes")) {
-    const channel = textIn(write, "channel");
+  for (const found of listIn(raw, "writes")) {
+    const channel = textIn(found, "channel");
+    const write = writeOf(found);
+    if (isAbsent(write.tag, write.data)) continue;
     const group = writes.get(channel);
-    if (group) group.push(writeOf(write));
-    else writes.set(channel, [writeOf(write)]);
+    if (group) group.push(write);
+    else writes.set(channel, [write]);
   }
+  const seeds = listIn(raw, "seeds").map(
+    (seed) => [textIn(seed, "channel"), storedOf(seed)] as const,
+  );
   return {
     checkpointId: textIn(raw, "checkpoint_id"),
     parentId: optionalTextIn(raw, "parent_checkpoint_id"),
-    seeds: new Map(listIn(raw, "seeds").map((seed) => [textIn(seed, "channel"), storedOf(seed)])),
+    seeds: new Map(seeds.filter(([, { tag, data }]) => !isAbsent(tag, data))),
     writes,
     bases: basesOf(raw),
   };
@@ -147,8 +153,13 @@ export function basesOf(raw: { bases?: Schemas["Base"][] }): Map<string, Channel
   const bases = raw.bases === undefined ? [] : listIn(raw, "bases");
   return new Map(
     bases.map((base) => {
-      const seed = base.seed ? storedOf(objectOf(base.seed, "seed")) : undefined;
-      return [textIn(base, "channel"), { seed, writes: listIn(base, "writes").map(writeOf) }];
+      const found = base.seed ? storedOf(objectOf(base.seed, "seed")) : undefined;
+      const seed = found && isAbsent(found.tag, found.data) ? undefined : found;
+      const writes = listIn(base, "writes").map(writeOf);
+      return [
+        textIn(base, "channel"),
+        { seed, writes: writes.filter(({ tag, data }) => !isAbsent(tag, data)) },
+      ];
     }),
   );
 }

@@ -12,6 +12,7 @@ import {
   LeaseLostError,
   ThreadkeepError,
 } from "../errors.js";
+import { Deadline } from "../http/deadline.js";
 import type { AnswerOf, Body } from "../wire/schemas.js";
 
 export const ACQUIRE = "/v1/threads/lease/acquire";
@@ -26,7 +27,11 @@ const KEPT_MS = 60_000;
 const MS_BETWEEN_TRIES = 250;
 
 type LeasePath = typeof ACQUIRE | typeof RENEW | typeof RELEASE;
-type Send = <P extends LeasePath>(path: P, body: Body<P>) => Promise<AnswerOf<P>>;
+type Send = <P extends LeasePath>(
+  path: P,
+  body: Body<P>,
+  deadline: Deadline,
+) => Promise<AnswerOf<P>>;
 
 interface Held {
   fence: number;
@@ -71,8 +76,8 @@ export class Leases {
   }
 
   /** Around a write: acquires what it needs. A refusal for the sake of a lease that was held means that it is lost. */
-  async writing<T>(threadId: string, write: () => Promise<T>): Promise<T> {
-    if (this.#wants(threadId)) await this.#take(threadId);
+  async writing<T>(threadId: string, deadline: Deadline, write: () => Promise<T>): Promise<T> {
+    if (this.#wants(threadId)) await this.#take(threadId, deadline);
     return this.guarding(threadId, write);
   }
 
@@ -101,14 +106,20 @@ export class Leases {
   }
 
   /** Runs work while the thread is this saver's. */
-  async during<T>(threadId: string, waitMs: number, work: () => Promise<T>): Promise<T> {
-    const deadline = Date.now() + waitMs;
+  async during<T>(
+    threadId: string,
+    waitMs: number,
+    work: () => Promise<T>,
+    deadline: () => Deadline,
+  ): Promise<T> {
+    const latest = Date.now() + waitMs;
     while (!this.#enter(threadId)) {
+      const time = deadline();
       try {
-        await this.#take(threadId);
+        await this.#take(threadId, time);
       } catch (error) {
-        if (!(error instanceof LeaseHeldError) || Date.now() >= deadline) throw error;
-        await new Promise((resolve) => setTimeout(resolve, MS_BETWEEN_TRIES));
+        if (!(error instanceof LeaseHeldError) || Date.now() >= latest) throw error;
+        await time.pause(MS_BETWEEN_TRIES);
       }
     }
     try {
@@ -138,14 +149,14 @@ export class Leases {
     return this.#options.isExclusive || held.blocks > 0;
   }
 
-  async #take(threadId: string): Promise<void> {
+  async #take(threadId: string, deadline: Deadline): Promise<void> {
     const before = this.#held.get(threadId);
     const { holder, seconds } = this.#options;
     const sent = Date.now();
     let fence: number;
     try {
       const body = { thread_id: threadId, holder, ttl_seconds: seconds };
-      fence = (await this.#send(ACQUIRE, body)).fence;
+      fence = (await this.#send(ACQUIRE, body, deadline)).fence;
     } catch (error) {
       if (!(error instanceof LeaseHeldError) || !before || before.lost) throw error;
       throw this.#lose(threadId, before, error);
@@ -183,7 +194,13 @@ export class Leases {
   async #release(threadId: string, held: Held): Promise<void> {
     if (held.lost) return;
     const { holder } = this.#options;
-    await this.#send(RELEASE, { thread_id: threadId, holder, fence: held.fence });
+    const body = { thread_id: threadId, holder, fence: held.fence };
+    await this.#send(RELEASE, body, this.#untilExpiry());
+  }
+
+  /** For what is of no use later: a lease that is not renewed by then has expired. */
+  #untilExpiry(): Deadline {
+    return new Deadline({ timeoutMs: this.#options.seconds * 1_000, signal: undefined });
   }
 
   #lose(threadId: string, held: Held, cause?: unknown): LeaseLostError {
@@ -224,7 +241,8 @@ export class Leases {
     const { fence } = held;
     const sent = Date.now();
     try {
-      await this.#send(RENEW, { thread_id: threadId, holder, fence, ttl_seconds: seconds });
+      const body = { thread_id: threadId, holder, fence, ttl_seconds: seconds };
+      await this.#send(RENEW, body, this.#untilExpiry());
       held.expires = Math.max(held.expires, sent + seconds * 1_000);
     } catch (error) {
       // Of other failures nothing is lost until the lease expires: the next beat tries again.

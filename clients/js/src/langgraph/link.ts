@@ -2,8 +2,10 @@
 
 import { ProtocolError, ResendWholeError } from "../errors.js";
 import { Connection } from "../http/connection.js";
+import type { Deadline, Limits } from "../http/deadline.js";
 import type { Settings } from "../http/settings.js";
 import { packed } from "../wire/packing.js";
+import { randomId } from "../wire/random_id.js";
 import type { AnswerOf, Body, Path } from "../wire/schemas.js";
 import { Commits } from "./commits.js";
 import { DoesNotFitError } from "./differences.js";
@@ -35,7 +37,7 @@ export class Link {
   readonly commits: Commits;
   readonly leases: Leases;
   readonly #connection: Connection;
-  readonly #writer = crypto.randomUUID().replaceAll("-", "");
+  readonly #writer = randomId().replaceAll("-", "");
   #seq = 0;
 
   constructor(settings: Settings, options: LinkOptions) {
@@ -43,12 +45,28 @@ export class Link {
     this.memory = new Memory(options.historyBytesMax);
     this.exchange = new Exchange(options.differenceBytesMax);
     const leasing = { holder: this.#writer, isExclusive: options.isExclusive };
-    this.leases = new Leases({ ...leasing, seconds: options.leaseSeconds }, (path, body) => {
-      return this.write(path, body);
+    const seconds = options.leaseSeconds;
+    this.leases = new Leases({ ...leasing, seconds }, (path, body, deadline) => {
+      return this.write(path, body, deadline);
     });
-    this.commits = new Commits((threadId, ops) => {
-      return this.leases.writing(threadId, () => this.#commit(threadId, ops));
+    this.commits = new Commits(settings.url, (threadId, ops, deadline) => {
+      return this.leases.writing(threadId, deadline, () => this.#commit(threadId, ops, deadline));
     });
+  }
+
+  /** Where the server is. Holds no secret. */
+  get url(): string {
+    return this.#connection.url;
+  }
+
+  /** Of calls that say nothing else. */
+  get limits(): Limits {
+    return this.#connection.limits;
+  }
+
+  /** Whether the server answers and knows the key; else throws. */
+  async check(deadline: Deadline): Promise<void> {
+    await this.#connection.call({ method: "GET", path: "/v1/whoami", isWrite: false, deadline });
   }
 
   /** Grows with each call: tells the server which of two replacing writes is older. */
@@ -58,18 +76,22 @@ export class Link {
   }
 
   /** One write that is its own call, with a key of its own so that a repetition is not a second one. */
-  async write<P extends Path>(path: P, body: Body<P>): Promise<AnswerOf<P>> {
-    const idempotencyKey = path === "/v1/threads/copy" ? crypto.randomUUID() : undefined;
-    const request = { path, body: packed(body), isWrite: true, idempotencyKey };
+  async write<P extends Path>(path: P, body: Body<P>, deadline: Deadline): Promise<AnswerOf<P>> {
+    const idempotencyKey = path === "/v1/threads/copy" ? randomId() : undefined;
+    const request = { path, body: packed(body), isWrite: true, idempotencyKey, deadline };
     return (await this.#connection.call(request)) as AnswerOf<P>;
   }
 
   /** A read, with the values of its answer whole, whichever way they came. */
-  async read<P extends ReadPath>(path: P, body: Body<P> & OfThread): Promise<AnswerOf<P>> {
+  async read<P extends ReadPath>(
+    path: P,
+    body: Body<P> & OfThread,
+    deadline: Deadline,
+  ): Promise<AnswerOf<P>> {
     const threadId = body.thread_id;
     const offer = threadId ? this.exchange.offer(threadId) : undefined;
-    if (!threadId || !offer) return this.#read(path, body);
-    const answer = await this.#read(path, { ...body, have_values: offer.haveValues });
+    if (!threadId || !offer) return this.#read(path, body, deadline);
+    const answer = await this.#read(path, { ...body, have_values: offer.haveValues }, deadline);
     try {
       const named = await offer.resolved(answer as ReadAnswer);
       this.exchange.values.keep(threadId, named);
@@ -77,7 +99,7 @@ export class Link {
     } catch (error) {
       if (!(error instanceof DoesNotFitError)) throw error;
       this.exchange.values.forget(threadId);
-      return this.#read(path, body);
+      return this.#read(path, body, deadline);
     }
   }
 
@@ -107,34 +129,38 @@ export class Link {
     }
   }
 
-  async #read<P extends ReadPath>(path: P, body: Body<P>): Promise<AnswerOf<P>> {
-    const request = { path, body: packed(body), isWrite: false };
+  async #read<P extends ReadPath>(
+    path: P,
+    body: Body<P>,
+    deadline: Deadline,
+  ): Promise<AnswerOf<P>> {
+    const request = { path, body: packed(body), isWrite: false, deadline };
     return (await this.#connection.call(request)) as AnswerOf<P>;
   }
 
-  async #commit(threadId: string, ops: readonly Op[]): Promise<void> {
+  async #commit(threadId: string, ops: readonly Op[], deadline: Deadline): Promise<void> {
     const touches = ops.map((op) => ({
       key: keyOf(op.checkpointNs, op.checkpointId),
       isPut: op.isPut,
     }));
     this.memory.touch(threadId, touches);
     try {
-      await this.#commitShortened(threadId, ops);
+      await this.#commitShortened(threadId, ops, deadline);
     } finally {
       this.memory.touch(threadId, touches);
     }
   }
 
-  async #commitShortened(threadId: string, ops: readonly Op[]): Promise<void> {
+  async #commitShortened(threadId: string, ops: readonly Op[], deadline: Deadline): Promise<void> {
     let sent: Shortened = await this.exchange.shorten(threadId, ops);
     let answer: AnswerOf<typeof COMMIT>;
     try {
-      answer = await this.#sendCommit(threadId, ops);
+      answer = await this.#sendCommit(threadId, ops, deadline);
     } catch (error) {
       if (!(error instanceof ResendWholeError)) throw error;
       this.exchange.refused(threadId);
       sent = await this.exchange.shorten(threadId, ops, true);
-      answer = await this.#sendCommit(threadId, ops);
+      answer = await this.#sendCommit(threadId, ops, deadline);
     }
     if (typeof answer.generation !== "string") {
       throw new ProtocolError("the answer to a commit has no generation");
@@ -143,7 +169,11 @@ export class Link {
     this.exchange.acknowledged(threadId, sent);
   }
 
-  async #sendCommit(threadId: string, ops: readonly Op[]): Promise<AnswerOf<typeof COMMIT>> {
+  async #sendCommit(
+    threadId: string,
+    ops: readonly Op[],
+    deadline: Deadline,
+  ): Promise<AnswerOf<typeof COMMIT>> {
     const body: Body<typeof COMMIT> = {
       thread_id: threadId,
       writer: this.#writer,
@@ -151,7 +181,7 @@ export class Link {
       fence: this.leases.fence(threadId),
       ops: ops.map((op) => op.body),
     };
-    const request = { path: COMMIT, body: packed(body), isWrite: true };
+    const request = { path: COMMIT, body: packed(body), isWrite: true, deadline };
     return (await this.#connection.call(request)) as AnswerOf<typeof COMMIT>;
   }
 }

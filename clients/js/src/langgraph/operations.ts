@@ -8,6 +8,7 @@ import type {
   SearchItem,
   SearchOperation,
 } from "@langchain/langgraph-checkpoint";
+import type { CallOptions } from "../http/deadline.js";
 
 /** An item with its version, for `ifVersion`, and with what the server knows of its life. */
 export interface StoreItem extends Item {
@@ -74,12 +75,13 @@ export type StoreFilter = {
   readonly $not?: FieldConditions | AllOrAny;
 } & { readonly [field: string]: FilterCondition | readonly StoreFilter[] | AllOrAny };
 
-export interface StoreGetOperation extends GetOperation {
+/** `timeoutMs` and `signal` count for an operation that is a batch of its own. */
+export interface StoreGetOperation extends GetOperation, CallOptions {
   /** Whether this read extends the item's life. */
   refreshTtl?: boolean | undefined;
 }
 
-export interface StorePutOperation extends PutOperation {
+export interface StorePutOperation extends PutOperation, CallOptions {
   /** Minutes. Absent: the store's default; null: never. */
   ttl?: number | null | undefined;
   /** The version that the item must have; 0: there must be no item. */
@@ -89,7 +91,7 @@ export interface StorePutOperation extends PutOperation {
 }
 
 /** Of a search with more than LangGraph can say. */
-export interface StoreSearchExtras {
+export interface StoreSearchExtras extends CallOptions {
   /** Only the namespace itself, nothing below it. */
   exact?: boolean | undefined;
   /** Newest first ("created", the default, which puts do not change), "updated" or "key". */
@@ -114,7 +116,7 @@ export interface StoreSearchOperation extends SearchOperation, StoreSearchExtras
 }
 
 /** The result is how many items there are. */
-export interface StoreCountOperation extends SearchOperation {
+export interface StoreCountOperation extends SearchOperation, CallOptions {
   wantsCount: true;
   exact?: boolean | undefined;
 }

@@ -1,7 +1,7 @@
 /** The reads of a saver as plans: a body to send, and what the answer means. A plan does no I/O itself. */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { CheckpointListOptions, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
+import * as langgraph from "@langchain/langgraph-checkpoint";
 import { InvalidError, ProtocolError } from "../errors.js";
 import { jsonIn, listIn, optionalTextIn, textIn, textsIn } from "../wire/answers.js";
 import { idOf } from "../wire/ids.js";
@@ -57,9 +57,13 @@ export class Get {
 }
 
 /**
- * `getDeltaChannelHistory`: from memory while that holds, else one request. LangGraph.js asks without an id when it found no
- * checkpoint to begin from, a replay of the time before a subgraph's first one included: so this is not the latest but none.
+ * Whether a history without a checkpoint id is that of the newest one, as in MemorySaver. LangGraph.js before 1.7 asks so where it found
+ * no checkpoint, such as in a replay of the time before a subgraph's first one; its MemorySaver has no history then. Only the later
+ * one has this function.
  */
+export const ANSWERS_NEWEST = "writesSortKey" in langgraph;
+
+/** `getDeltaChannelHistory`: from memory while that holds, else one request. */
 export class History {
   readonly #memory: Memory;
   readonly #target: Target;
@@ -76,7 +80,8 @@ export class History {
   remembered(): Map<string, ChannelHistory> | undefined {
     const { threadId, checkpointNs, checkpointId } = this.#target;
     this.#memory.asked(threadId, this.#channels);
-    if (checkpointId === undefined || this.#channels.length === 0) return this.#empty();
+    if (this.#channels.length === 0) return this.#empty();
+    if (checkpointId === undefined) return ANSWERS_NEWEST ? undefined : this.#empty();
     const key = keyOf(checkpointNs, checkpointId);
     const chain = this.#memory.answer(threadId, key, this.#channels);
     const target = chain?.targets.get(key);
@@ -128,7 +133,11 @@ export class List {
   #body: Body<"/v1/checkpoints/list"> | undefined;
   #mark: ReadMark | undefined;
 
-  constructor(memory: Memory, config: RunnableConfig, options: CheckpointListOptions = {}) {
+  constructor(
+    memory: Memory,
+    config: RunnableConfig,
+    options: langgraph.CheckpointListOptions = {},
+  ) {
     const { limit, before, filter } = options;
     if (limit !== undefined && !(Number.isInteger(limit) && limit >= 0)) {
       throw new InvalidError("limit must be a whole number, not negative", {
@@ -256,13 +265,13 @@ export async function loadedHistory(
   serde: Serializer,
   channel: string,
   { seed, writes }: ChannelHistory,
-): Promise<DeltaChannelHistory> {
+): Promise<langgraph.DeltaChannelHistory> {
   const loadedWrites = writes.map(
     async ({ taskId, tag, data }): Promise<[string, string, unknown]> => {
       return [taskId, channel, await loaded(serde, channel, tag, data)];
     },
   );
-  const result: DeltaChannelHistory = { writes: await Promise.all(loadedWrites) };
+  const result: langgraph.DeltaChannelHistory = { writes: await Promise.all(loadedWrites) };
   if (seed) result.seed = await loaded(serde, channel, seed.tag, seed.data);
   return result;
 }

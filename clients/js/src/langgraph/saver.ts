@@ -20,7 +20,9 @@ import {
   runIdsOf,
 } from "../client/prune.js";
 import { CodecError, InvalidError } from "../errors.js";
-import { type ConnectionOptions, settingsOf } from "../http/settings.js";
+import { type CallOptions, Deadline, type Limits, limitsOf } from "../http/deadline.js";
+import { type ConnectionOptions, optionsOf, settingsOf } from "../http/settings.js";
+import { showAs } from "../http/shown.js";
 import { idOf, threadIdOf } from "../wire/ids.js";
 import { tupleOf, type View } from "./decode.js";
 import { checkpointOp, configOf, type Serializer, targetOf, writesOp } from "./encode.js";
@@ -46,23 +48,56 @@ export interface ThreadkeepSaverOptions extends ConnectionOptions {
   leaseSeconds?: number | undefined;
 }
 
+/** What a saver with other limits shares with the one that it was made of. */
+class Shared {
+  constructor(
+    readonly serde: Serializer,
+    readonly link: Link,
+    readonly limits: Limits,
+  ) {}
+}
+
 /**
  * Checkpoints on a threadkeep server. `url` and `apiKey` default to THREADKEEP_URL and THREADKEEP_API_KEY. Constructing does
  * no I/O; one object serves any number of threads, and there is nothing to close but the leases of an exclusive one. Failures
  * throw the types of `threadkeep`; undefined means that a checkpoint does not exist and nothing else.
+ *
+ * A call takes `timeoutMs` at most. The signal of a run cancels its calls, and the requests under way; what LangGraph writes
+ * after a run was cancelled is still written.
  */
 export class ThreadkeepSaver extends BaseCheckpointSaver {
   readonly #link: Link;
+  readonly #limits: Limits;
   #foreignSkipped = 0;
 
-  constructor(options: ThreadkeepSaverOptions = {}) {
-    super(options.serde);
-    this.#link = new Link(settingsOf(options), {
-      historyBytesMax: options.historyBytesMax ?? MEMORY_BYTES_MAX,
-      differenceBytesMax: options.differenceBytesMax ?? MEMORY_BYTES_MAX,
-      isExclusive: options.exclusive ?? false,
-      leaseSeconds: options.leaseSeconds ?? LEASE_SECONDS,
-    });
+  constructor(options?: ThreadkeepSaverOptions);
+  constructor(url: string, apiKey?: string);
+  constructor(given: ThreadkeepSaverOptions | string | Shared = {}, apiKey?: string) {
+    const isShared = given instanceof Shared;
+    const options = isShared ? {} : optionsOf(given, apiKey);
+    super(isShared ? given.serde : options.serde);
+    this.#link = isShared ? given.link : linkOf(options);
+    this.#limits = isShared ? given.limits : this.#link.limits;
+    showAs(this, this.#link.url);
+  }
+
+  /** The saver of an address, as other checkpointers are made. Does no I/O. */
+  static fromConnString(
+    url: string,
+    options: Omit<ThreadkeepSaverOptions, "url"> = {},
+  ): ThreadkeepSaver {
+    return new ThreadkeepSaver({ ...options, url });
+  }
+
+  /** A saver with other limits, which shares connection, memory, queued commits and leases with this one. */
+  withOptions(options: CallOptions): ThreadkeepSaver {
+    const shared = new Shared(this.serde, this.#link, limitsOf(this.#limits, options));
+    return new ThreadkeepSaver(shared as ThreadkeepSaverOptions);
+  }
+
+  /** Checks that the server answers and takes the key. There is nothing to set up. */
+  async setup(): Promise<void> {
+    await this.#link.check(this.#deadline());
   }
 
   /** Checkpoints of other languages that lists over all threads of this saver have left out so far. */
@@ -77,7 +112,9 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
     const target = targetOf(config);
     this.#link.leases.read(target.threadId);
     const read = new Get(this.#link.memory, target);
-    const view = read.view(await this.#link.read("/v1/checkpoints/get", read.body));
+    const view = read.view(
+      await this.#link.read("/v1/checkpoints/get", read.body, this.#deadline(config)),
+    );
     return view && this.#tuple(view);
   }
 
@@ -91,7 +128,9 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
   ): AsyncGenerator<CheckpointTuple> {
     const read = new List(this.#link.memory, config, options);
     for (let body = read.nextBody(); body; body = read.nextBody()) {
-      for (const view of read.views(await this.#link.read("/v1/checkpoints/list", body))) {
+      const deadline = this.#deadline(config);
+      const page = await this.#link.read("/v1/checkpoints/list", body, deadline);
+      for (const view of read.views(page)) {
         const tuple = await this.#listed(view, read.threadId !== undefined);
         if (tuple) yield tuple;
       }
@@ -106,17 +145,21 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
   ): Promise<RunnableConfig> {
     const target = targetOf(config);
     const op = checkpointOp(this.serde, { target, checkpoint, metadata, newVersions });
-    await this.#link.commits.commit(target.threadId, op);
+    await this.#link.commits.commit(target.threadId, op, this.#writing(config));
     return configOf(target.threadId, target.checkpointNs, idOf(checkpoint.id, "checkpoint.id"));
   }
 
-  async putWrites(config: RunnableConfig, writes: PendingWrite[], taskId: string): Promise<void> {
+  /** `taskPath` orders the writes of a checkpoint: by path, task id and position, strings by code point. */
+  async putWrites(
+    config: RunnableConfig,
+    writes: PendingWrite[],
+    taskId: string,
+    taskPath = "",
+  ): Promise<void> {
     const target = targetOf(config);
     const seq = this.#link.nextSeq();
-    const op = writesOp(this.serde, { target, writes, taskId, seq });
-    // An empty list is checked like any other, and then there is nothing to send.
-    if (writes.length === 0) await op;
-    else await this.#link.commits.commit(target.threadId, op);
+    const op = writesOp(this.serde, { target, writes, taskId, taskPath, seq });
+    await this.#link.commits.commit(target.threadId, op, this.#writing(config));
   }
 
   override async getDeltaChannelHistory(options: {
@@ -126,7 +169,13 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
     const read = new History(this.#link.memory, targetOf(options.config), options.channels);
     const known =
       read.remembered() ??
-      read.histories(await this.#link.read("/v1/checkpoints/history", read.body()));
+      read.histories(
+        await this.#link.read(
+          "/v1/checkpoints/history",
+          read.body(),
+          this.#deadline(options.config),
+        ),
+      );
     const loaded = [...known].map(async ([channel, history]) => {
       return [channel, await loadedHistory(this.serde, channel, history)] as const;
     });
@@ -139,7 +188,8 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
     const { leases } = this.#link;
     await this.#link.forgetting([id], () => {
       return leases.guarding(id, () => {
-        return this.#link.write("/v1/threads/delete", { thread_id: id, fence: leases.fence(id) });
+        const body = { thread_id: id, fence: leases.fence(id) };
+        return this.#link.write("/v1/threads/delete", body, this.#deadline());
       });
     });
     leases.deleted(id);
@@ -153,9 +203,12 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
   withLease<T>(
     threadId: string,
     work: () => Promise<T>,
-    options: { waitMs?: number } = {},
+    options: { waitMs?: number } & CallOptions = {},
   ): Promise<T> {
-    return this.#link.leases.during(threadIdOf(threadId), options.waitMs ?? 0, work);
+    const { waitMs = 0, ...limits } = options;
+    return this.#link.leases.during(threadIdOf(threadId), waitMs, work, () => {
+      return this.#deadline(limits);
+    });
   }
 
   /** Gives the leases of an exclusive saver back. Optional and repeatable: without it they expire. */
@@ -168,7 +221,7 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
     const run_ids = runIdsOf(runIds);
     if (run_ids.length === 0) return;
     await this.#link.deletingSomewhere(() => {
-      return this.#link.write("/v1/checkpoints/delete-for-runs", { run_ids });
+      return this.#link.write("/v1/checkpoints/delete-for-runs", { run_ids }, this.#deadline());
     });
   }
 
@@ -177,7 +230,7 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
     const [source, target] = [threadIdOf(sourceThreadId), threadIdOf(targetThreadId)];
     await this.#link.forgetting([target], () => {
       const body = { source_thread_id: source, target_thread_id: target };
-      return this.#link.write("/v1/threads/copy", body);
+      return this.#link.write("/v1/threads/copy", body, this.#deadline());
     });
   }
 
@@ -186,7 +239,7 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
     const body = pruneBody(threadIds, options);
     if (body.thread_ids.length === 0) return nothingPruned(options.dryRun === true);
     const answer = await this.#link.forgetting(body.thread_ids, () => {
-      return this.#link.write("/v1/checkpoints/prune", body);
+      return this.#link.write("/v1/checkpoints/prune", body, this.#deadline(options));
     });
     return pruneReport(answer);
   }
@@ -211,7 +264,26 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
     }
   }
 
+  /** The time of one call, cancelled by the signal of its run. */
+  #deadline({ timeoutMs, signal }: CallOptions = {}): Deadline {
+    return new Deadline(limitsOf(this.#limits, { timeoutMs, signal }));
+  }
+
+  /** The same of a write. LangGraph writes how a run ended also where it was cancelled: its signal counts no more then. */
+  #writing({ signal }: CallOptions): Deadline {
+    return this.#deadline({ signal: signal?.aborted ? undefined : signal });
+  }
+
   #tuple(view: View): Promise<CheckpointTuple> {
     return tupleOf(view, this.serde, () => this.getNextVersion(undefined));
   }
+}
+
+function linkOf(options: ThreadkeepSaverOptions): Link {
+  return new Link(settingsOf(options), {
+    historyBytesMax: options.historyBytesMax ?? MEMORY_BYTES_MAX,
+    differenceBytesMax: options.differenceBytesMax ?? MEMORY_BYTES_MAX,
+    isExclusive: options.exclusive ?? false,
+    leaseSeconds: options.leaseSeconds ?? LEASE_SECONDS,
+  });
 }

@@ -3,7 +3,9 @@
 import { BaseStore, type Operation, type OperationResults } from "@langchain/langgraph-checkpoint";
 import { InvalidError, VersionConflictError } from "../errors.js";
 import { Connection } from "../http/connection.js";
-import { settingsOf } from "../http/settings.js";
+import type { CallOptions } from "../http/deadline.js";
+import { optionsOf, settingsOf } from "../http/settings.js";
+import { showAs } from "../http/shown.js";
 import { labelsOf, labelsOfPut } from "./namespaces.js";
 import type {
   StoreCountOperation,
@@ -34,7 +36,7 @@ const PAUSE_MS_MAX = 250;
 export type StoreValue = Record<string, any>;
 type Index = false | string[];
 
-export interface PutOptions {
+export interface PutOptions extends CallOptions {
   /** Minutes. Absent: the store's default; null: never. */
   ttl?: number | null | undefined;
   /** Only if the item has this version (0: there is none), else VersionConflictError. */
@@ -57,6 +59,14 @@ export interface ScanOptions
   pageItems?: number | undefined;
 }
 
+/** What a store with other limits has in common with the one that it was made of. */
+class Shared {
+  constructor(
+    readonly settings: StoreSettings,
+    readonly connection: Connection,
+  ) {}
+}
+
 /**
  * Items on a threadkeep server. `url` and `apiKey` default to THREADKEEP_URL and THREADKEEP_API_KEY. Constructing does no
  * I/O, there is nothing to start, stop or close, and one object serves any number of users and threads. Failures throw the
@@ -64,17 +74,41 @@ export interface ScanOptions
  */
 export class ThreadkeepStore extends BaseStore {
   readonly #settings: StoreSettings;
+  readonly #connection: Connection;
   readonly #calls: StoreCalls;
   readonly #ticks: Ticks;
   readonly #history: StoreHistory;
 
-  constructor(options: ThreadkeepStoreOptions = {}) {
+  constructor(options?: ThreadkeepStoreOptions);
+  constructor(url: string, apiKey?: string);
+  constructor(given: ThreadkeepStoreOptions | string | Shared = {}, apiKey?: string) {
     super();
-    this.#settings = storeSettingsOf(options);
-    const connection = new Connection(settingsOf(options));
-    this.#calls = new StoreCalls(connection, this.#settings.index);
-    this.#history = new StoreHistory(connection, this.#settings.integers);
-    this.#ticks = new Ticks((ops) => this.#calls.apart(ops));
+    const { settings, connection } = given instanceof Shared ? given : sharedOf(given, apiKey);
+    this.#settings = settings;
+    this.#connection = connection;
+    this.#calls = new StoreCalls(connection, settings.index);
+    this.#history = new StoreHistory(connection, settings.integers);
+    this.#ticks = new Ticks(connection.url, (ops, deadline) => this.#calls.apart(ops, deadline));
+    showAs(this, connection.url);
+  }
+
+  /** The store of an address, as other stores are made. Does no I/O. */
+  static fromConnString(
+    url: string,
+    options: Omit<ThreadkeepStoreOptions, "url"> = {},
+  ): ThreadkeepStore {
+    return new ThreadkeepStore({ ...options, url });
+  }
+
+  /** A store with other limits over the same connection. Changes of one item keep their order within each of both. */
+  withOptions(options: CallOptions): ThreadkeepStore {
+    const shared = new Shared(this.#settings, this.#connection.withOptions(options));
+    return new ThreadkeepStore(shared as ThreadkeepStoreOptions);
+  }
+
+  /** Checks that the server answers and takes the key. There is nothing to set up. */
+  async setup(): Promise<void> {
+    await this.#connection.call({ method: "GET", path: "/v1/whoami", isWrite: false });
   }
 
   /**
@@ -86,14 +120,16 @@ export class ThreadkeepStore extends BaseStore {
     const ops = operations.map((operation) => prepared(operation, this.#settings));
     const [only] = ops;
     const results =
-      ops.length === 1 && only ? [await this.#ticks.run(only)] : await this.#calls.together(ops);
+      ops.length === 1 && only
+        ? [await this.#ticks.run(only, this.#connection.deadline(operations[0] as CallOptions))]
+        : await this.#calls.together(ops);
     return results as OperationResults<Op>;
   }
 
   override async get(
     namespace: string[],
     key: string,
-    options: { refreshTtl?: boolean | undefined } = {},
+    options: { refreshTtl?: boolean | undefined } & CallOptions = {},
   ): Promise<StoreItem | null> {
     return (await this.#one({ namespace, key, ...options })) as StoreItem | null;
   }
@@ -122,7 +158,7 @@ export class ThreadkeepStore extends BaseStore {
   override async delete(
     namespace: string[],
     key: string,
-    options: Pick<PutOptions, "ifVersion"> = {},
+    options: Omit<PutOptions, "ttl"> = {},
   ): Promise<void> {
     await this.#one({ namespace, key, value: null, ...options } as StorePutOperation);
   }
@@ -167,7 +203,7 @@ export class ThreadkeepStore extends BaseStore {
   /** How many items there are below a prefix. */
   async count(
     namespacePrefix: string[],
-    options: Pick<SearchOptions, "filter" | "exact"> = {},
+    options: Pick<SearchOptions, "filter" | "exact" | keyof CallOptions> = {},
   ): Promise<number> {
     const op = { namespacePrefix, ...options, wantsCount: true } as StoreCountOperation;
     return (await this.#one(op)) as number;
@@ -182,18 +218,19 @@ export class ThreadkeepStore extends BaseStore {
     namespace: string[],
     key: string,
     change: (value: StoreValue | null) => StoreValue | null | Promise<StoreValue | null>,
-    options: Pick<PutOptions, "ttl"> & { index?: Index; attempts?: number } = {},
+    options: Omit<PutOptions, "ifVersion"> & { index?: Index; attempts?: number } = {},
   ): Promise<StoreValue | null> {
-    const { attempts = EDIT_ATTEMPTS, ...more } = options;
+    const { attempts = EDIT_ATTEMPTS, index, ttl, timeoutMs, signal } = options;
+    const limits = { timeoutMs, signal };
     labelsOfPut(namespace);
     for (let attempt = 1; ; attempt++) {
-      const found = await this.get(namespace, key);
+      const found = await this.get(namespace, key, limits);
       const value = await change(found === null ? null : found.value);
       if (value === null && found === null) return null;
       const ifVersion = found?.version ?? 0;
       try {
-        if (value === null) await this.delete(namespace, key, { ifVersion });
-        else await this.put(namespace, key, value, more.index, { ttl: more.ttl, ifVersion });
+        if (value === null) await this.delete(namespace, key, { ifVersion, ...limits });
+        else await this.put(namespace, key, value, index, { ttl, ifVersion, ...limits });
         return value;
       } catch (error) {
         if (!(error instanceof VersionConflictError) || attempt >= attempts) throw error;
@@ -219,8 +256,9 @@ export class ThreadkeepStore extends BaseStore {
     namespace: string[],
     key: string,
     version: number,
+    options: CallOptions = {},
   ): Promise<StoreItemVersion | null> {
-    return await this.#history.get(namespace, key, version);
+    return await this.#history.get(namespace, key, version, options);
   }
 
   /** Puts the value of an earlier version as a new one; answers its number. Throws NotFoundError where it is not kept. */
@@ -228,9 +266,9 @@ export class ThreadkeepStore extends BaseStore {
     namespace: string[],
     key: string,
     version: number,
-    options: Pick<PutOptions, "ifVersion"> = {},
+    options: Omit<PutOptions, "ttl"> = {},
   ): Promise<number> {
-    return await this.#history.restore(namespace, key, version, options.ifVersion);
+    return await this.#history.restore(namespace, key, version, options);
   }
 
   async #one(operation: Operation): Promise<unknown> {
@@ -243,12 +281,12 @@ function putOf(
   namespace: string[],
   key: string,
   value: StoreValue,
-  { index, ttl, ifVersion }: PutOptions & { index?: Index | undefined },
+  { index, ttl, ifVersion, timeoutMs, signal }: PutOptions & { index?: Index | undefined },
 ): StorePutOperation {
   if (value === null || value === undefined) {
     throw new InvalidError("value must be an object; `delete` removes an item", { field: "value" });
   }
-  const op: StorePutOperation = { namespace, key, value, ttl, ifVersion };
+  const op: StorePutOperation = { namespace, key, value, ttl, ifVersion, timeoutMs, signal };
   return index === undefined ? op : { ...op, index };
 }
 
@@ -261,4 +299,9 @@ function searchOf(namespacePrefix: string[], options: SearchOptions): StoreSearc
 function pause(attempt: number): Promise<void> {
   const longest = Math.min(PAUSE_MS_MAX, PAUSE_MS_FIRST * 2 ** attempt);
   return new Promise((resolve) => setTimeout(resolve, Math.random() * longest));
+}
+
+function sharedOf(given: ThreadkeepStoreOptions | string, apiKey: string | undefined): Shared {
+  const options = optionsOf(given, apiKey);
+  return new Shared(storeSettingsOf(options), new Connection(settingsOf(options)));
 }

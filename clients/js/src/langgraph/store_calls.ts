@@ -2,8 +2,10 @@
 
 import { InvalidError, ProtocolError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
+import { Deadline } from "../http/deadline.js";
 import { objectOf } from "../wire/answers.js";
 import { packed } from "../wire/packing.js";
+import { randomId } from "../wire/random_id.js";
 import type { Body } from "../wire/schemas.js";
 import { embed } from "./embedding.js";
 import type { StoreIndex } from "./store_index.js";
@@ -15,6 +17,13 @@ const BATCH_BYTES_MAX = 16 * 1024 * 1024;
 
 /** The result of one operation, or what went wrong with it. */
 export type Outcome = { result: unknown } | { error: unknown };
+
+interface Sending {
+  atomic: boolean;
+  changes: boolean;
+  sizeBytes?: number;
+  deadline: Deadline;
+}
 
 /** Sends operations over one connection. */
 export class StoreCalls {
@@ -34,19 +43,20 @@ export class StoreCalls {
     await this.#embed(ops);
     const results = new Map<Prepared, unknown>();
     for (const part of partsOf(ops)) {
-      const answers = await this.#send(part, true);
+      const deadline = this.#connection.deadline();
+      const answers = await this.#send(part, true, deadline);
       for (const [at, op] of part.entries()) {
-        results.set(op, await this.#finished(op, answers[at] as object));
+        results.set(op, await this.#finished(op, answers[at] as object, deadline));
       }
     }
     return ops.map((op) => results.get(op));
   }
 
   /** Each operation for itself, in one request. Where vectors cannot be made, only the operations that need them fail. */
-  async apart(ops: readonly Prepared[]): Promise<Outcome[]> {
+  async apart(ops: readonly Prepared[], deadline: Deadline): Promise<Outcome[]> {
     const failed = await this.#embedApart(ops);
     const ready = ops.filter((op) => !failed.has(op));
-    const outcomes = ready.length === 0 ? [] : await this.#sendApart(ready);
+    const outcomes = ready.length === 0 ? [] : await this.#sendApart(ready, deadline);
     const done = new Map(ready.map((op, at) => [op, outcomes[at] as Outcome]));
     return ops.map((op) => done.get(op) ?? { error: failed.get(op) });
   }
@@ -71,20 +81,20 @@ export class StoreCalls {
     }
   }
 
-  async #sendApart(ops: readonly Prepared[]): Promise<Outcome[]> {
+  async #sendApart(ops: readonly Prepared[], deadline: Deadline): Promise<Outcome[]> {
     let answers: object[];
     try {
-      answers = await this.#send(ops, false);
+      answers = await this.#send(ops, false, deadline);
     } catch (error) {
       // Nothing of it happened, and it may be about one of them only.
       if (!(error instanceof InvalidError) || ops.length === 1) return ops.map(() => ({ error }));
-      const alone = await Promise.all(ops.map((op) => this.#sendApart([op])));
+      const alone = await Promise.all(ops.map((op) => this.#sendApart([op], deadline)));
       return alone.flat();
     }
     return Promise.all(
       ops.map(async (op, at) => {
         try {
-          return { result: await this.#finished(op, answers[at] as object) };
+          return { result: await this.#finished(op, answers[at] as object, deadline) };
         } catch (error) {
           return { error };
         }
@@ -92,32 +102,39 @@ export class StoreCalls {
     );
   }
 
-  async #finished(op: Prepared, answer: object): Promise<unknown> {
+  async #finished(op: Prepared, answer: object, deadline: Deadline): Promise<unknown> {
     const error = errorIn(answer);
     if (error) throw error;
     return await op.finish(answer, async (wire) => {
-      const [more] = await this.#sendWires([wire], { atomic: true, changes: false });
+      // Another request, so it has a time of its own.
+      const own = new Deadline(deadline.limits);
+      const [more] = await this.#sendWires([wire], {
+        atomic: true,
+        changes: false,
+        deadline: own,
+      });
       return more as object;
     });
   }
 
-  #send(ops: readonly Prepared[], atomic: boolean): Promise<object[]> {
+  #send(ops: readonly Prepared[], atomic: boolean, deadline: Deadline): Promise<object[]> {
     const changes = ops.some((op) => op.changes !== undefined);
     const sizeBytes = ops.reduce((sum, op) => sum + op.sizeBytes, 0);
     const wires = ops.map((op) => op.wire);
-    return this.#sendWires(wires, { atomic, changes, sizeBytes });
+    return this.#sendWires(wires, { atomic, changes, sizeBytes, deadline });
   }
 
   async #sendWires(
     ops: Wire[],
-    { atomic, changes, sizeBytes = 0 }: { atomic: boolean; changes: boolean; sizeBytes?: number },
+    { atomic, changes, sizeBytes = 0, deadline }: Sending,
   ): Promise<object[]> {
     const body: Body<typeof BATCH> = { ops, atomic };
     const { results } = await this.#connection.call({
       path: BATCH,
       body: packed(body, sizeBytes),
       isWrite: changes,
-      idempotencyKey: changes ? crypto.randomUUID() : undefined,
+      idempotencyKey: changes ? randomId() : undefined,
+      deadline,
     });
     if (!Array.isArray(results) || results.length !== ops.length) {
       throw new ProtocolError("the answer does not hold a result for each operation");

@@ -2,9 +2,11 @@
 
 import { ProtocolError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
+import type { CallOptions } from "../http/deadline.js";
 import { bytesIn, listIn, numberIn, objectOf, optionalTextIn, textIn } from "../wire/answers.js";
 import { documentOf, type Integers } from "../wire/document_value.js";
 import { packed } from "../wire/packing.js";
+import { randomId } from "../wire/random_id.js";
 import type { AnswerOf, Body, Path, Schemas } from "../wire/schemas.js";
 import { labelsOfPut } from "./namespaces.js";
 import { keyOnWire, wholeNumber } from "./store_ops.js";
@@ -23,7 +25,7 @@ export interface StoreItemVersion {
   value?: Record<string, any>;
 }
 
-export interface HistoryOptions {
+export interface HistoryOptions extends CallOptions {
   /** True: with the values. */
   values?: boolean | undefined;
   /** Default: all. */
@@ -48,7 +50,7 @@ export class StoreHistory {
   async list(
     namespace: string[],
     key: string,
-    { values = false, limit }: HistoryOptions,
+    { values = false, limit, ...options }: HistoryOptions,
   ): Promise<StoreItemVersion[]> {
     const place = placeOf(namespace, key);
     const most = limit === undefined ? Number.POSITIVE_INFINITY : wholeNumber(limit, "limit");
@@ -57,7 +59,7 @@ export class StoreHistory {
     while (found.length < most) {
       const rest = limit === undefined ? undefined : most - found.length;
       const body: Body<typeof VERSIONS> = { ...place, values, cursor, limit: rest };
-      const page = await this.#read<typeof VERSIONS>(VERSIONS, body);
+      const page = await this.#read<typeof VERSIONS>(VERSIONS, body, options);
       found.push(...listIn(page, "versions").map((it) => versionOf(it, this.#integers)));
       cursor = optionalTextIn(page, "next_cursor");
       if (cursor === undefined) break;
@@ -65,9 +67,14 @@ export class StoreHistory {
     return found;
   }
 
-  async get(namespace: string[], key: string, version: number): Promise<StoreItemVersion | null> {
+  async get(
+    namespace: string[],
+    key: string,
+    version: number,
+    options: CallOptions,
+  ): Promise<StoreItemVersion | null> {
     const body = { ...placeOf(namespace, key), version: wholeNumber(version, "version") };
-    const { version: found } = await this.#read<typeof ONE>(ONE, body);
+    const { version: found } = await this.#read<typeof ONE>(ONE, body, options);
     return found === undefined || found === null ? null : versionOf(found, this.#integers);
   }
 
@@ -76,7 +83,7 @@ export class StoreHistory {
     namespace: string[],
     key: string,
     version: number,
-    ifVersion: number | undefined,
+    { ifVersion, ...options }: CallOptions & { ifVersion?: number | undefined },
   ): Promise<number> {
     const body: Body<typeof RESTORE> = {
       ...placeOf(namespace, key),
@@ -87,13 +94,15 @@ export class StoreHistory {
       path: RESTORE,
       body: packed(body),
       isWrite: true,
-      idempotencyKey: crypto.randomUUID(),
+      idempotencyKey: randomId(),
+      options,
     });
     return numberIn(answer as AnswerOf<typeof RESTORE>, "version");
   }
 
-  async #read<P extends Path>(path: P, body: Body<P>): Promise<AnswerOf<P>> {
-    const answer = await this.#connection.call({ path, body: packed(body), isWrite: false });
+  async #read<P extends Path>(path: P, body: Body<P>, options: CallOptions): Promise<AnswerOf<P>> {
+    const request = { path, body: packed(body), isWrite: false, options };
+    const answer = await this.#connection.call(request);
     return answer as AnswerOf<P>;
   }
 }

@@ -4,43 +4,51 @@
  * one item leave one after the other, in the order of the calls, so that each of them happens and the last one stays.
  */
 
+import type { Deadline } from "../http/deadline.js";
+import { jointDeadline, Waiting } from "../http/waiting.js";
 import { OPS_MAX, type Outcome } from "./store_calls.js";
 import type { Prepared } from "./store_ops.js";
 
 const BYTES_MAX = 4 * 1024 * 1024;
 
-type Send = (ops: readonly Prepared[]) => Promise<Outcome[]>;
+type Send = (ops: readonly Prepared[], deadline: Deadline) => Promise<Outcome[]>;
 
-interface Waiter {
-  op: Prepared;
-  settle: (outcome: Outcome) => void;
+class Waiter extends Waiting<unknown> {
+  constructor(
+    readonly op: Prepared,
+    deadline: Deadline,
+    url: string,
+  ) {
+    super(deadline, url);
+  }
 }
 
 /** One for each store. */
 export class Ticks {
+  readonly #url: string;
   readonly #send: Send;
   #queue: Waiter[] = [];
   /** Items that a request under way changes. */
   readonly #changing = new Set<string>();
   #isScheduled = false;
 
-  constructor(send: Send) {
+  constructor(url: string, send: Send) {
+    this.#url = url;
     this.#send = send;
   }
 
   /** The operation's own result, or its own error. */
-  async run(op: Prepared): Promise<unknown> {
-    const outcome = await new Promise<Outcome>((settle) => {
-      this.#queue.push({ op, settle });
-      if (this.#isScheduled) return;
+  run(op: Prepared, deadline: Deadline): Promise<unknown> {
+    const waiter = new Waiter(op, deadline, this.#url);
+    this.#queue.push(waiter);
+    if (!this.#isScheduled) {
       this.#isScheduled = true;
       atEndOfTurn(() => {
         this.#isScheduled = false;
         this.#leave();
       });
-    });
-    if ("error" in outcome) throw outcome.error;
-    return outcome.result;
+    }
+    return waiter.promise;
   }
 
   #leave(): void {
@@ -58,10 +66,12 @@ export class Ticks {
     let bytes = 0;
     let isFull = false;
     for (const waiter of this.#queue) {
+      if (waiter.isSettled) continue;
       const { changes, sizeBytes } = waiter.op;
       isFull ||= part.length === OPS_MAX || (part.length > 0 && bytes + sizeBytes > BYTES_MAX);
       if (isFull || (changes !== undefined && this.#changing.has(changes))) {
         stays.push(waiter);
+        waiter.watch();
         continue;
       }
       if (changes !== undefined) this.#changing.add(changes);
@@ -75,19 +85,36 @@ export class Ticks {
   async #travel(part: readonly Waiter[]): Promise<void> {
     let outcomes: Outcome[];
     try {
-      outcomes = await this.#send(part.map(({ op }) => op));
+      outcomes = await this.#send(
+        part.map(({ op }) => op),
+        jointDeadline(part),
+      );
     } catch (error) {
       outcomes = part.map(() => ({ error }));
     }
     for (const { op } of part) if (op.changes !== undefined) this.#changing.delete(op.changes);
     this.#leave();
-    for (const [at, { settle }] of part.entries()) settle(outcomes[at] as Outcome);
+    for (const [at, waiter] of part.entries()) {
+      const outcome = outcomes[at] as Outcome;
+      if ("error" in outcome) waiter.reject(outcome.error);
+      else waiter.resolve(outcome.result);
+    }
   }
 }
 
-/** After what runs now and the promises that it settles. `setImmediate` waits for no clock, where there is one. */
+/**
+ * After what runs now and the promises that it settles. `setImmediate` waits for no clock, where there is one; that of Next.js'
+ * edge runtime only throws.
+ */
 function atEndOfTurn(work: () => void): void {
   const { setImmediate } = globalThis as { setImmediate?: (work: () => void) => void };
-  if (setImmediate) setImmediate(work);
-  else setTimeout(work, 0);
+  try {
+    if (setImmediate) {
+      setImmediate(work);
+      return;
+    }
+  } catch {
+    // Not here, then.
+  }
+  setTimeout(work, 0);
 }
