@@ -9,7 +9,7 @@ pub struct Browsers {
     /// of its own, on which nothing else is answered.
     #[arg(long, env = "THREADKEEP_FILES_ORIGIN", value_parser = origin)]
     pub files_origin: Option<String>,
-    /// Origin of a front end that may call `/api/storage/…` from a browser. May be given several times; none by default.
+    /// Origin of a front end that may call `/v1/…` and `/api/storage/…` from a browser. May be given several times; none by default.
     #[arg(long = "cors-origin", env = "THREADKEEP_CORS_ORIGINS", value_delimiter = ',', value_parser = origin)]
     pub cors_origins: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! What pages of other origins may do: front ends that were named may call the drive; and what agents wrote has a host of its own,
+//! What pages of other origins may do: front ends that were named may call the API and the drive; and what agents wrote has a host of its own,
 //! where nothing else is answered. Nothing of it by default.
 
 use std::sync::Arc;
@@ -13,12 +13,13 @@ use super::problem::{Code, Problem};
 use crate::app::App;
 
 /// What front ends may call.
-const DRIVE: &str = "/api/storage/";
+const FOR_PAGES: [&str; 2] = ["/v1/", "/api/storage/"];
 /// What is answered on the host of files.
 const SIGNED: &str = "/api/storage/open";
 /// No cookies: who asks is in a header that a page has to set.
-const REQUEST_HEADERS: &str = "authorization, x-api-key, content-type, range, if-none-match";
-const METHODS: &str = "GET, POST, DELETE";
+const REQUEST_HEADERS: &str = "authorization, x-api-key, content-type, content-encoding, idempotency-key, threadkeep-budget-ms, if-match, \
+     if-none-match, if-range, range, last-event-id, x-request-id";
+const METHODS: &str = "GET, POST, PUT, DELETE";
 const ANSWER_HEADERS: &str = "etag, content-length, content-range, content-disposition, retry-after, server-timing, x-request-id";
 const PREFLIGHT_SECONDS: &str = "600";
 
@@ -31,7 +32,8 @@ pub async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) ->
             return Problem::new(Code::ForbiddenHost, detail).into_response();
         }
     }
-    if app.browsers.cors_origins.is_empty() || !path.starts_with(DRIVE) {
+    let is_for_pages = FOR_PAGES.iter().any(|it| path.starts_with(it));
+    if app.browsers.cors_origins.is_empty() || !is_for_pages {
         return next.run(request).await;
     }
     let origin = request.headers().get(header::ORIGIN).cloned();

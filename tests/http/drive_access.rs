@@ -207,36 +207,39 @@ fn allowed(answer: &Answer) -> Option<&str> {
 }
 
 #[tokio::test]
-async fn only_named_front_ends_call_the_drive_from_a_page() {
+async fn only_named_front_ends_call_the_server_from_a_page() {
     let it = World::new().await;
     let page = ("origin", "https://app.example.com");
     assert_eq!(allowed(&it.get_with(&it.ann, "/api/storage/list", page).await.ok()), None);
     let browsers = Browsers { cors_origins: vec![page.1.to_owned()], ..Browsers::default() };
     let (server, _) = serve(&it.storage, browsers).await;
-    let asks = |origin: &'static str, key: &str| {
-        let key = key.to_owned();
-        let server = &server;
-        async move {
-            server.get_with("/api/storage/list", &[("x-api-key", &key), ("origin", origin)]).await
+    for path in ["/api/storage/list", "/v1/whoami"] {
+        let asks = |origin: &'static str, key: &str| {
+            let (key, server) = (key.to_owned(), &server);
+            async move { server.get_with(path, &[("x-api-key", &key), ("origin", origin)]).await }
+        };
+        let answer = asks(page.1, &it.ann).await.ok();
+        assert_eq!(allowed(&answer), Some(page.1));
+        assert_eq!(answer.header("access-control-allow-credentials"), None);
+        let exposed = answer.header("access-control-expose-headers").unwrap();
+        for name in ["etag", "content-range", "retry-after", "x-request-id"] {
+            assert!(exposed.split(", ").any(|it| it == name), "{name}");
         }
-    };
-    let answer = asks(page.1, &it.ann).await.ok();
-    assert_eq!(allowed(&answer), Some(page.1));
-    assert_eq!(answer.header("access-control-allow-credentials"), None);
-    // Problems say so too, or the page could not read them.
-    let refused = asks(page.1, "tk_wrong").await;
-    assert_eq!((refused.status, allowed(&refused)), (401, Some(page.1)));
-    for other in [
-        "https://evil.example.com",
-        "https://app.example.com.evil.com",
-        "null",
-        "http://app.example.com",
-    ] {
-        let answer = asks(other, &it.ann).await.ok();
-        assert_eq!(
-            (allowed(&answer), answer.header("vary").map(|it| it.contains("origin"))),
-            (None, Some(true))
-        );
+        // Problems say so too, or the page could not read them.
+        let refused = asks(page.1, "tk_wrong").await;
+        assert_eq!((refused.status, allowed(&refused)), (401, Some(page.1)));
+        for other in [
+            "https://evil.example.com",
+            "https://app.example.com.evil.com",
+            "null",
+            "http://app.example.com",
+        ] {
+            let answer = asks(other, &it.ann).await.ok();
+            assert_eq!(
+                (allowed(&answer), answer.header("vary").map(|it| it.contains("origin"))),
+                (None, Some(true))
+            );
+        }
     }
     let preflight = [page, ("access-control-request-method", "DELETE")];
     let app = server.router.clone();
@@ -248,11 +251,26 @@ async fn only_named_front_ends_call_the_drive_from_a_page() {
         }
         tower::ServiceExt::oneshot(app.clone(), request.body(axum::body::Body::empty()).unwrap())
     };
-    let answer = ask("/api/storage/delete").await.unwrap();
-    assert_eq!(answer.status(), 204);
-    assert_eq!(answer.headers()["access-control-allow-methods"], "GET, POST, DELETE");
-    // The rest of the API is for no page.
-    let answer = ask("/v1/store/get").await.unwrap();
+    for path in ["/api/storage/delete", "/v1/store/get"] {
+        let answer = ask(path).await.unwrap();
+        assert_eq!(answer.status(), 204);
+        let listed = |name: &str| answer.headers()[name].to_str().unwrap().to_owned();
+        assert_eq!(listed("access-control-allow-methods"), "GET, POST, PUT, DELETE");
+        let headers = listed("access-control-allow-headers");
+        for name in [
+            "authorization",
+            "x-api-key",
+            "content-type",
+            "idempotency-key",
+            "threadkeep-budget-ms",
+            "if-match",
+            "range",
+        ] {
+            assert!(headers.split(", ").any(|it| it == name), "{name}: {headers}");
+        }
+    }
+    // The rest is for no page.
+    let answer = ask("/agentrail/v1/t/acme/s/one").await.unwrap();
     assert_eq!(
         (answer.status().as_u16(), answer.headers().get("access-control-allow-origin")),
         (405, None)
