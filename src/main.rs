@@ -11,7 +11,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             eprintln!("threadkeep: {error}");
-            ExitCode::FAILURE
+            ExitCode::from(cli::exit::code(&error))
         }
     }
 }

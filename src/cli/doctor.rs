@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{open_existing, print};
+use super::{exit, open_existing, print};
 use crate::config::{Doctor, ReportFormat};
 use crate::domain::caller::check_tenant;
 use crate::domain::clock::Clock;
@@ -16,7 +16,7 @@ use crate::storage::objects::{Objects, Packing};
 
 /// Something is damaged, missing or counted wrongly.
 const UNSOUND: u8 = 1;
-/// Nothing is known: the examination could not run.
+/// Nothing is known: the examination could not run, for a reason that has no exit code of its own.
 const FAILED: u8 = 2;
 
 pub(super) async fn run(command: Doctor) -> ExitCode {
@@ -25,7 +25,7 @@ pub(super) async fn run(command: Doctor) -> ExitCode {
         Ok(_) => ExitCode::from(UNSOUND),
         Err(error) => {
             eprintln!("threadkeep: the examination could not run: {error}");
-            ExitCode::from(FAILED)
+            ExitCode::from(exit::code(&error).max(FAILED))
         }
     }
 }

@@ -56,7 +56,7 @@ fn key_of(file: Option<&Path>, variable: &str) -> Result<Option<MasterKey>> {
 fn read(file: &Path) -> Result<MasterKey> {
     let name = file.display().to_string();
     let unreadable = |error: std::io::Error| {
-        Error::invalid(FIELD, format!("the master key file {name} cannot be read: {error}"))
+        Error::file(format!("the master key file {name} cannot be read"), &error)
     };
     if std::fs::metadata(file).map_err(unreadable)?.len() > FILE_BYTES_MAX {
         return Err(malformed(&name));

@@ -4,10 +4,12 @@ mod audit;
 mod doctor;
 mod encryption;
 mod erase;
+pub mod exit;
 mod export;
 mod import;
 mod import_from;
 mod keys;
+mod listening;
 mod logging;
 mod quotas;
 mod serve;
@@ -20,6 +22,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use crate::config::{Command, Config, Database, LogFormat};
+use crate::domain::error::Obstacle;
 use crate::domain::storage::Storage;
 use crate::domain::{Error, Result};
 use crate::http;
@@ -106,7 +109,7 @@ async fn open_existing_as(
     };
     if let Some(path) = path.filter(|it| !it.is_file()) {
         let detail = format!("there is no database {}", path.display());
-        return Err(Error::invalid("database-url", detail));
+        return Err(Error::Obstacle { kind: Obstacle::FileMissing, detail });
     }
     storage::open(&change(storage_config(database, false, true)?)).await
 }
@@ -151,5 +154,5 @@ fn print(text: &str) -> Result<()> {
 }
 
 fn io(what: &str, error: &std::io::Error) -> Error {
-    Error::Internal(format!("{what}: {error}"))
+    Error::file(what, error)
 }

@@ -9,7 +9,7 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{io, print, storage_config};
+use super::{io, listening, print, storage_config};
 use crate::app::{App, Browsers, DifferenceMemory, Outside, Settings};
 use crate::auth::issuers::Issuers;
 use crate::config::{self, EmbeddingsEndpoint, ObjectStore, Serve};
@@ -84,10 +84,7 @@ async fn objects(
 }
 
 async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHandle) -> Result<()> {
-    let address = serve.listen.as_str();
-    let listener = listener::bind(address)
-        .await
-        .map_err(|error| io(&format!("cannot listen on {address}"), &error))?;
+    let listener = listening::listen(&serve.listen).await?;
     let local = listener.local_addr().map_err(|error| io("the listening address", &error))?;
     let memory = DifferenceMemory {
         recent_bytes_max: serve.recent_bytes_max,
@@ -183,9 +180,8 @@ fn embeddings(settings: &EmbeddingsEndpoint) -> Result<Option<Arc<dyn Embeddings
 /// Other issuers of tokens.
 fn issuers(path: Option<&Path>) -> Result<Issuers> {
     let Some(path) = path else { return Ok(Issuers::default()) };
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Error::invalid("issuers", format!("--issuers {}: {error}", path.display()))
-    })?;
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| io(&format!("--issuers {}", path.display()), &error))?;
     Issuers::parse(&text, &|name| std::env::var(name).ok())
 }
 

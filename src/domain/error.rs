@@ -74,12 +74,51 @@ pub enum Error {
          namespace"
     )]
     VectorsNeedPlaintext { field: &'static str },
+    /// Something outside of the program is in the way of a command, or of a server that starts. `detail` is a sentence for the
+    /// person at the terminal.
+    #[error("{detail}")]
+    Obstacle { kind: Obstacle, detail: String },
     /// Stored bytes do not match their digest. Never answered with data.
     #[error("stored data is damaged: {0}")]
     Integrity(String),
     /// A defect or an unexpected answer of a backend; the cause goes to the log, not to the caller.
     #[error("internal error: {0}")]
     Internal(String),
+}
+
+/// What is in the way, by what the person at the terminal can do about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Obstacle {
+    /// Another program listens there, or this machine does not have the address.
+    AddressTaken,
+    FileMissing,
+    PermissionDenied,
+    DiskFull,
+    /// A file cannot be read or written for another reason.
+    FileFailed,
+    /// The database does not answer at its address.
+    DatabaseAway,
+    /// It does not let this user in.
+    DatabaseRefused,
+    DatabaseMissing,
+    /// Another server uses the embedded database.
+    DatabaseTaken,
+}
+
+impl Obstacle {
+    /// What an error of a file says.
+    pub fn of_file(error: &std::io::Error) -> Self {
+        use std::io::ErrorKind::{
+            NotADirectory, NotFound, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem,
+            StorageFull,
+        };
+        match error.kind() {
+            NotFound | NotADirectory => Self::FileMissing,
+            PermissionDenied | ReadOnlyFilesystem => Self::PermissionDenied,
+            StorageFull | QuotaExceeded => Self::DiskFull,
+            _ => Self::FileFailed,
+        }
+    }
 }
 
 /// A condition that held when the caller last looked and does not hold now.
@@ -135,6 +174,11 @@ impl Error {
         Self::Invalid { field: field.into(), detail: detail.into(), limit: Some(limit) }
     }
 
+    /// A file that cannot be used. `what` begins the sentence.
+    pub fn file(what: impl std::fmt::Display, error: &std::io::Error) -> Self {
+        Self::Obstacle { kind: Obstacle::of_file(error), detail: format!("{what}: {error}") }
+    }
+
     /// The same error of an input that is a part of another one.
     #[must_use]
     pub fn within(self, outer: &str) -> Self {
@@ -151,7 +195,13 @@ impl Error {
 
     /// Whether sending the same request again may succeed.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::Unavailable { .. } | Self::DeadlineExceeded | Self::CommitUnknown)
+        matches!(
+            self,
+            Self::Unavailable { .. }
+                | Self::Obstacle { .. }
+                | Self::DeadlineExceeded
+                | Self::CommitUnknown
+        )
     }
 }
 

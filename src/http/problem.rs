@@ -20,6 +20,8 @@ use crate::domain::{Conflict, Error};
 
 /// A place among the followers of the change feed comes free when one of them leaves.
 const FOLLOW_AGAIN_AFTER: Duration = Duration::from_secs(5);
+/// A disk may have room again.
+const OBSTACLE_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// A refusal or failure on its way to the caller.
 #[derive(Debug, Clone)]
@@ -291,6 +293,11 @@ impl From<Error> for Problem {
             Error::SnapshotIdTaken => Self::new(Code::IdempotencyMismatch, text).at("snapshot_id"),
             Error::Unavailable { retry_after, .. } => Self {
                 retry_after: Some(retry_after),
+                cause: Some(text.into()),
+                ..Self::new(Code::Unavailable, "the storage is not available now; try again")
+            },
+            Error::Obstacle { .. } => Self {
+                retry_after: Some(OBSTACLE_AGAIN_AFTER),
                 cause: Some(text.into()),
                 ..Self::new(Code::Unavailable, "the storage is not available now; try again")
             },

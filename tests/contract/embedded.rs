@@ -2,6 +2,7 @@
 
 use threadkeep::domain::Error;
 use threadkeep::domain::clock::Clock;
+use threadkeep::domain::error::Obstacle;
 use threadkeep::domain::storage::CopyThread;
 use threadkeep::storage::{self, StorageConfig};
 
@@ -11,7 +12,9 @@ use crate::harness::{Harness, commit, config, thread_id};
 #[tokio::test]
 async fn a_second_server_is_told_and_a_short_command_is_not() {
     let h = Harness::sqlite().await;
-    let Err(Error::Unavailable { detail, .. }) = storage::open(&config(h.url())).await else {
+    let Err(Error::Obstacle { kind: Obstacle::DatabaseTaken, detail }) =
+        storage::open(&config(h.url())).await
+    else {
         panic!("two servers opened one file");
     };
     assert!(detail.contains("another server"), "{detail}");

@@ -3,12 +3,16 @@
 use std::time::Duration;
 
 use crate::domain::Error;
+use crate::domain::error::Obstacle;
 use crate::domain::storage::BatchError;
 
 /// Serialization failure, deadlock, and a cached plan that a migration made stale.
 const RETRY: [&str; 3] = ["40001", "40P01", "0A000"];
 /// Classes of "the server is going away or not taking connections": 57P, 08, 53.
 const GONE: [&str; 3] = ["57P", "08", "53"];
+
+const DISK_FULL: &str = "53100";
+const DENIED: &str = "42501";
 
 pub fn of_batch(error: &sqlx::Error) -> BatchError {
     match code(error) {
@@ -21,8 +25,22 @@ pub fn of_batch(error: &sqlx::Error) -> BatchError {
     }
 }
 
-/// For reads and single transactions: a broken connection can be tried again, anything else is a defect.
+/// For reads and single transactions: a broken connection can be tried again, a full disk and a missing permission can be mended,
+/// anything else is a defect.
 pub fn of_call(error: &sqlx::Error) -> Error {
+    let obstacle = |kind, what: &str| Error::Obstacle { kind, detail: format!("{what}: {error}") };
+    match code(error).as_deref() {
+        Some(DISK_FULL) => {
+            return obstacle(Obstacle::DiskFull, "the disk of the database server is full");
+        }
+        Some(DENIED) => {
+            return obstacle(
+                Obstacle::PermissionDenied,
+                "the database user lacks a permission that threadkeep needs (it makes tables in the schema)",
+            );
+        }
+        _ => {}
+    }
     match of_batch(error) {
         BatchError::Statement(detail) => Error::Internal(detail),
         BatchError::Retry(detail)

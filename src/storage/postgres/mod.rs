@@ -14,6 +14,7 @@ mod erasure;
 mod failure;
 mod feeds;
 mod files;
+mod first_connection;
 mod freed;
 mod garbage;
 mod item_chunks;
@@ -52,13 +53,11 @@ mod threads;
 mod values;
 mod vector_indexes;
 
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use sqlx::Row;
-use sqlx::postgres::PgConnectOptions;
 
 use self::known_threads::KnownThreads;
 use self::vector_indexes::VectorIndexes;
@@ -116,12 +115,10 @@ impl PostgresStorage {
     /// Connects, refuses a database that cannot keep the promises, and migrates.
     ///
     /// # Errors
-    /// `Unavailable` without a connection; `Invalid` with advice for a database that is not fit.
+    /// `Obstacle` without a connection; `Invalid` with advice for a database that is not fit.
     pub async fn open(config: &StorageConfig) -> Result<Self> {
-        let options = PgConnectOptions::from_str(&config.url)
-            .map_err(|error| Error::invalid("database_url", error.to_string()))?
-            .application_name("threadkeep")
-            .options([
+        let options =
+            first_connection::options(&config.url)?.application_name("threadkeep").options([
                 ("synchronous_commit", "on"),
                 // One plan per statement and connection: planning anew costs more than any better plan saves.
                 ("plan_cache_mode", "force_generic_plan"),
@@ -135,6 +132,7 @@ impl PostgresStorage {
                 ("default_transaction_isolation", "read committed"),
                 ("idle_in_transaction_session_timeout", "60000"),
             ]);
+        first_connection::check(&options).await?;
         let storage = Self {
             vector_indexes: VectorIndexes::new(options.clone(), config.migrate),
             models: ModelMemory::default(),

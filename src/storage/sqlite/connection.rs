@@ -12,7 +12,8 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, Sq
 use sqlx::{Connection, Executor};
 use tokio::sync::{Mutex, MutexGuard, Semaphore, SemaphorePermit};
 
-use super::errors::storage_error;
+use super::errors::{open_error, storage_error};
+use crate::domain::error::Obstacle;
 use crate::domain::{Error, Result};
 
 /// Readers measured to be enough for 16 callers on 2 cores; more only cost memory.
@@ -64,6 +65,16 @@ impl Connections {
             None => SqliteConnection::connect_with(&self.options).await?,
         };
         Ok(Write { guard, connection: Some(connection) })
+    }
+
+    /// Whether the file can be read and written.
+    ///
+    /// # Errors
+    /// `Obstacle` says why not.
+    pub(super) async fn check(&self, path: &Path) -> Result<()> {
+        let mut writer = self.writer().await.map_err(|error| open_error(error, path))?;
+        writer.execute("begin immediate").await.map_err(|error| open_error(error, path))?;
+        writer.rollback().await
     }
 
     /// A write transaction.
@@ -170,23 +181,25 @@ dereference!(Read);
 
 /// Takes the lock of a server, in a file of its own: SQLite's locks on the database file belong to SQLite.
 fn lock(path: &Path) -> Result<File> {
-    let unavailable =
-        |detail: String| Error::Unavailable { detail, retry_after: Duration::from_secs(1) };
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     let name = PathBuf::from(name);
     let file = File::options().create(true).write(true).truncate(false).open(&name);
     let file = file.map_err(|error| {
-        unavailable(format!("the lock file {} cannot be opened: {error}", name.display()))
+        Error::file(format!("the lock file {} cannot be opened", name.display()), &error)
     })?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(unavailable(format!(
-            "another server uses the database {}: an embedded database serves one server at a time",
-            path.display()
-        ))),
+        Err(TryLockError::WouldBlock) => {
+            let detail = format!(
+                "another server uses the database {}: an embedded database serves one server at a time; stop it, choose \
+                 another --data-dir, or use PostgreSQL for several servers",
+                path.display()
+            );
+            Err(Error::Obstacle { kind: Obstacle::DatabaseTaken, detail })
+        }
         Err(TryLockError::Error(error)) => {
-            Err(unavailable(format!("the lock file {} cannot be locked: {error}", name.display())))
+            Err(Error::file(format!("the lock file {} cannot be locked", name.display()), &error))
         }
     }
 }

@@ -1,27 +1,60 @@
 //! What an error of SQLite means to the domain.
 
+use std::fs::File;
+use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use crate::domain::Error;
+use crate::domain::error::Obstacle;
 use crate::domain::storage::BatchError;
 
 /// SQLite's primary result codes that mean something to a caller.
 const BUSY: i32 = 5;
 const LOCKED: i32 = 6;
+const READ_ONLY: i32 = 8;
 const IO_ERROR: i32 = 10;
 const CORRUPT: i32 = 11;
 const FULL: i32 = 13;
+const CANNOT_OPEN: i32 = 14;
 const NOT_A_DATABASE: i32 = 26;
 
 /// By value, as `map_err` hands it over.
 #[allow(clippy::needless_pass_by_value)]
 pub(super) fn storage_error(error: sqlx::Error) -> Error {
     match primary_code(&error) {
-        Some(BUSY | LOCKED | FULL) => {
+        Some(FULL) => {
+            let detail = format!("the disk is full: {error}");
+            Error::Obstacle { kind: Obstacle::DiskFull, detail }
+        }
+        Some(BUSY | LOCKED) => {
             Error::Unavailable { detail: error.to_string(), retry_after: Duration::from_secs(1) }
         }
         Some(CORRUPT | NOT_A_DATABASE) => Error::Integrity(error.to_string()),
         _ => Error::Internal(error.to_string()),
+    }
+}
+
+/// As [`storage_error`], for the first thing that is done with a file: says what is wrong with it.
+#[allow(clippy::needless_pass_by_value)]
+pub(super) fn open_error(error: sqlx::Error, path: &Path) -> Error {
+    let obstacle = |kind, why: &str| {
+        let detail = format!("the database {} cannot be used: {why}", path.display());
+        Error::Obstacle { kind, detail }
+    };
+    match primary_code(&error) {
+        Some(FULL) => obstacle(Obstacle::DiskFull, "the disk is full"),
+        Some(READ_ONLY) => {
+            obstacle(Obstacle::PermissionDenied, "its file or folder may not be written")
+        }
+        // SQLite does not say why.
+        Some(CANNOT_OPEN) => {
+            let opened = File::options().read(true).write(true).open(path);
+            let why = opened.err().unwrap_or_else(|| io::ErrorKind::PermissionDenied.into());
+            obstacle(Obstacle::of_file(&why), &why.to_string())
+        }
+        Some(NOT_A_DATABASE) => obstacle(Obstacle::FileFailed, "it is no SQLite database"),
+        _ => storage_error(error),
     }
 }
 

@@ -127,11 +127,11 @@ impl SqliteStorage {
     pub async fn open(config: SqliteConfig<'_>) -> Result<Self> {
         if let Some(folder) = config.path.parent().filter(|it| !it.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(|error| {
-                let detail = format!("the folder {} cannot be made: {error}", folder.display());
-                Error::invalid("database-url", detail)
+                Error::file(format!("the folder {} cannot be made", folder.display()), &error)
             })?;
         }
         let connections = Connections::new(config.path, config.exclusive)?;
+        connections.check(config.path).await?;
         schema::migrate(&connections, config.migrate).await?;
         let storage = Self {
             connections,

@@ -82,5 +82,5 @@ async fn read_version(connection: &mut SqliteConnection) -> Result<(i64, i64), s
 }
 
 fn refuse(detail: String) -> Error {
-    Error::Unavailable { detail, retry_after: std::time::Duration::from_secs(1) }
+    Error::invalid("database-url", detail)
 }

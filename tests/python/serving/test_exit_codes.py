@@ -1,0 +1,228 @@
+"""Each row of docs/operate/exit-codes.md, on the real program: the code and the sentence."""
+
+import os
+import re
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from support import settings
+from support.postgres import Databases, Postgres
+from support.server import Place, Server, clean_environment, free_port
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "operate" / "exit-codes.md"
+PASSWORD = "a-password-that-nobody-shows"
+NOBODY = 65534
+
+Done = subprocess.CompletedProcess[str]
+
+
+def rows() -> list[tuple[int, str, str]]:
+    """(code, what happened, what is said) of the table."""
+    found = []
+    for line in DOCUMENT.read_text().splitlines():
+        if matched := re.fullmatch(r"\| (\d+) \| (.*?) \| `(.*)` \|", line):
+            found.append((int(matched[1]), matched[2], matched[3]))
+    return found
+
+
+def run(*arguments: str | Path, as_nobody: bool = False, **options: object) -> Done:
+    more: dict[str, object] = {"stdout": subprocess.PIPE, **options}
+    if as_nobody and os.geteuid() == 0:
+        # Files of root are closed to everybody but root itself.
+        more |= {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    return subprocess.run(  # type: ignore[call-overload,no-any-return]
+        [settings.BINARY, *arguments],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean_environment(),
+        timeout=settings.PATIENCE_SECONDS,
+        **more,
+    )
+
+
+class World:
+    """Where the rows happen: an empty place, and a database server."""
+
+    def __init__(self, place: Place, postgres: Postgres) -> None:
+        self.place = place
+        self.folder = place.folder
+        self.data = ("--data-dir", place.folder / "data")
+        self.postgres = postgres
+
+    def serve(self, *arguments: str | Path, as_nobody: bool = False) -> Done:
+        listen = () if "--listen" in arguments else ("--listen", "127.0.0.1:0")
+        stored = () if {"--data-dir", "--database-url"} & {*arguments} else self.data
+        return run("serve", *listen, *stored, *arguments, as_nobody=as_nobody)
+
+    def migrate(self, url: str) -> Done:
+        return run("migrate", "--database-url", url)
+
+
+def nothing_named(world: World) -> Done:
+    return run("keys", "revoke", "--tenant", "acme", "--key-id", "key_none", *world.data)
+
+
+def unknown_option(world: World) -> Done:
+    return world.serve("--no-such-option")
+
+
+def impossible_setting(world: World) -> Done:
+    return run("keys", "create", "--tenant", "No Tenant", *world.data)
+
+
+def other_url(world: World) -> Done:
+    return world.migrate(f"mysql://root:{PASSWORD}@localhost/db")
+
+
+def unreadable_url(world: World) -> Done:
+    return world.migrate(f"postgres://me:{PASSWORD}@localhost:port/db")
+
+
+def no_address(world: World) -> Done:
+    return world.serve("--listen", "no port at all")
+
+
+def old_schema(world: World) -> Done:
+    return world.serve("--no-migrate")
+
+
+def port_in_use(world: World) -> Done:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = world.serve("--listen", f"127.0.0.1:{taken.getsockname()[1]}")
+    assert f"(process {os.getpid()})" in done.stderr
+    return done
+
+
+def foreign_address(world: World) -> Done:
+    # Reserved for documents: no machine has it.
+    return world.serve("--listen", "192.0.2.1:7070")
+
+
+def missing_file(world: World) -> Done:
+    return world.serve("--master-key-file", world.folder / "no key")
+
+
+def missing_database(world: World) -> Done:
+    return run("export", "--tenant", "acme", "--to", world.folder / "file", *world.data)
+
+
+def closed_folder(world: World) -> Done:
+    closed = world.folder / "closed"
+    closed.mkdir()
+    closed.chmod(0o555)
+    return world.serve("--data-dir", closed, as_nobody=True)
+
+
+def closed_file(world: World) -> Done:
+    key = world.folder / "key"
+    key.write_text("")
+    key.chmod(0o000)
+    return world.serve("--master-key-file", key, as_nobody=True)
+
+
+def full_disk(world: World) -> Done:
+    run("migrate", *world.data).check_returncode()
+    with Path("/dev/full").open("w") as full:
+        return run("export", "--tenant", "acme", "--to", "-", *world.data, stdout=full)
+
+
+def folder_for_file(world: World) -> Done:
+    return world.serve("--issuers", world.folder)
+
+
+def no_database(world: World) -> Done:
+    path = world.folder / "data" / "threadkeep.db"
+    path.parent.mkdir()
+    path.write_bytes(b"this is no database, it is only long enough to look at" * 100)
+    return world.serve()
+
+
+def database_down(world: World) -> Done:
+    return world.migrate(f"postgres://me:{PASSWORD}@127.0.0.1:{free_port()}/db")
+
+
+def unknown_host(world: World) -> Done:
+    return world.migrate(f"postgres://me:{PASSWORD}@no-such-host.invalid/db")
+
+
+def wrong_password(world: World) -> Done:
+    # Everybody is trusted there but this one.
+    rules = world.postgres.folder / "data" / "pg_hba.conf"
+    rule = "local all guest scram-sha-256\n"
+    if rule not in rules.read_text():
+        rules.write_text(rule + rules.read_text())
+        world.postgres.run("create role guest login password 'another one'")
+        world.postgres.run("select pg_reload_conf()")
+    return world.migrate(
+        f"postgres://guest:{PASSWORD}@localhost/postgres?host={world.postgres.folder}"
+    )
+
+
+def unknown_database(world: World) -> Done:
+    return world.migrate(world.postgres.url("no_such_database"))
+
+
+def second_server(world: World) -> Done:
+    first = Server(world.place)
+    try:
+        first.start()
+        return world.serve()
+    finally:
+        first.kill()
+
+
+HAPPENINGS: dict[str, Callable[[World], Done]] = {
+    "what is named is not there": nothing_named,
+    "an unknown option": unknown_option,
+    "a setting that cannot be right": impossible_setting,
+    "a database URL of another kind": other_url,
+    "a database URL that cannot be read": unreadable_url,
+    "an address to listen on that is none": no_address,
+    "the schema is old and `--no-migrate` is given": old_schema,
+    "the port is in use": port_in_use,
+    "the machine does not have the address": foreign_address,
+    "a file is missing": missing_file,
+    "the database file is missing": missing_database,
+    "no permission to write the data folder": closed_folder,
+    "no permission to read a file": closed_file,
+    "the disk is full": full_disk,
+    "a folder where a file should be": folder_for_file,
+    "a file that is no database": no_database,
+    "the database is down": database_down,
+    "nobody knows the database's host": unknown_host,
+    "a wrong password": wrong_password,
+    "an unknown database": unknown_database,
+    "a second server on one data folder": second_server,
+}
+
+
+@pytest.fixture
+def world(databases: Databases) -> Iterator[World]:
+    assert isinstance(databases, Postgres), "a PostgreSQL of our own, whose users we may change"
+    place = Place()
+    # Whoever is not root must be able to reach what is in it.
+    place.folder.chmod(0o777)
+    try:
+        yield World(place, databases)
+    finally:
+        place.remove()
+
+
+def test_every_happening_is_in_the_table_and_the_other_way_round() -> None:
+    assert sorted(what for _, what, _ in rows()) == sorted(HAPPENINGS)
+
+
+@pytest.mark.parametrize(("code", "what", "said"), rows(), ids=lambda it: str(it)[:40])
+def test_a_row_of_the_table_is_what_happens(world: World, code: int, what: str, said: str) -> None:
+    done = HAPPENINGS[what](world)
+    last = [line for line in done.stderr.splitlines() if line.strip()]
+    pattern = ".*".join(re.escape(part) for part in said.split("…"))
+    assert any(re.fullmatch(pattern, line) for line in last), done.stderr
+    assert done.returncode == code
+    assert "internal error" not in done.stderr
+    assert "panicked" not in done.stderr
+    assert PASSWORD not in done.stderr
