@@ -1,8 +1,9 @@
 //! The gate: from the text of a key or token to a caller, and what applies while there is no key at all.
 //!
 //! **Invariant:** answers come from the set in memory, never from the database, so a request cannot be slowed
-//! by its key; the set is at most [`FRESH_FOR`] old. The one exception: a token of a secret that is not in the set has it
-//! read again, at most once in [`REREAD_EVERY`] whatever arrives.
+//! by its key; the set is at most [`FRESH_FOR`] old. Two exceptions, both for what may have been made just now: a token whose secret
+//! or key is not in the set has it read again, at most once in [`REREAD_EVERY`] whatever arrives; a key that is not in the set is
+//! looked up, as often as [`Lookups`] allows. Who presents a key of the set waits for neither.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, RwLock};
@@ -14,6 +15,7 @@ use tokio::time::{Instant, timeout};
 use super::Refusal;
 use super::credentials::CredentialSet;
 use super::issuers::Issuers;
+use super::lookups::{Lookups, Verdict};
 use super::loopback::{self, Visit};
 use super::secret::Secret;
 use super::signed_url::{self, SignedUrl};
@@ -32,11 +34,13 @@ pub const POLL_EVERY: Duration = Duration::from_secs(2);
 pub const FRESH_FOR: Duration = Duration::from_secs(5);
 /// A database that hangs must not keep the next poll from trying.
 const POLL_WITHIN: Duration = Duration::from_secs(4);
+/// An unknown key is answered after this long at the latest.
+const LOOKUP_WITHIN: Duration = Duration::from_secs(1);
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(250);
-/// A token whose secret is not known: it may have been made on another server just now.
+/// A token whose secret or key is not known: it may have been made on another server just now.
 const REREAD_EVERY: Duration = Duration::from_secs(1);
 /// Tenant of a server without keys.
-const KEYLESS_TENANT: &str = "default";
+pub const KEYLESS_TENANT: &str = "default";
 /// One answer for whatever opens nothing: it says no more than that.
 pub(super) const UNKNOWN: Refusal = Refusal::Unauthorized("the key or token is not known");
 
@@ -48,6 +52,8 @@ pub struct Gate {
     clock: Arc<Clock>,
     known: RwLock<Known>,
     reread: Mutex<Option<Reread>>,
+    /// Locked while a key is looked up, so that one look-up runs at a time.
+    lookups: Mutex<Lookups>,
 }
 
 /// Who asks, and how he came in.
@@ -82,7 +88,8 @@ impl Gate {
         let read_at = Instant::now();
         let set = Arc::new(CredentialSet::new(storage.load_credentials().await?));
         let known = RwLock::new(Known { set, read_at });
-        Ok(Self { listen, issuers, storage, clock, known, reread: Mutex::new(None) })
+        let (reread, lookups) = (Mutex::default(), Mutex::default());
+        Ok(Self { listen, issuers, storage, clock, known, reread, lookups })
     }
 
     /// Whether the server would be open to whoever can reach its address.
@@ -133,10 +140,14 @@ impl Gate {
             return Err(Refusal::Stale);
         }
         if let Some(kid) = token_text::kid(text) {
-            return self.by_token(text, self.set_with(kid, set).await?);
+            let set = self.set_where(|it| it.has_secret(kid), set).await?;
+            return self.by_token(text, set).await;
         }
         match Secret::parse(text) {
-            Some(secret) => by_key(&secret, &set),
+            Some(secret) => {
+                let set = self.set_with_key(&secret.hash(), set).await?;
+                by_key(&secret, &set)
+            }
             None => self.by_issuer(text).await,
         }
     }
@@ -152,13 +163,14 @@ impl Gate {
             return Err(Refusal::Stale);
         }
         let kid = signed_url::kid(text).ok_or(NO_ADDRESS)?;
-        let set = self.set_with(kid, set).await?;
+        let set = self.set_where(|it| it.has_secret(kid), set).await?;
         let url = set.open_url(text).ok_or(NO_ADDRESS)?;
+        let has_minter = |set: &CredentialSet| self.minter_lives(&url.minter, &url.tenant, set);
+        let set = self.set_where(has_minter, set).await?;
         if self.clock.now() >= url.expires_at {
             return Err(Refusal::TokenExpired { at: url.expires_at });
         }
-        let is_revoked = set.has_revoked(&url.tenant, url.chain.iter());
-        if is_revoked || !self.minter_lives(&url.minter, &url.tenant, &set) {
+        if set.has_revoked(&url.tenant, url.chain.iter()) || !has_minter(&set) {
             return Err(Refusal::TokenRevoked);
         }
         let grant = NamespaceGrant { prefix: url.namespace.clone(), actions: Actions::READ };
@@ -222,18 +234,18 @@ impl Gate {
         }
     }
 
-    /// The set, read again if it does not have this secret.
-    async fn set_with(
+    /// The set, read again if it does not have what is needed.
+    async fn set_where(
         &self,
-        kid: &str,
+        has_it: impl Fn(&CredentialSet) -> bool,
         set: Arc<CredentialSet>,
     ) -> Result<Arc<CredentialSet>, Refusal> {
-        if set.has_secret(kid) {
+        if has_it(&set) {
             return Ok(set);
         }
         let mut last = self.reread.lock().await;
         let set = self.known().0;
-        if set.has_secret(kid) {
+        if has_it(&set) {
             return Ok(set);
         }
         if let Some(last) = last.as_ref().filter(|it| it.at.elapsed() < REREAD_EVERY) {
@@ -249,12 +261,57 @@ impl Gate {
         Ok(self.known().0)
     }
 
-    fn by_token(&self, text: &str, set: Arc<CredentialSet>) -> Result<Identity, Refusal> {
+    /// The set, read again if the storage has a key that it does not have.
+    async fn set_with_key(
+        &self,
+        hash: &[u8; 32],
+        set: Arc<CredentialSet>,
+    ) -> Result<Arc<CredentialSet>, Refusal> {
+        if set.key(hash).is_some() {
+            return Ok(set);
+        }
+        let looked_up = timeout(LOOKUP_WITHIN, self.look_up(hash, Instant::now())).await;
+        looked_up.map_err(|_| Refusal::Stale)?
+    }
+
+    async fn look_up(
+        &self,
+        hash: &[u8; 32],
+        asked_at: Instant,
+    ) -> Result<Arc<CredentialSet>, Refusal> {
+        let mut lookups = self.lookups.lock().await;
+        if asked_at.elapsed() >= LOOKUP_WITHIN {
+            return Err(Refusal::Stale);
+        }
+        let set = self.known().0;
+        if set.key(hash).is_some() {
+            return Ok(set);
+        }
+        match lookups.begin(hash, self.clock.now()) {
+            Verdict::LookUp => {}
+            Verdict::Unknown => return Ok(set),
+            Verdict::Failed => return Err(Refusal::Stale),
+        }
+        let failed = |error| {
+            tracing::warn!(%error, "a key could not be looked up");
+            Refusal::Stale
+        };
+        if self.storage.has_key(hash).await.map_err(failed)? {
+            // Whole, so that no poll that began before brings the set without the key back.
+            self.refresh().await.map_err(failed)?;
+        }
+        lookups.answered(hash);
+        Ok(self.known().0)
+    }
+
+    async fn by_token(&self, text: &str, set: Arc<CredentialSet>) -> Result<Identity, Refusal> {
         let token = Arc::new(set.open(text).ok_or(UNKNOWN)?);
         if token.is_expired(self.clock.now()) {
             return Err(Refusal::TokenExpired { at: token.expires_at });
         }
-        if set.is_revoked(&token) || !self.minter_lives(&token.minter, &token.tenant, &set) {
+        let has_minter = |set: &CredentialSet| self.minter_lives(&token.minter, &token.tenant, set);
+        let set = self.set_where(has_minter, set).await?;
+        if set.is_revoked(&token) || !has_minter(&set) {
             return Err(Refusal::TokenRevoked);
         }
         let caller = Caller {

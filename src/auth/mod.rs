@@ -6,6 +6,7 @@ pub mod gate;
 pub mod issuers;
 mod jwks;
 mod jwt;
+mod lookups;
 pub mod loopback;
 pub mod scram;
 pub mod secret;

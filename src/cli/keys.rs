@@ -1,5 +1,6 @@
-//! `threadkeep keys create | list | revoke`. The only place where a key's text is ever shown.
+//! `threadkeep keys create | list | revoke`. The only place where a key's text is ever shown: on standard output, with nothing else.
 
+use crate::auth::gate::{KEYLESS_TENANT, POLL_EVERY};
 use crate::auth::secret::Secret;
 use crate::config::Keys;
 use crate::domain::audit::{Act, ActKind};
@@ -40,9 +41,29 @@ async fn create(storage: &dyn Storage, tenant: &str, subject: Option<&str>) -> R
         created_at: Clock::System.now(),
         revoked_at: None,
     };
+    let is_first = storage.load_credentials().await?.keys.is_empty();
     let act = Act::of_operator(tenant, ActKind::KeyCreated, &key.key_id, key.created_at);
     storage.create_key(&key, &act).await?;
+    if is_first {
+        eprint!("{}", about_the_first(tenant, subject));
+    }
     Ok(format!("{}\n", secret.text()))
+}
+
+/// What becomes of those who came without a key, and of what they kept.
+fn about_the_first(tenant: &str, subject: Option<&str>) -> String {
+    let kept = match (tenant, subject) {
+        (KEYLESS_TENANT, None) => "this key opens it".to_owned(),
+        _ => format!(
+            "this key does not open it, a key of that tenant does:\n  threadkeep keys create --tenant {KEYLESS_TENANT}"
+        ),
+    };
+    format!(
+        "threadkeep: this is the first key of this database. From now on every request needs a key: servers answer 401 to \
+         clients without one, within {} seconds at the latest.\n\
+         threadkeep: what was kept without a key is in tenant `{KEYLESS_TENANT}`; {kept}\n",
+        POLL_EVERY.as_secs()
+    )
 }
 
 async fn list(storage: &dyn Storage, tenant: &str) -> Result<String> {
@@ -61,4 +82,21 @@ async fn revoke(storage: &dyn Storage, tenant: &str, key_id: &str) -> Result<Str
         return Ok(format!("revoked {key_id}\n"));
     }
     Err(Error::NotFound("an active key of this tenant with this id was"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::about_the_first;
+
+    #[test]
+    fn the_first_key_says_what_becomes_of_clients_and_data_without_one() {
+        let said = about_the_first("acme", None);
+        for part in
+            ["first key", "401", "tenant `default`", "threadkeep keys create --tenant default"]
+        {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        assert!(about_the_first("default", None).contains("this key opens it"));
+        assert!(about_the_first("default", Some("ann")).contains("does not open it"));
+    }
 }

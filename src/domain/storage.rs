@@ -301,6 +301,9 @@ pub trait CredentialStorage: Send + Sync {
     /// Everything that lets callers in or keeps them out, in one state of the database. Servers poll this.
     async fn load_credentials(&self) -> Result<Credentials>;
 
+    /// Whether there is a key with this hash that is not revoked, of any tenant.
+    async fn has_key(&self, hash: &[u8; 32]) -> Result<bool>;
+
     /// A secret of the tenant that was made after `made_after`, the newest: `fresh` where there is none. Servers that
     /// meet here at the same moment may each make one, and all of them are valid.
     async fn put_signing_secret(

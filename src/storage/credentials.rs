@@ -27,6 +27,8 @@ select 'secret', tenant, kid, null, secret, created_at, null from signing_secret
 union all
 select 'revocation', tenant, token_id, null, null, expires_at, revoked_at from token_revocations";
 
+const HAS_KEY: &str = "select key_id from keys where hash = $1 and revoked_at is null";
+
 const PUT_SECRET: &str = "
 insert into signing_secrets (tenant, kid, secret, created_at, master)
 select $1, $2, $3, $4, $6
@@ -71,6 +73,13 @@ impl<T: Accessible> CredentialStorage for T {
             }
         }
         Ok(all)
+    }
+
+    async fn has_key(&self, hash: &[u8; 32]) -> Result<bool> {
+        let mut access = self.look().await?;
+        let rows = access.rows(HAS_KEY, &[Cell::Bytes(hash.to_vec())]).await?;
+        access.end().await?;
+        Ok(!rows.is_empty())
     }
 
     async fn put_signing_secret(

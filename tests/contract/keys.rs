@@ -35,6 +35,10 @@ pub async fn keys_are_made_listed_and_revoked(h: Harness) {
     let active = h.storage.load_credentials().await.unwrap().keys;
     assert_eq!(active.len(), 2);
     assert!(active.contains(&keys[0]) && active.contains(&keys[2]));
+    for (key, is_active) in keys.iter().zip([true, false, true]) {
+        assert_eq!(h.storage.has_key(&key.hash).await.unwrap(), is_active, "{}", key.key_id);
+    }
+    assert!(!h.storage.has_key(&[9; 32]).await.unwrap());
     let listed = h.storage.list_keys("a").await.unwrap();
     assert!(listed[1].revoked_at.is_some() && listed[0].revoked_at.is_none());
 }

@@ -25,6 +25,14 @@ impl CredentialStorage for Memory {
         })
     }
 
+    async fn has_key(&self, hash: &[u8; 32]) -> Result<bool> {
+        if *self.keys_fail.lock().unwrap() {
+            return Err(Error::Internal("no keys".into()));
+        }
+        let keys = self.keys.lock().unwrap();
+        Ok(keys.iter().any(|key| key.hash == *hash && key.revoked_at.is_none()))
+    }
+
     async fn put_signing_secret(
         &self,
         fresh: &SigningSecret,

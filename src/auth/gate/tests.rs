@@ -21,6 +21,9 @@ const START: Micros = 1_700_000_000 * SECOND;
 struct Stored {
     all: SyncMutex<Credentials>,
     loads: AtomicU32,
+    lookups: AtomicU32,
+    /// Look-ups that have begun never end.
+    hangs: SyncMutex<bool>,
     fails: SyncMutex<bool>,
     acts: SyncMutex<Vec<Act>>,
 }
@@ -53,6 +56,19 @@ impl CredentialStorage for Stored {
             return Err(Error::Internal("on demand".into()));
         }
         Ok(self.all.lock().unwrap().clone())
+    }
+
+    async fn has_key(&self, hash: &[u8; 32]) -> Result<bool> {
+        self.lookups.fetch_add(1, Relaxed);
+        let hangs = *self.hangs.lock().unwrap();
+        if hangs {
+            std::future::pending::<()>().await;
+        }
+        if *self.fails.lock().unwrap() {
+            return Err(Error::Internal("on demand".into()));
+        }
+        let all = self.all.lock().unwrap();
+        Ok(all.keys.iter().any(|key| key.hash == *hash && key.revoked_at.is_none()))
     }
 
     async fn put_signing_secret(
@@ -133,6 +149,14 @@ impl Bench {
     async fn revoke(&self, with: &str, named: Named) {
         let identity = self.ask(Some(with)).await.unwrap();
         self.tokens.revoke(&identity, named).await.unwrap();
+    }
+
+    fn add(&self, key: Key) {
+        self.stored.all.lock().unwrap().keys.push(key);
+    }
+
+    fn lookups(&self) -> u32 {
+        self.stored.lookups.load(Relaxed)
     }
 
     fn loads(&self) -> u32 {
@@ -305,4 +329,100 @@ async fn a_reading_that_comes_late_brings_no_revoked_token_back() {
     old.revocations.clear();
     bench.gate.replace(old, early);
     assert_eq!(bench.ask(Some(&token)).await, Err(Refusal::TokenRevoked));
+}
+
+#[tokio::test]
+async fn a_key_that_was_made_just_now_works_at_once() {
+    let (bench, _) = with_key().await;
+    let fresh = Secret::random();
+    bench.add(key("two", &fresh));
+    // Also for those that come together: nobody is told that it is unknown while it is looked up.
+    let asks = (0..10).map(|_| bench.ask(Some(fresh.text())));
+    for answer in futures::future::join_all(asks).await {
+        assert_eq!(answer.unwrap().caller.tenant, "two");
+    }
+    assert_eq!((bench.lookups(), bench.loads()), (1, 2));
+    bench.ask(Some(fresh.text())).await.unwrap();
+    assert_eq!(bench.lookups(), 1, "it is known now");
+}
+
+#[tokio::test]
+async fn the_first_key_works_at_once_and_ends_the_keyless_mode() {
+    let (bench, first) = (Bench::new(LOCAL, vec![]).await, Secret::random());
+    bench.add(key("one", &first));
+    assert!(bench.ask(None).await.is_ok());
+    assert_eq!(bench.ask(Some(first.text())).await.unwrap().caller.tenant, "one");
+    assert!(bench.ask(None).await.is_err());
+}
+
+#[tokio::test]
+async fn an_unknown_key_is_looked_up_once_a_second() {
+    let (bench, _) = with_key().await;
+    let late = Secret::random();
+    for _ in 0..50 {
+        assert_eq!(bench.ask(Some(late.text())).await, Err(UNKNOWN));
+    }
+    assert_eq!(bench.lookups(), 1);
+    bench.add(key("two", &late));
+    bench.clock.advance(SECOND - 1);
+    assert_eq!(bench.ask(Some(late.text())).await, Err(UNKNOWN));
+    bench.clock.advance(1);
+    assert_eq!(bench.ask(Some(late.text())).await.unwrap().caller.tenant, "two");
+    assert_eq!(bench.lookups(), 2);
+}
+
+#[tokio::test]
+async fn a_flood_of_unknown_keys_costs_the_storage_twenty_lookups_a_second() {
+    let (bench, known) = with_key().await;
+    for second in 1..=3 {
+        for _ in 0..500 {
+            assert_eq!(bench.ask(Some(Secret::random().text())).await, Err(UNKNOWN));
+        }
+        assert_eq!(bench.lookups(), 20 * second);
+        // Who is known is let in, and who is new has to wait for the poll.
+        assert!(bench.ask(Some(&known)).await.is_ok());
+        let fresh = Secret::random();
+        bench.add(key(&format!("new-{second}"), &fresh));
+        assert_eq!(bench.ask(Some(fresh.text())).await, Err(UNKNOWN));
+        bench.gate.refresh().await.unwrap();
+        assert!(bench.ask(Some(fresh.text())).await.is_ok());
+        assert_eq!(bench.lookups(), 20 * second);
+        bench.clock.advance(SECOND);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_storage_that_hangs_delays_only_who_is_unknown() {
+    let (bench, known) = with_key().await;
+    *bench.stored.hangs.lock().unwrap() = true;
+    let unknown: Vec<Secret> = (0..10).map(|_| Secret::random()).collect();
+    let started = Instant::now();
+    let asks = futures::future::join_all(unknown.iter().map(|it| bench.ask(Some(it.text()))));
+    let valid = async {
+        for _ in 0..100 {
+            bench.ask(Some(&known)).await.unwrap();
+        }
+        assert_eq!(started.elapsed(), Duration::ZERO);
+    };
+    let (answers, ()) = tokio::join!(asks, valid);
+    assert!(answers.iter().all(|it| *it == Err(Refusal::Stale)));
+    assert!(started.elapsed() >= LOOKUP_WITHIN);
+    assert_eq!(bench.lookups(), 1, "one at a time");
+    *bench.stored.hangs.lock().unwrap() = false;
+    // Whether it is one is not known before it is looked up again.
+    let cut_short = bench.ask(Some(unknown[0].text())).await;
+    assert_eq!((cut_short, bench.lookups()), (Err(Refusal::Stale), 1));
+    bench.clock.advance(SECOND);
+    assert_eq!(bench.ask(Some(unknown[0].text())).await, Err(UNKNOWN));
+}
+
+#[tokio::test]
+async fn a_token_of_a_key_that_another_server_just_met_is_no_revoked_one() {
+    let (one, old) = with_key().await;
+    one.mint(&old, "ann").await;
+    let two = Bench::beside(&one.stored, LOCAL, &one.clock).await;
+    let fresh = Secret::random();
+    one.add(Key { key_id: "key_new".into(), ..key("one", &fresh) });
+    let token = one.mint(fresh.text(), "ann").await;
+    assert!(two.ask(Some(&token)).await.is_ok());
 }

@@ -30,6 +30,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (17, "item_puts", include_str!("../../../migrations/postgres/0017_item_puts.sql")),
     (18, "snapshots", include_str!("../../../migrations/postgres/0018_snapshots.sql")),
     (19, "archives", include_str!("../../../migrations/postgres/0019_archives.sql")),
+    (20, "key_hashes", include_str!("../../../migrations/postgres/0020_key_hashes.sql")),
 ];
 
 /// The oldest binary version that can work with the newest schema.

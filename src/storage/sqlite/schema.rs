@@ -28,6 +28,7 @@ const MIGRATIONS: &[(i64, i64, &str)] = &[
     (17, 1, include_str!("../../../migrations/sqlite/0017_item_puts.sql")),
     (18, 1, include_str!("../../../migrations/sqlite/0018_snapshots.sql")),
     (19, 1, include_str!("../../../migrations/sqlite/0019_archives.sql")),
+    (20, 1, include_str!("../../../migrations/sqlite/0020_key_hashes.sql")),
 ];
 
 const CREATE_VERSION: &str = "
