@@ -317,7 +317,9 @@ impl Gate {
         let caller = Caller {
             tenant: token.tenant.clone(),
             subject: token.subject.clone(),
-            grants: Grants::Scoped(Arc::clone(&token.grants)),
+            grants: Grants::Scoped(
+                Arc::clone(&token.grants).under_every_label(token.subject.as_deref()),
+            ),
             credential: token.token_id.to_string(),
         };
         Ok(Identity { caller, pass: Pass::Token(token) })

@@ -4,9 +4,10 @@
 //! prefix. A prefix ends in `:` or `/`, so that `acme:` can never open `acme-corp`.
 
 use std::ops::BitOr;
+use std::sync::Arc;
 
 use super::error::{Error, Result};
-use super::label::label;
+use super::label::labels;
 use super::limits::LIMITS;
 
 /// What may be done: `read`; `append` (commit, put, add, never remove or replace by force); `write` (everything that
@@ -160,9 +161,30 @@ impl Scoped {
     /// under its label.
     pub fn of_subject(subject: &str) -> Self {
         let owned = || vec![Grant { selector: Selector::Owned, actions: Actions::ALL }];
-        let prefix = vec![label(subject)];
-        let namespaces = vec![NamespaceGrant { prefix, actions: Actions::ALL }];
+        let below = |label| NamespaceGrant { prefix: vec![label], actions: Actions::ALL };
+        let namespaces = labels(subject).into_iter().map(below).collect();
         Self { threads: owned(), namespaces, sessions: owned(), snapshots: owned() }
+    }
+
+    /// The same grants, where those below one label of the subject hold below the other one, too: a token that was made before
+    /// the label changed reaches what is kept since, and the other way round.
+    pub fn under_every_label(self: Arc<Self>, subject: Option<&str>) -> Arc<Self> {
+        let labels = subject.map(labels).unwrap_or_default();
+        if labels.len() < 2 {
+            return self;
+        }
+        let mut all = Self::clone(&self);
+        for grant in &self.namespaces {
+            let Some((first, rest)) = grant.prefix.split_first() else { continue };
+            for label in labels.iter().filter(|_| labels.contains(first)) {
+                let prefix = [std::slice::from_ref(label), rest].concat();
+                let twin = NamespaceGrant { prefix, actions: grant.actions };
+                if !all.namespaces.contains(&twin) {
+                    all.namespaces.push(twin);
+                }
+            }
+        }
+        Arc::new(all)
     }
 
     /// # Errors
@@ -183,8 +205,8 @@ impl Scoped {
             let field = &format!("{field}[{at}]");
             check_actions(field, grant.actions)?;
             check_labels(field, &grant.prefix)?;
-            let root = subject.map(label);
-            if root.as_ref().is_some_and(|root| grant.prefix.first() != Some(root)) {
+            let below = |label: &String| grant.prefix.first() == Some(label);
+            if subject.is_some_and(|it| !labels(it).iter().any(below)) {
                 let detail = format!(
                     "{field}: a token with a subject reaches only namespaces that begin with its label"
                 );

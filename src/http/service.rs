@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use super::call::{Answer, Asks, Holder};
 use super::grants::GrantsBody;
 use crate::domain::caller::Grants;
-use crate::domain::label::label;
+use crate::domain::label::{label, label_with_colons};
 use crate::domain::limits::{LIMITS, Limits};
 use crate::domain::time::rfc3339;
 
@@ -26,6 +26,7 @@ pub async fn limits(asks: Asks) -> Answer {
     get, path = "/v1/whoami", operation_id = "whoami", tag = "service",
     responses((status = 200, description = "Whom the key or token speaks for", body = Caller, example = json!({
         "tenant": "acme", "subject": "ann@acme.test", "label": "ann@acme~2etest",
+        "label_with_colons": "ann@acme~2etest",
         "credential": "tok_0b9df1c3a2e54d7c8f60718293a4b5c6", "expires_at": "2026-01-31T12:15:00.000000Z",
         "grants": {"threads": [{"id": "ann-1", "actions": ["read", "append"]}]}
     }))),
@@ -39,6 +40,7 @@ pub async fn whoami(holder: Holder, asks: Asks) -> Answer {
     asks.reply.with(&Caller {
         tenant: caller.tenant,
         label: caller.subject.as_deref().map(label),
+        label_with_colons: caller.subject.as_deref().map(label_with_colons),
         subject: caller.subject,
         credential: caller.credential,
         expires_at: pass.expires_at().map(rfc3339),
@@ -55,6 +57,10 @@ pub struct Caller {
     /// The subject as one legal namespace label.
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
+    /// The subject's former label, which leaves `:` as it is; its namespaces are granted, too. Equal to `label` where the subject has
+    /// no colon.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label_with_colons: Option<String>,
     /// What was presented: the id of a key (`key_…`) or token (`tok_…`), `issuer:NAME:SUBJECT`, or `local` on a server
     /// without keys. No secret.
     credential: String,

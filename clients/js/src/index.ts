@@ -150,4 +150,4 @@ export {
 } from "./errors.js";
 export type { CallOptions } from "./http/deadline.js";
 export type { ConnectionOptions } from "./http/settings.js";
-export { label } from "./labels.js";
+export { label, labelWithColons } from "./labels.js";

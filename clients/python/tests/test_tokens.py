@@ -109,5 +109,8 @@ def test_labels_are_those_of_the_server() -> None:
     assert len(vectors) > 10
     for vector in vectors:
         assert threadkeep.label(vector["subject"]) == vector["label"]
+        former = vector.get("with_colons", vector["label"])
+        assert threadkeep.label_with_colons(vector["subject"]) == former
+        assert ":" not in vector["label"]
     with pytest.raises(InvalidError):
         threadkeep.label("\ud800")

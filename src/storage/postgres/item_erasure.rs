@@ -1,4 +1,4 @@
-//! Erasing the items of a subject: all below its label, then the content scope of that namespace root.
+//! Erasing the items of a subject: all below its labels, then the content scopes of those namespace roots.
 
 use sqlx::Row;
 
@@ -6,7 +6,7 @@ use super::item_statement::bounds;
 use super::{PostgresStorage, failure};
 use crate::domain::Result;
 use crate::domain::erasure::{More, Receipt, Slice};
-use crate::domain::label::label;
+use crate::domain::label::labels;
 use crate::domain::namespace::Namespace;
 use crate::storage::contents::erasing::erase_contents;
 use crate::storage::items::{memory_key, namespaces};
@@ -65,11 +65,26 @@ on conflict (tenant, thread_key) do update set owner = excluded.owner, erased = 
 impl PostgresStorage {
     /// Items and all that is about them, then contents of files.
     pub(super) async fn erase_items(&self, tenant: &str, subject: &str) -> Result<Slice> {
-        let slice = self.erase_item_rows(tenant, subject).await?;
+        let mut all = Slice::default();
+        for root in labels(subject) {
+            let slice = self.erase_root(tenant, subject, root).await?;
+            all.removed += slice.removed;
+            if slice.more == More::Certainly {
+                return Ok(Slice { more: More::Certainly, ..all });
+            }
+            if slice.more == More::Perhaps {
+                all.more = More::Perhaps;
+            }
+        }
+        Ok(all)
+    }
+
+    async fn erase_root(&self, tenant: &str, subject: &str, root: String) -> Result<Slice> {
+        let below = Namespace::stored(vec![root.clone()]);
+        let slice = self.erase_item_rows(tenant, subject, root).await?;
         if slice.more == More::Certainly {
             return Ok(slice);
         }
-        let below = Namespace::stored(vec![label(subject)]);
         let (contents, size_bytes) = erase_contents(self, tenant, &below).await?;
         if contents == 0 {
             return Ok(slice);
@@ -80,9 +95,8 @@ impl PostgresStorage {
     }
 
     /// A slice of items; where there is none, of what was logged of them; where there is none, the root.
-    async fn erase_item_rows(&self, tenant: &str, subject: &str) -> Result<Slice> {
+    async fn erase_item_rows(&self, tenant: &str, subject: &str, root: String) -> Result<Slice> {
         let fail = |error: sqlx::Error| failure::of_call(&error);
-        let root = label(subject);
         let namespace = Namespace::stored(vec![root.clone()]);
         let (from, to) = bounds(&namespace);
         let mut connection = self.pool.get().await?;

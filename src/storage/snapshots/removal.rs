@@ -7,7 +7,7 @@ use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::erasure::{More, Receipt, Slice};
 use crate::domain::grants::Action;
-use crate::domain::label::label;
+use crate::domain::label::labels;
 use crate::domain::names::ThreadId;
 use crate::domain::namespace::Namespace;
 use crate::domain::sessions::name::SessionName;
@@ -109,8 +109,10 @@ pub async fn erase(engine: &dyn Accessible, tenant: &str, subject: &str) -> Resu
     access.end().await?;
     let (contents, size_bytes) = archives::erase(engine, tenant, subject).await?;
     let mut removed = Receipt { contents, size_bytes, ..Receipt::default() };
-    let below = Namespace::stored(vec![label(subject)]);
-    let items = remove_below(engine, tenant, &below, now).await?;
+    let mut items = false;
+    for root in labels(subject) {
+        items |= remove_below(engine, tenant, &Namespace::stored(vec![root]), now).await?;
+    }
     for row in &own {
         let number = row.integer(0)?;
         let mut access = engine.hold().await?;

@@ -80,6 +80,7 @@ export const identity = recordOf<Schemas["Caller"]>()("a caller", {
   credential: text,
   subject: optionalText,
   label: optionalText,
+  label_with_colons: optionalText,
   expires_at: optionalTime,
   grants: optionalAsIs<Grants>(),
 });

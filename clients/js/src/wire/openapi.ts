@@ -2834,6 +2834,11 @@ export interface components {
             grants?: components["schemas"]["Grants"] | null;
             /** @description The subject as one legal namespace label. */
             label?: string | null;
+            /**
+             * @description The subject's former label, which leaves `:` as it is; its namespaces are granted, too. Equal to `label` where the subject has
+             *     no colon.
+             */
+            label_with_colons?: string | null;
             /** @description Absent for a key of the whole tenant. */
             subject?: string | null;
             tenant: string;
@@ -15226,6 +15231,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "label": "ann@acme~2etest",
+                     *       "label_with_colons": "ann@acme~2etest",
                      *       "subject": "ann@acme.test",
                      *       "tenant": "acme"
                      *     }

@@ -92,6 +92,9 @@ class Identity:
     tenant: str
     subject: str | None = None
     label: str | None = None
+    """The namespace label of the subject."""
+    label_with_colons: str | None = None
+    """Its former label, which leaves `:` as it is; None from a server that has no other."""
     credential: str | None = None
     """The id of the key or token in use; no secret."""
     expires_at: str | None = None
