@@ -40,7 +40,7 @@ async def test_the_same_for_coroutines_that_lose_their_patience(store: Threadkee
     async with store.achanges(("users",)) as changes:
         # Who stops waiting loses nothing.
         for _ in range(3):
-            with pytest.raises(TimeoutError):
+            with pytest.raises(asyncio.TimeoutError):
                 await asyncio.wait_for(anext(changes), 0.05)
         for at in range(5):
             await store.aput(NAMESPACE, str(at), {})
