@@ -14,7 +14,7 @@ import {
   type PendingWrite,
   WRITES_IDX_MAP,
 } from "@langchain/langgraph-checkpoint";
-import { InvalidError } from "../errors.js";
+import { InvalidError, TooLargeError } from "../errors.js";
 import { idOf, threadIdOf } from "../wire/ids.js";
 import { exact, wellFormed } from "../wire/packing.js";
 import type { Schemas } from "../wire/schemas.js";
@@ -32,6 +32,9 @@ export const EMPTY = "empty";
 export function isAbsent(tag: string, data: Uint8Array): boolean {
   return tag === EMPTY || (tag === "json" && data.length === 0);
 }
+
+/** As the server has it, `value_bytes_max` in GET /v1/limits. */
+const VALUE_BYTES_MAX = 64 * 1024 * 1024;
 
 /** LangGraph's default serializer, whose text is JSON: metadata must be, so that it can be filtered. */
 export const jsonSerializer: Serializer = new MemorySaver().serde;
@@ -229,6 +232,7 @@ class Parts {
     kind: "v" | "w",
     isStored: boolean,
   ): Entry {
+    checkSize(entry.channel, entry.data);
     this.#sizeBytes += entry.channel.length + entry.data.length + 60;
     if (entry.data.length >= BYTES_MIN) {
       const place = placeOf(kind, this.#checkpointNs, entry.channel);
@@ -236,6 +240,15 @@ class Parts {
     }
     return entry;
   }
+}
+
+/** The error names the channel, and comes before anything is sent. */
+function checkSize(channel: string, { length }: Uint8Array): void {
+  if (length <= VALUE_BYTES_MAX) return;
+  throw new TooLargeError(
+    `the value of channel ${JSON.stringify(channel)} has ${length} bytes, and value_bytes_max is ${VALUE_BYTES_MAX} bytes`,
+    { field: channel, limit: VALUE_BYTES_MAX },
+  );
 }
 
 /** Where a value stands: in a checkpoint (v) or among its writes (w). */

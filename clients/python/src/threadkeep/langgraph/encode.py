@@ -22,9 +22,11 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from threadkeep.errors import InvalidError
+from threadkeep.errors import InvalidError, TooLargeError
 from threadkeep.langgraph.differences import BYTES_MIN
 
+VALUE_BYTES_MAX = 64 * 1024 * 1024
+"""As the server has it, `value_bytes_max` in GET /v1/limits."""
 EMPTY = "empty"
 """Tag of a channel whose version moved and that has no value: absent, which is not null."""
 
@@ -202,6 +204,17 @@ def bin_of(data: bytes) -> bytes:
     return b"\xc6" + size.to_bytes(4, "big") + data
 
 
+def _check_size(channel: str, data: bytes) -> None:
+    """Raises TooLargeError, which names the channel, before anything is sent."""
+    if len(data) > VALUE_BYTES_MAX:
+        raise TooLargeError(
+            f"the value of channel {channel!r} has {len(data)} bytes, and value_bytes_max is "
+            f"{VALUE_BYTES_MAX} bytes",
+            field=channel,
+            limit=VALUE_BYTES_MAX,
+        )
+
+
 class _Parts:
     """Serializes the values of one operation and keeps the large ones apart."""
 
@@ -217,12 +230,14 @@ class _Parts:
         entry: dict[str, Any] = {"channel": channel, "version": exact(version, "new_versions")}
         if channel in values:
             tag, data = self._serde.dumps_typed(values[channel])
+            _check_size(channel, data)
             return {**entry, "tag": tag, "data": self._data("v", channel, data, is_stored)}
         return {**entry, "tag": EMPTY}
 
     def write(self, channel: str, value: Any) -> dict[str, Any]:
         """An entry of `writes`, without its position."""
         tag, data = self._serde.dumps_typed(value)
+        _check_size(channel, data)
         return {"channel": channel, "tag": tag, "data": self._data("w", channel, data, True)}
 
     def op(self, body: Mapping[str, Any], checkpoint_id: str, *, is_put: bool) -> Op:
