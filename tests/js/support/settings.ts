@@ -9,6 +9,9 @@ export const BINARY = process.env["THREADKEEP_BIN"] ?? `${ROOT}target/debug/thre
 export const PG_BIN = process.env["THREADKEEP_TEST_PG_BIN"] ?? "";
 /** How long to wait for something that must happen before giving up. Never a measure of speed. */
 export const PATIENCE_MS = Number(process.env["THREADKEEP_TEST_PATIENCE_SECONDS"] ?? 60) * 1000;
+/** Agents that work while a server restarts, and how long it is away. `make soak` has it away for ten seconds. */
+export const AGENTS = Number(process.env["THREADKEEP_TEST_RESTART_AGENTS"] ?? 16);
+export const RESTART_MS = Number(process.env["THREADKEEP_TEST_RESTART_SECONDS"] ?? 3) * 1000;
 /** The same random operations in every run, so that a change alone can turn a test red. At 0 others each time. */
 export const DERANDOMIZED = (process.env["THREADKEEP_TEST_DERANDOMIZED"] ?? "1") === "1";
 /** Name and version of each peer that this run is meant to try, as JSON; unset, those of the lock file. */

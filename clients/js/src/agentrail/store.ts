@@ -62,9 +62,9 @@ export class ThreadkeepAgentrailStore<Ref extends string = SessionRef>
   }
 
   /** A store with other limits. */
-  withOptions(options: CallOptions): ThreadkeepAgentrailStore<Ref> {
+  readonly withOptions = (options: CallOptions): ThreadkeepAgentrailStore<Ref> => {
     return new ThreadkeepAgentrailStore<Ref>({ ...this.#options, ...options });
-  }
+  };
 
   /** The session, made where there is none. Its first user and agent stay. */
   readonly getOrCreate = async (

@@ -68,9 +68,9 @@ export class ThreadkeepSessionStore implements SessionStore {
   }
 
   /** A store with other limits. Appends keep their order within each of both. */
-  withOptions(options: CallOptions): ThreadkeepSessionStore {
+  readonly withOptions = (options: CallOptions): ThreadkeepSessionStore => {
     return new ThreadkeepSessionStore({ ...this.#options, ...options });
-  }
+  };
 
   /**
    * In the order of the calls, entries whose `uuid` the transcript has left out. Safe to repeat: the same list, given again
