@@ -249,13 +249,13 @@ async def test_calls_of_one_turn_travel_together_and_fail_alone(
 ) -> None:
     store = ThreadkeepStore(server.url, api_key=api_key)
     sent: list[int] = []
-    original = store._calls.arun
+    original = store._ticks._send
 
-    async def counted(ops: list[Op], *, atomic: bool) -> list[Any]:
+    async def counted(ops: list[Op], ends: float) -> list[Any]:
         sent.append(len(ops))
-        return await original(ops, atomic=atomic)
+        return await original(ops, ends)
 
-    monkeypatch.setattr(store._calls, "arun", counted)
+    monkeypatch.setattr(store._ticks, "_send", counted)
     await store.aput(("n",), "old", {"a": 0})
     sent.clear()
     outcomes = await asyncio.gather(
@@ -288,16 +288,16 @@ async def test_calls_of_one_turn_travel_together_and_fail_alone(
 async def test_changes_of_one_item_happen_in_the_order_of_the_calls(
     store: ThreadkeepStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = store._calls.arun
+    original = store._ticks._send
     sent: list[list[str]] = []
 
-    async def slow_at_first(ops: list[Op], *, atomic: bool) -> list[Any]:
+    async def slow_at_first(ops: list[Op], ends: float) -> list[Any]:
         sent.append([op.key for op in ops])
         if len(sent) == 1:
             await asyncio.sleep(0.2)
-        return await original(ops, atomic=atomic)
+        return await original(ops, ends)
 
-    monkeypatch.setattr(store._calls, "arun", slow_at_first)
+    monkeypatch.setattr(store._ticks, "_send", slow_at_first)
     calls = [
         asyncio.ensure_future(store.aput(("n",), key, {"at": at}))
         for at, key in enumerate(["a", "b", "a"])
