@@ -69,11 +69,13 @@ pub enum Command {
     /// Runs beside a server, in pages. Exit code 0: sound, orphans are only a note; 1: something is damaged, missing
     /// or counted wrongly; 2: it could not run.
     Doctor(Doctor),
-    /// Print the OpenAPI document.
+    /// Print an OpenAPI document.
     #[command(hide = true)]
     Openapi {
-        /// With bodies as JSON only, for generators of clients that know one media type for a body.
-        #[arg(long)]
+        #[arg(value_enum, default_value_t = Openapi::Json)]
+        document: Openapi,
+        /// Changes nothing: bodies are JSON without it, too.
+        #[arg(long, hide = true)]
         plain: bool,
     },
 }
@@ -265,6 +267,17 @@ pub enum OtherUser {
     Answered,
     Conflict,
     Forbidden,
+}
+
+/// One of the documents that are served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Openapi {
+    /// `/openapi.json`: everything but Agentrail's operations, bodies as JSON.
+    Json,
+    /// `/openapi-msgpack.json`: bodies in MessagePack.
+    Msgpack,
+    /// `/agentrail/openapi.json`: Agentrail's operations.
+    Agentrail,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -21,11 +21,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use crate::config::{Command, Config, Database, LogFormat};
+use crate::config::{Command, Config, Database, LogFormat, Openapi};
 use crate::domain::error::Obstacle;
 use crate::domain::storage::Storage;
 use crate::domain::{Error, Result};
-use crate::http;
+use crate::http::documents::ApiDocument;
 use crate::storage::objects::Objects;
 use crate::storage::{self, StorageConfig};
 
@@ -34,8 +34,13 @@ use crate::storage::{self, StorageConfig};
 /// # Errors
 /// What the person at the terminal has to know; the text is meant for them.
 pub fn run(config: Config) -> Result<ExitCode> {
-    if let Command::Openapi { plain } = config.command {
-        print(&if plain { http::document::plain_text() } else { http::document::text() })?;
+    if let Command::Openapi { document, .. } = config.command {
+        let document = match document {
+            Openapi::Json => ApiDocument::Json,
+            Openapi::Msgpack => ApiDocument::MessagePack,
+            Openapi::Agentrail => ApiDocument::Agentrail,
+        };
+        print(document.text())?;
         return Ok(ExitCode::SUCCESS);
     }
     let (format, filter) = match &config.command {

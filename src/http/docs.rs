@@ -10,13 +10,13 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::document::{document, operations};
+use super::document::{operations, whole};
 
 const TEMPLATE: &str = include_str!("docs.html");
 
 /// The page, which may load and run nothing.
 pub fn answer() -> Response {
-    static PAGE: LazyLock<String> = LazyLock::new(|| page(&document()));
+    static PAGE: LazyLock<String> = LazyLock::new(|| page(&whole()));
     static POLICY: LazyLock<String> = LazyLock::new(policy);
     let headers = [
         (header::CONTENT_SECURITY_POLICY, POLICY.as_str()),

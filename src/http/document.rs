@@ -1,5 +1,6 @@
-//! The `OpenAPI` document. Handlers say what is particular to them; what holds for every route is added here, once:
-//! the second media type, the errors, the ways to present a key.
+//! The whole API as `OpenAPI`, with every body in both forms: the page for people shows it, `documents.rs` serves parts of it.
+//! Handlers say what is particular to them; what holds for every route is added here, once: the second media type, the errors,
+//! the ways to present a key.
 
 use std::sync::LazyLock;
 
@@ -64,22 +65,13 @@ const SEARCHING: [&str; 4] = ["search_items", "count_items", "run_store_batch", 
 /// Answers of a real server, by operation, for those that have none at their handler. Written by a test, which compares them.
 const ANSWERS: &str = include_str!("../../openapi/answers.json");
 
-/// The document as it is answered and as `openapi/openapi.json` holds it.
-pub fn text() -> String {
-    static TEXT: LazyLock<String> = LazyLock::new(|| {
-        let text = serde_json::to_string_pretty(&document());
-        text.expect("a JSON value always serializes") + "\n"
+/// Every operation with every form of its bodies. Not served: [`super::documents::ApiDocument`] is.
+pub fn whole() -> Value {
+    static WHOLE: LazyLock<Value> = LazyLock::new(|| {
+        let (_, api) = super::routes().split_for_parts();
+        complete(api)
     });
-    TEXT.clone()
-}
-
-/// The same with bodies in one media type each, for generators of clients that know one.
-pub fn plain_text() -> String {
-    static TEXT: LazyLock<String> = LazyLock::new(|| {
-        let text = serde_json::to_string_pretty(&generators::plain(document()));
-        text.expect("a JSON value always serializes") + "\n"
-    });
-    TEXT.clone()
+    WHOLE.clone()
 }
 
 /// Records the permission of a route's operations.
@@ -92,12 +84,6 @@ pub(super) fn declare(paths: &mut Paths, permission: Permission) {
             operation.extensions.get_or_insert_default().merge(extension.build());
         }
     }
-}
-
-/// What is served as the document.
-pub(super) fn document() -> Value {
-    let (_, api) = super::routes().split_for_parts();
-    complete(api)
 }
 
 fn complete(api: OpenApi) -> Value {
@@ -120,6 +106,7 @@ fn complete(api: OpenApi) -> Value {
         generators::name_alternatives(schemas);
         generators::first_that_fits(schemas);
         generators::one_word(schemas);
+        generators::no_fields_yet(schemas);
     }
     let mut problems = Map::new();
     for item in document["paths"].as_object_mut().into_iter().flat_map(Map::values_mut) {

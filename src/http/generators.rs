@@ -1,14 +1,9 @@
-//! What makes the document easy to generate clients from: every object has a name that a generator can use, and there is a form
-//! of the document in which every body has one media type, which generators know.
+//! What makes a document easy to generate clients from: every object has a name that a generator can use.
 
 use serde_json::{Map, Value, json};
 
-/// The media type of bodies in the plain form.
-pub const PLAIN: &str = "application/json";
-const BYTES: &str = "application/octet-stream";
-/// Bytes under a name of their own; a route that takes them takes plain bytes too.
-const ARCHIVES: [&str; 2] = ["application/x-tar", "application/vnd.threadkeep.export"];
-
+const RAW: [&str; 3] =
+    ["application/octet-stream", "application/x-tar", "application/vnd.threadkeep.export"];
 const EXACT: &str = "#/components/schemas/Exact";
 const OVERLAPPING: [&str; 1] = ["StoreResult"];
 
@@ -19,8 +14,8 @@ const WORDS: [(&str, &str); 3] =
 /// Raw bytes: utoipa would have them as a list of numbers.
 pub fn raw_bytes(content: &mut Value) {
     let bytes = json!({"type": "string", "format": "binary"});
-    for media in ARCHIVES.iter().chain([&BYTES]) {
-        if let Some(body) = content.get_mut(*media) {
+    for media in RAW {
+        if let Some(body) = content.get_mut(media) {
             body["schema"] = bytes.clone();
         }
     }
@@ -61,6 +56,13 @@ pub fn null_fits_twice(value: &mut Value) {
     }
 }
 
+/// An answer without fields: a later server may add some. openapi-generator warns of an object of which nothing is said.
+pub fn no_fields_yet(schemas: &mut Map<String, Value>) {
+    if let Some(empty) = schemas.get_mut("Empty") {
+        empty["additionalProperties"] = json!({"$ref": EXACT});
+    }
+}
+
 /// What takes a list takes one word instead of it: so a generator knows the word, and asks for no other text.
 pub fn one_word(schemas: &mut Map<String, Value>) {
     for (name, word) in WORDS {
@@ -91,30 +93,6 @@ pub fn name_alternatives(schemas: &mut Map<String, Value>) {
     schemas.extend(named);
 }
 
-/// The document with JSON alone where there is a choice, and archives as bytes.
-pub fn plain(mut document: Value) -> Value {
-    one_media_type(&mut document);
-    document
-}
-
-fn one_media_type(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            if let Some(Value::Object(content)) = fields.get_mut("content") {
-                if content.contains_key(PLAIN) {
-                    content.retain(|media, _| media == PLAIN);
-                }
-                for archive in ARCHIVES {
-                    content.remove(archive).map(|body| content.insert(BYTES.into(), body));
-                }
-            }
-            fields.values_mut().for_each(one_media_type);
-        }
-        Value::Array(items) => items.iter_mut().for_each(one_media_type),
-        _ => {}
-    }
-}
-
 fn camel(field: &str) -> String {
     let words = field.split('_').map(|word| {
         let (first, rest) = word.split_at(word.len().min(1));
@@ -139,15 +117,5 @@ mod tests {
         let reference = json!({"$ref": "#/components/schemas/OpListAll"});
         assert_eq!(schemas["Op"]["oneOf"], json!([reference, both, {"type": "string"}]));
         assert_eq!(schemas["OpListAll"], object("list_all"));
-    }
-
-    #[test]
-    fn the_plain_form_has_one_media_type_for_each_body() {
-        let body = |media: &[&str]| {
-            let all = media.iter().map(|it| ((*it).to_owned(), json!({})));
-            json!({"content": all.collect::<Map<_, _>>()})
-        };
-        let all = json!({"a": [body(&[PLAIN, "application/msgpack"])], "b": body(&["application/x-tar"])});
-        assert_eq!(plain(all), json!({"a": [body(&[PLAIN])], "b": body(&[BYTES])}));
     }
 }

@@ -9,10 +9,10 @@ use axum::response::{IntoResponse as _, Response};
 
 use utoipa::ToSchema;
 
-use super::generators::PLAIN;
+use super::docs;
+use super::documents::ApiDocument;
 use super::problem::{Code, Problem};
 use super::query_fields::Fields;
-use super::{docs, document};
 use crate::app::App;
 use crate::domain::Error;
 
@@ -67,26 +67,57 @@ pub async fn metrics(State(app): State<Arc<App>>) -> Response {
 
 /// This document
 ///
-/// Generators of clients that know one media type for a body get on with `media_type=application/json`.
+/// Everything but Agentrail's operations, with bodies as JSON. `media_type` changes nothing: earlier versions needed it to leave
+/// MessagePack out.
 #[utoipa::path(
     get, path = "/openapi.json", operation_id = "get_openapi", tag = "operation",
-    params(("media_type" = inline(Option<MediaType>), Query, description = "Bodies as JSON only. Absent: in both forms")),
+    params(("media_type" = inline(Option<MediaType>), Query, description = "Bodies as JSON: they are")),
     responses(
-        (status = 200, description = "OpenAPI 3.1", body = Object, content_type = "application/json"),
+        (status = 200, description = "OpenAPI 3.1", body = OpenApiDocument, content_type = "application/json"),
         (status = 400, description = "`malformed_body`"),
     ),
 )]
 pub async fn openapi(uri: Uri) -> Result<Response, Problem> {
     let fields = Fields::of(&uri, &["media_type"])?;
-    let text = match fields.one("media_type")? {
-        None => document::text(),
-        Some(PLAIN) => document::plain_text(),
-        Some(_) => {
-            let detail = format!("media_type must be {PLAIN}");
-            return Err(Error::invalid("media_type", detail).into());
-        }
-    };
-    Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
+    if fields.one("media_type")?.is_some_and(|it| it != "application/json") {
+        let detail = "media_type must be application/json";
+        return Err(Error::invalid("media_type", detail).into());
+    }
+    Ok(served(ApiDocument::Json))
+}
+
+/// The document of bodies in MessagePack
+///
+/// The operations that speak MessagePack, Agentrail's too, with bodies in that form alone.
+#[utoipa::path(
+    get, path = "/openapi-msgpack.json", operation_id = "get_openapi_msgpack", tag = "operation",
+    responses((status = 200, description = "OpenAPI 3.1", body = OpenApiDocument, content_type = "application/json")),
+)]
+pub async fn openapi_msgpack() -> Response {
+    served(ApiDocument::MessagePack)
+}
+
+/// The document for Agentrail
+///
+/// What its adapters and its Inspector call, with bodies as JSON.
+#[utoipa::path(
+    get, path = "/agentrail/openapi.json", operation_id = "get_openapi_agentrail", tag = "operation",
+    responses((status = 200, description = "OpenAPI 3.1", body = OpenApiDocument, content_type = "application/json")),
+)]
+pub async fn openapi_agentrail() -> Response {
+    served(ApiDocument::Agentrail)
+}
+
+fn served(document: ApiDocument) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], document.text()).into_response()
+}
+
+/// An OpenAPI document.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only the document reads it")]
+pub struct OpenApiDocument {
+    /// The version of OpenAPI.
+    openapi: String,
 }
 
 /// For the document.
@@ -97,7 +128,7 @@ pub enum MediaType {
     Json,
 }
 
-/// This document, for people
+/// The API, for people
 #[utoipa::path(
     get, path = "/docs", operation_id = "get_docs", tag = "operation",
     responses((status = 200, description = "A page", body = String, content_type = "text/html")),

@@ -1,9 +1,13 @@
-//! What of one call goes into another: links of the document, for people who read it and programs that try it.
+//! What of one call goes into another: links of the document, for people who read it and programs that try it. Fields of a body
+//! are under `x-request-body`: OpenAPI's own `requestBody` of a link may be an object, but openapi-generator takes text alone.
 
 use serde_json::{Map, Value, json};
 
 /// From an operation to others, with the fields that they take of it: in the address or in the body, as the other has them.
 type Links = (&'static str, &'static [&'static str], &'static [(&'static str, &'static str)]);
+
+/// Extension of a link: the fields that go into the body.
+const REQUEST_BODY: &str = "x-request-body";
 
 const THREAD: (&str, &str) = ("thread_id", "$request.body#/thread_id");
 const NAMESPACE: (&str, &str) = ("namespace", "$request.body#/namespace");
@@ -97,7 +101,7 @@ fn link(other: &str, fields: &[(&str, &str)], parameters: &[Value]) -> Value {
         link["parameters"] = Value::Object(object(in_address));
     }
     if !in_body.is_empty() {
-        link["requestBody"] = Value::Object(object(in_body));
+        link[REQUEST_BODY] = Value::Object(object(in_body));
     }
     link
 }

@@ -18,6 +18,7 @@ mod decode;
 mod difference;
 mod docs;
 pub mod document;
+pub mod documents;
 mod drive;
 mod drive_upload;
 mod edge;
@@ -239,6 +240,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(health::ready))
         .routes(routes!(health::metrics))
         .routes(routes!(health::openapi))
+        .routes(routes!(health::openapi_msgpack))
+        .routes(routes!(health::openapi_agentrail))
         .routes(routes!(health::docs))
 }
 

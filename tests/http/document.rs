@@ -1,19 +1,23 @@
-//! The API document: generated, complete, and in agreement with what is served.
+//! The API documents: generated, complete, and in agreement with what is served.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use threadkeep::http::document;
+use threadkeep::http::documents::ApiDocument;
 use threadkeep::http::problem::Code;
 
-use crate::server::{DOCUMENT, JSON, Server};
+use crate::server::{DOCUMENT, JSON, MSGPACK, Server};
 
 fn operations() -> Vec<(String, String, Value)> {
-    let paths = DOCUMENT["paths"].as_object().unwrap();
+    operations_of(&DOCUMENT)
+}
+
+fn operations_of(document: &Value) -> Vec<(String, String, Value)> {
+    let paths = document["paths"].as_object().unwrap();
     let all = paths.iter().flat_map(|(path, item)| {
         let methods = item.as_object().unwrap().iter();
         methods.map(|(method, it)| (path.clone(), method.to_uppercase(), it.clone()))
@@ -21,14 +25,94 @@ fn operations() -> Vec<(String, String, Value)> {
     all.collect()
 }
 
+fn parsed(document: ApiDocument) -> Value {
+    serde_json::from_str(document.text()).unwrap()
+}
+
 #[test]
-fn the_file_is_what_the_code_generates() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("openapi/openapi.json");
-    if std::env::var_os("UPDATE_OPENAPI").is_some() {
-        std::fs::write(&path, document::text()).unwrap();
+fn the_files_are_what_the_code_generates() {
+    for document in ApiDocument::ALL {
+        let name = match document {
+            ApiDocument::Json => "openapi.json",
+            ApiDocument::MessagePack => "openapi-msgpack.json",
+            ApiDocument::Agentrail => "agentrail.json",
+        };
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("openapi").join(name);
+        if std::env::var_os("UPDATE_OPENAPI").is_some() {
+            std::fs::write(&path, document.text()).unwrap();
+        }
+        let same = std::fs::read_to_string(&path).unwrap_or_default() == document.text();
+        assert!(same, "openapi/{name} is not up to date; UPDATE_OPENAPI=1 rewrites it");
     }
-    let same = std::fs::read_to_string(&path).unwrap_or_default() == document::text();
-    assert!(same, "openapi/openapi.json is not up to date; UPDATE_OPENAPI=1 rewrites it");
+}
+
+/// Each body of an operation, sent or answered with success, and the media types that are its archives.
+fn bodies(document: &Value) -> BTreeSet<(String, String, String)> {
+    let mut found = BTreeSet::new();
+    for (_, _, operation) in operations_of(document) {
+        let id = operation["operationId"].as_str().unwrap().to_owned();
+        let answers = operation["responses"].as_object().unwrap().iter();
+        let sent = [("sent", &operation["requestBody"])].into_iter();
+        let all = answers.map(|(status, it)| (status.as_str(), it)).chain(sent);
+        for (place, body) in all {
+            for media in body["content"].as_object().into_iter().flatten().map(|(media, _)| media) {
+                found.insert((id.clone(), place.to_owned(), media.clone()));
+            }
+        }
+    }
+    found
+}
+
+/// What generators do not know by its name is called bytes, too.
+const ARCHIVES: [&str; 2] = ["application/x-tar", EXPORT];
+
+#[test]
+fn the_documents_together_describe_every_form_of_every_body() {
+    let all = bodies(&DOCUMENT);
+    let described: BTreeSet<_> =
+        ApiDocument::ALL.iter().flat_map(|it| bodies(&parsed(*it))).collect();
+    let is_archive = |it: &&(String, String, String)| ARCHIVES.contains(&it.2.as_str());
+    let missing: Vec<_> = all.difference(&described).collect();
+    assert!(missing.iter().all(|it| is_archive(it) && it.1 == "sent"), "{missing:?}");
+    for (id, place, media) in described.difference(&all) {
+        let has_archive = all.iter().filter(is_archive).any(|it| (&it.0, &it.1) == (id, place));
+        assert!(has_archive && media == "application/octet-stream", "{id} {place} {media}");
+    }
+    let ids = |of: &Value| -> BTreeSet<String> {
+        operations_of(of)
+            .iter()
+            .map(|it| it.2["operationId"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let (json, agentrail) = (ids(&parsed(ApiDocument::Json)), ids(&parsed(ApiDocument::Agentrail)));
+    assert!(json.is_disjoint(&agentrail) && agentrail.len() == 39);
+    assert_eq!(&json | &agentrail, ids(&DOCUMENT));
+}
+
+#[test]
+fn each_document_has_one_form_of_each_body_and_nothing_that_it_does_not_use() {
+    for document in ApiDocument::ALL {
+        let (form, other) = match document {
+            ApiDocument::MessagePack => (MSGPACK, JSON),
+            _ => (JSON, MSGPACK),
+        };
+        let text = document.text();
+        let found = bodies(&parsed(document));
+        assert!(found.iter().any(|it| it.2 == form), "{document:?}");
+        assert_eq!(found.iter().find(|it| it.2 == other), None);
+        assert_eq!(text.contains("\"x-msgpack\""), document == ApiDocument::MessagePack);
+        let document = parsed(document);
+        for kind in ["schemas", "responses"] {
+            for name in document["components"][kind].as_object().unwrap().keys() {
+                let reference = format!("\"#/components/{kind}/{name}\"");
+                assert!(text.contains(&reference), "{reference}");
+            }
+        }
+        let operations = operations_of(&document);
+        for tag in document["tags"].as_array().unwrap() {
+            assert!(operations.iter().any(|it| it.2["tags"][0] == tag["name"]), "{tag}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -127,18 +211,20 @@ fn every_operation_has_an_id_that_makes_a_good_name_of_a_method() {
 
 #[test]
 fn every_reference_leads_somewhere() {
-    fn walk(value: &Value) {
+    fn walk(document: &Value, value: &Value) {
         if let Some(reference) = value.get("$ref").and_then(Value::as_str) {
-            let found = DOCUMENT.pointer(reference.trim_start_matches('#'));
+            let found = document.pointer(reference.trim_start_matches('#'));
             assert!(found.is_some(), "{reference}");
         }
         match value {
-            Value::Object(fields) => fields.values().for_each(walk),
-            Value::Array(items) => items.iter().for_each(walk),
+            Value::Object(fields) => fields.values().for_each(|it| walk(document, it)),
+            Value::Array(items) => items.iter().for_each(|it| walk(document, it)),
             _ => {}
         }
     }
-    walk(&DOCUMENT);
+    for document in [DOCUMENT.clone()].into_iter().chain(ApiDocument::ALL.map(parsed)) {
+        walk(&document, &document);
+    }
 }
 
 /// Who sends null where exact JSON or null is taken would be told that it is neither: it fits both.
@@ -169,11 +255,12 @@ fn no_field_of_a_body_has_a_default() {
 
 #[test]
 fn every_link_takes_fields_that_are_there_to_fields_that_are_taken() {
+    let document = parsed(ApiDocument::Json);
     let schema = |content: &Value| {
         let reference = content[JSON]["schema"]["$ref"].as_str().unwrap_or("#/none");
-        DOCUMENT.pointer(reference.trim_start_matches('#')).cloned().unwrap_or_default()
+        document.pointer(reference.trim_start_matches('#')).cloned().unwrap_or_default()
     };
-    let all = operations();
+    let all = operations_of(&document);
     let mut count = 0;
     for (_, _, operation) in &all {
         let answers = operation["responses"].as_object().unwrap().values();
@@ -185,7 +272,7 @@ fn every_link_takes_fields_that_are_there_to_fields_that_are_taken() {
                 all.iter().find(|it| it.2["operationId"] == link["operationId"]).unwrap();
             let body = schema(&other["requestBody"]["content"]);
             let parameters = other["parameters"].as_array().cloned().unwrap_or_default();
-            let fields = link["requestBody"].as_object().into_iter().flatten();
+            let fields = link["x-request-body"].as_object().into_iter().flatten();
             for (field, from) in fields.chain(link["parameters"].as_object().into_iter().flatten())
             {
                 let is_parameter = parameters.iter().any(|it| it["name"] == *field);
@@ -204,21 +291,11 @@ fn every_link_takes_fields_that_are_there_to_fields_that_are_taken() {
     assert!(count > 40, "{count}");
 }
 
-#[test]
-fn nothing_in_the_plain_form_is_in_another_media_type_than_one() {
-    let plain: Value = serde_json::from_str(&document::plain_text()).unwrap();
-    let same = |of: &Value| of["paths"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    assert_eq!(same(&plain), same(&DOCUMENT));
-    for other in ["application/msgpack\": {", "application/x-tar\": {"] {
-        assert!(!document::plain_text().contains(other) && document::text().contains(other));
-    }
-}
-
 #[tokio::test]
-async fn the_plain_form_is_served_and_no_other() {
+async fn the_media_type_that_earlier_versions_had_to_be_asked_for_changes_nothing() {
     let server = Server::keyless().await;
     let answer = server.get("/openapi.json?media_type=application/json").await.ok();
-    assert_eq!(String::from_utf8(answer.body).unwrap(), document::plain_text());
+    assert_eq!(String::from_utf8(answer.body).unwrap(), ApiDocument::Json.text());
     for (query, field) in [("media_type=text/html", "media_type"), ("form=plain", "form")] {
         let answer = server.get(&format!("/openapi.json?{query}")).await;
         assert_eq!((answer.problem(), answer.field()), ((422, "invalid".into()), field.into()));
@@ -237,9 +314,12 @@ fn every_code_is_an_answer_of_some_operation() {
 }
 
 #[tokio::test]
-async fn the_document_and_its_page_are_served() {
+async fn the_documents_and_their_page_are_served() {
     let server = Server::keyless().await;
-    assert_eq!(server.get("/openapi.json").await.ok().json(), *DOCUMENT);
+    for document in ApiDocument::ALL {
+        let answer = server.get(document.path()).await.ok();
+        assert_eq!(String::from_utf8(answer.body).unwrap(), document.text());
+    }
     let page = String::from_utf8(server.get("/docs").await.ok().body).unwrap();
     for (path, _, _) in operations() {
         assert!(page.contains(&format!("<code>{path}</code>")), "{path}");
@@ -267,9 +347,13 @@ async fn the_page_loads_and_runs_nothing_and_every_link_leads_somewhere() {
     for link in &links {
         match link.strip_prefix('#') {
             Some(id) => assert_eq!(page.matches(&format!("id=\"{id}\"")).count(), 1, "{id}"),
-            None => assert!(["data:,", "openapi.json"].contains(link), "{link}"),
+            None => {
+                let is_document = ApiDocument::ALL.iter().any(|it| it.path()[1..] == **link);
+                assert!(is_document || *link == "data:,", "{link}");
+            }
         }
     }
+    assert!(ApiDocument::ALL.iter().all(|it| links.contains(&it.path()[1..])));
     assert!(links.len() > 2 * operations().len());
 }
 

@@ -53,8 +53,16 @@ pub const ABSENT: &str = "404 not_found";
 pub const TAKEN: &str = "409 thread_taken";
 
 /// For everybody who reaches the server, whatever they present.
-pub const PUBLIC: [&str; 6] =
-    ["get_docs", "get_health", "get_metrics", "get_openapi", "get_readiness", SIGNED];
+pub const PUBLIC: [&str; 8] = [
+    "get_docs",
+    "get_health",
+    "get_metrics",
+    "get_openapi",
+    "get_openapi_agentrail",
+    "get_openapi_msgpack",
+    "get_readiness",
+    SIGNED,
+];
 /// Asks for a signature, which `drive_access` looks at.
 pub const SIGNED: &str = "open_signed_file";
 

@@ -37,8 +37,8 @@ pub const SETTINGS: Settings = Settings {
     rates: Rates { per_tenant: None, per_token: None },
 };
 
-pub static DOCUMENT: LazyLock<Value> =
-    LazyLock::new(|| serde_json::from_str(&http::document::text()).unwrap());
+/// Every operation with every form of its bodies: what the served documents describe together.
+pub static DOCUMENT: LazyLock<Value> = LazyLock::new(http::document::whole);
 
 pub struct Server {
     pub app: Arc<App>,

@@ -1,12 +1,12 @@
 /**
- * Makes the types of requests and answers from the OpenAPI document: `--write` replaces the committed file, without it the
+ * Makes the types of requests and answers from the OpenAPI document of MessagePack bodies: `--write` replaces the committed file, without it the
  * text is printed. In MessagePack bodies some fields are bytes, which the document marks with `x-msgpack: bin`.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import openapiTypescript, { astToString } from "openapi-typescript";
 import ts from "typescript";
 
-const DOCUMENT = new URL("../../../openapi/openapi.json", import.meta.url);
+const DOCUMENT = new URL("../../../openapi/openapi-msgpack.json", import.meta.url);
 const TYPES = new URL("../src/wire/openapi.ts", import.meta.url);
 const HEAD = `/** Types of requests and answers as MessagePack, made from the OpenAPI document by scripts/wire_types.mjs. */\n`;
 

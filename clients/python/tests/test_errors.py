@@ -1,4 +1,4 @@
-"""Every problem that the OpenAPI document names is an error of its own kind."""
+"""Every problem that the OpenAPI documents name is an error of its own kind."""
 
 import json
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import pytest
 
 from threadkeep.errors import ProtocolError, ThreadkeepError, UnavailableError, error_of_problem
 
-DOCUMENT = Path(__file__).resolve().parents[3] / "openapi" / "openapi.json"
+DOCUMENTS = Path(__file__).resolve().parents[3] / "openapi"
 # What a client does about these is said by the status alone.
 BY_STATUS = {
     "too_many_requests": UnavailableError,
@@ -24,9 +24,11 @@ BY_STATUS = {
 
 def answers() -> Iterator[tuple[int, str]]:
     """Status and code of every error that operations share."""
-    for name, answer in json.loads(DOCUMENT.read_text())["components"]["responses"].items():
-        for code in answer["x-codes"]:
-            yield int(name.split(".")[0]), code
+    for document in ("openapi.json", "agentrail.json"):
+        responses = json.loads((DOCUMENTS / document).read_text())["components"]["responses"]
+        for name, answer in responses.items():
+            for code in answer["x-codes"]:
+                yield int(name.split(".")[0]), code
 
 
 @pytest.mark.parametrize(("status", "code"), sorted(set(answers())))

@@ -450,46 +450,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/storage/delete": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * Delete a file or folder of the drive
-         * @description A folder with all that is in it. What is not there is no error.
-         */
-        delete: operations["delete_from_drive"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/storage/download": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Download a file of the drive
-         * @description As `GET /v1/files/content`.
-         */
-        get: operations["download_from_drive"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/storage/list": {
         parameters: {
             query?: never;
@@ -503,26 +463,6 @@ export interface paths {
          *     a thread left aside, everything else the workspace. A path that is no folder has no entries.
          */
         get: operations["list_drive"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/storage/open": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get a file by its signed address
-         * @description Without a key. The address says all there is to say; a changed one opens nothing.
-         */
-        get: operations["open_signed_file"];
         put?: never;
         post?: never;
         delete?: never;
@@ -565,43 +505,6 @@ export interface paths {
          *     `version` ties it to one version of the file. Begins with `--files-origin` where the server has one, else with `/`.
          */
         get: operations["get_drive_url"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/docs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** This document, for people */
-        get: operations["get_docs"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/healthz": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Alive
-         * @description The process answers; says nothing about its storage.
-         */
-        get: operations["get_health"];
         put?: never;
         post?: never;
         delete?: never;
@@ -687,66 +590,6 @@ export interface paths {
         };
         /** Trace and orchestration's events, by time; by an address with a token */
         get: operations["inspect_trace_by_token"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/metrics": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Metrics
-         * @description In the text format of Prometheus.
-         */
-        get: operations["get_metrics"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/openapi.json": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * This document
-         * @description Generators of clients that know one media type for a body get on with `media_type=application/json`.
-         */
-        get: operations["get_openapi"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/readyz": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Ready
-         * @description The storage answers and the keys were read lately.
-         */
-        get: operations["get_readiness"];
         put?: never;
         post?: never;
         delete?: never;
@@ -972,13 +815,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get a file as raw bytes
-         * @description With ranges, `ETag` and `If-None-Match`, of a file of exactly the namespace that `ns` names (`ns=a&ns=b`). Whatever type the
-         *     file says it is, nothing in it runs: `nosniff`, a sandbox without sources, and as an attachment unless it is PNG, JPEG, GIF,
-         *     WebP, PDF or plain text.
-         */
-        get: operations["get_file_content"];
+        get?: never;
         /**
          * Put a file as raw bytes
          * @description Creates or replaces it. Up to 16 MiB it becomes the value of its item, as deepagents writes it: text where it is UTF-8, else
@@ -1790,12 +1627,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get the archive of a snapshot
-         * @description The tar as it was staged, without its packing. In whole or, with `Range`, in part. A restore does not touch it: unpack it where the new sandbox
-         *     works.
-         */
-        get: operations["get_archive"];
+        get?: never;
         /**
          * Stage an archive of a workspace
          * @description A tar archive, plain or packed with gzip or zstd as its first bytes say; it is kept as the tar that is in the packing. Take a snapshot with
@@ -1958,33 +1790,6 @@ export interface paths {
          *     each operation has its own result or `error`.
          */
         post: operations["run_store_batch"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/store/changes": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Follow changes
-         * @description Server-sent events of what happens to items below a prefix, in the order in which it becomes visible: `change` with namespace,
-         *     key, version and kind (`put`, `delete`, `expire`), never values. First comes `ready`: what changes from then on is told, so list
-         *     the items after it. Every event has an `id`: send the last one as `Last-Event-ID` or `after`, and nothing between is missed; some
-         *     may come twice. Of several puts in quick succession only the last may be told. `resync` says that changes were left out, because
-         *     they were not taken in time: list the items anew, or come back with an earlier `id`. `end` with a `code` says why the server
-         *     closes the stream. Lines with a colon, and ids without data, show that the stream lives. Changes are logged for tenants that have
-         *     followers, and kept for 24 hours; an older position is `position_gone`: list the items, and follow without one. A
-         *     transaction that stays open in the same PostgreSQL cluster delays the feed.
-         */
-        get: operations["follow_changes"];
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -3166,7 +2971,9 @@ export interface components {
             text_fields?: string[] | null;
         };
         /** @description The answer of writes that have nothing to tell. */
-        Empty: Record<string, never>;
+        Empty: {
+            [key: string]: components["schemas"]["Exact"];
+        };
         Entries: {
             entries: components["schemas"]["Entry"][];
             /**
@@ -5408,29 +5215,6 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `forbidden_host`: Not a Host of this server; `forbidden_origin`: Not from another site; `forbidden_forwarding`: Not through a proxy */
-        "403.forbidden_host.forbidden_origin.forbidden_forwarding": {
-            headers: {
-                /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                "server-timing"?: string;
-                /** @description Of the request; finds it in the server's log */
-                "x-request-id"?: string;
-                [name: string]: unknown;
-            };
-            content: {
-                /**
-                 * @example {
-                 *       "code": "forbidden_host",
-                 *       "detail": "Not a Host of this server",
-                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
-                 *       "status": 403,
-                 *       "title": "Not a Host of this server",
-                 *       "type": "urn:threadkeep:problem:forbidden_host"
-                 *     }
-                 */
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
         /** @description `not_granted`: The key does not allow this; `forbidden_host`: Not a Host of this server; `forbidden_origin`: Not from another site; `forbidden_forwarding`: Not through a proxy */
         "403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted": {
             headers: {
@@ -5594,29 +5378,6 @@ export interface components {
         };
         /** @description `snapshot_not_found`: There is no such snapshot */
         "404.snapshot_not_found": {
-            headers: {
-                /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                "server-timing"?: string;
-                /** @description Of the request; finds it in the server's log */
-                "x-request-id"?: string;
-                [name: string]: unknown;
-            };
-            content: {
-                /**
-                 * @example {
-                 *       "code": "snapshot_not_found",
-                 *       "detail": "There is no such snapshot",
-                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
-                 *       "status": 404,
-                 *       "title": "There is no such snapshot",
-                 *       "type": "urn:threadkeep:problem:snapshot_not_found"
-                 *     }
-                 */
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description `snapshot_not_found`: There is no such snapshot; `archive_not_found`: There is no such archive */
-        "404.snapshot_not_found.archive_not_found": {
             headers: {
                 /** @description Milliseconds until the answer began: `total;dur=1.234` */
                 "server-timing"?: string;
@@ -6121,29 +5882,6 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `position_gone`: The log of changes does not reach back so far; `key_destroyed`: The tenant's key was destroyed */
-        "410.position_gone.key_destroyed": {
-            headers: {
-                /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                "server-timing"?: string;
-                /** @description Of the request; finds it in the server's log */
-                "x-request-id"?: string;
-                [name: string]: unknown;
-            };
-            content: {
-                /**
-                 * @example {
-                 *       "code": "position_gone",
-                 *       "detail": "The log of changes does not reach back so far",
-                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
-                 *       "status": 410,
-                 *       "title": "The log of changes does not reach back so far",
-                 *       "type": "urn:threadkeep:problem:position_gone"
-                 *     }
-                 */
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
         /** @description `too_large`: Larger than a limit; `quota_exceeded`: A quota of the tenant is used up */
         "413.quota_exceeded.too_large": {
             headers: {
@@ -6277,29 +6015,6 @@ export interface components {
                  *       "status": 415,
                  *       "title": "The media type is not supported",
                  *       "type": "urn:threadkeep:problem:unsupported_media_type"
-                 *     }
-                 */
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description `range_not_satisfiable`: No byte of the range is there */
-        "416.range_not_satisfiable": {
-            headers: {
-                /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                "server-timing"?: string;
-                /** @description Of the request; finds it in the server's log */
-                "x-request-id"?: string;
-                [name: string]: unknown;
-            };
-            content: {
-                /**
-                 * @example {
-                 *       "code": "range_not_satisfiable",
-                 *       "detail": "No byte of the range is there",
-                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
-                 *       "status": 416,
-                 *       "title": "No byte of the range is there",
-                 *       "type": "urn:threadkeep:problem:range_not_satisfiable"
                  *     }
                  */
                 "application/problem+json": components["schemas"]["Problem"];
@@ -6629,31 +6344,6 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `unavailable`: Not available now; `deadline_exceeded`: The time budget ran out; `commit_unknown`: It is not known whether the write happened */
-        "503.commit_unknown.unavailable.deadline_exceeded": {
-            headers: {
-                /** @description Seconds */
-                "retry-after"?: number;
-                /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                "server-timing"?: string;
-                /** @description Of the request; finds it in the server's log */
-                "x-request-id"?: string;
-                [name: string]: unknown;
-            };
-            content: {
-                /**
-                 * @example {
-                 *       "code": "commit_unknown",
-                 *       "detail": "It is not known whether the write happened",
-                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
-                 *       "status": 503,
-                 *       "title": "It is not known whether the write happened",
-                 *       "type": "urn:threadkeep:problem:commit_unknown"
-                 *     }
-                 */
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
         /** @description `unavailable`: Not available now; `deadline_exceeded`: The time budget ran out; `overloaded`: Too much at once; `commit_unknown`: It is not known whether the write happened */
         "503.commit_unknown.unavailable.overloaded.deadline_exceeded": {
             headers: {
@@ -6856,12 +6546,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "status": "ok"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["InspectorHealth"];
                     "application/msgpack": components["schemas"]["InspectorHealth"];
                 };
             };
@@ -6894,22 +6578,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "sessions": [
-                     *         {
-                     *           "lastActive": "2027-01-15T08:00:02.000000Z",
-                     *           "sessionId": "t-1",
-                     *           "status": "idle",
-                     *           "tenantId": "t",
-                     *           "tokens": 7,
-                     *           "turns": 1,
-                     *           "userId": "ann"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["InspectedSessions"];
                     "application/msgpack": components["schemas"]["InspectedSessions"];
                 };
             };
@@ -6947,25 +6615,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "messages": [
-                     *         {
-                     *           "content": "Tea, no milk",
-                     *           "role": "user"
-                     *         },
-                     *         {
-                     *           "content": "Tea, no milk",
-                     *           "role": "user"
-                     *         },
-                     *         {
-                     *           "content": "Tea, no milk",
-                     *           "role": "user"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["InspectedMessages"];
                     "application/msgpack": components["schemas"]["InspectedMessages"];
                 };
             };
@@ -7004,19 +6653,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "agents": [],
-                     *       "events": [
-                     *         {
-                     *           "eventId": "e",
-                     *           "note": "Tea, no milk"
-                     *         }
-                     *       ],
-                     *       "run": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["InspectedOrchestration"];
                     "application/msgpack": components["schemas"]["InspectedOrchestration"];
                 };
             };
@@ -7055,17 +6691,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "events": [
-                     *         {
-                     *           "id": "e",
-                     *           "note": "Tea, no milk"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["InspectedTrace"];
                     "application/msgpack": components["schemas"]["InspectedTrace"];
                 };
             };
@@ -7105,14 +6730,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "bytes": 21,
-                     *       "content": "Tea, no milk",
-                     *       "updatedAt": 1800000002000
-                     *     }
-                     */
-                    "application/json": components["schemas"]["AgentrailMemo"];
                     "application/msgpack": components["schemas"]["AgentrailMemo"];
                 };
             };
@@ -7145,12 +6762,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "content": "# Notes"
-                 *     }
-                 */
-                "application/json": components["schemas"]["AgentrailContent"];
                 "application/msgpack": components["schemas"]["AgentrailContent"];
             };
         };
@@ -7165,8 +6776,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
-                    "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
             };
@@ -7202,12 +6811,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "content": "\nmore"
-                 *     }
-                 */
-                "application/json": components["schemas"]["AgentrailContent"];
                 "application/msgpack": components["schemas"]["AgentrailContent"];
             };
         };
@@ -7222,8 +6825,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
-                    "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
             };
@@ -7257,13 +6858,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "agentId": "helper",
-                 *       "userId": "ann"
-                 *     }
-                 */
-                "application/json": components["schemas"]["AgentrailSession"];
                 "application/msgpack": components["schemas"]["AgentrailSession"];
             };
         };
@@ -7278,15 +6872,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "created": false,
-                     *       "createdAt": 1800000002000,
-                     *       "sessionId": "t-1",
-                     *       "updatedAt": 1800000002000
-                     *     }
-                     */
-                    "application/json": components["schemas"]["AgentrailSessionMade"];
                     "application/msgpack": components["schemas"]["AgentrailSessionMade"];
                 };
             };
@@ -7327,16 +6912,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "archives": [
-                     *         {
-                     *           "archiveId": "0001"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["AgentrailArchives"];
                     "application/msgpack": components["schemas"]["AgentrailArchives"];
                 };
             };
@@ -7374,12 +6949,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "messages": []
-                     *     }
-                     */
-                    "application/json": components["schemas"]["AgentrailList"];
                     "application/msgpack": components["schemas"]["AgentrailList"];
                 };
             };
@@ -7417,14 +6986,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "artifacts": [
-                     *         "call"
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["AgentrailArtifacts"];
                     "application/msgpack": components["schemas"]["AgentrailArtifacts"];
                 };
             };
@@ -7462,14 +7023,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "bytes": 21,
-                     *       "content": "Tea, no milk",
-                     *       "updatedAt": 1800000002000
-                     *     }
-                     */
-                    "application/json": components["schemas"]["AgentrailMemo"];
                     "application/msgpack": components["schemas"]["AgentrailMemo"];
                 };
             };
@@ -7501,12 +7054,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "content": "output"
-                 *     }
-                 */
-                "application/json": components["schemas"]["AgentrailContent"];
                 "application/msgpack": components["schemas"]["AgentrailContent"];
             };
         };
@@ -7521,8 +7068,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
-                    "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
             };
@@ -7556,20 +7101,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "compressedCount": 20,
-                 *       "expectedHead": 60,
-                 *       "notesAppend": "\n## Compaction Summary\n",
-                 *       "placeholder": {
-                 *         "content": "[Conversation compacted at 2026-01-31T12:00:00Z. …]",
-                 *         "role": "user",
-                 *         "timestamp": 1
-                 *       },
-                 *       "throughSeq": 20
-                 *     }
-                 */
-                "application/json": components["schemas"]["AgentrailCompaction"];
                 "application/msgpack": components["schemas"]["AgentrailCompaction"];
             };
         };
@@ -7584,12 +7115,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "archiveId": "0001"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["AgentrailArchive"];
                     "application/msgpack": components["schemas"]["AgentrailArchive"];
                 };
             };
@@ -7634,27 +7159,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "count": 3,
-                     *       "headSeq": 3,
-                     *       "messages": [
-                     *         {
-                     *           "content": "Tea, no milk",
-                     *           "role": "user"
-                     *         },
-                     *         {
-                     *           "content": "Tea, no milk",
-                     *           "role": "user"
-                     *         },
-                     *         {
-                     *           "content": "Tea, no milk",
-                     *           "role": "user"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["AgentrailMessages"];
                     "application/msgpack": components["schemas"]["AgentrailMessages"];
                 };
             };
@@ -7685,18 +7189,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "messages": [
-                 *         {
-                 *           "content": "hi",
-                 *           "role": "user",
-                 *           "timestamp": 1
-                 *         }
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["AgentrailNewMessages"];
                 "application/msgpack": components["schemas"]["AgentrailNewMessages"];
             };
         };
@@ -7711,13 +7203,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "firstSeq": 4,
-                     *       "lastSeq": 4
-                     *     }
-                     */
-                    "application/json": components["schemas"]["AgentrailAppended"];
                     "application/msgpack": components["schemas"]["AgentrailAppended"];
                 };
             };
@@ -7759,14 +7244,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "history": [
-                     *         "Tea, no milk"
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["AgentrailHistoryRead"];
                     "application/msgpack": components["schemas"]["AgentrailHistoryRead"];
                 };
             };
@@ -7798,12 +7275,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "history": []
-                 *     }
-                 */
-                "application/json": components["schemas"]["AgentrailHistory"];
                 "application/msgpack": components["schemas"]["AgentrailHistory"];
             };
         };
@@ -7818,8 +7289,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
-                    "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
             };
@@ -7861,12 +7330,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "events": []
-                     *     }
-                     */
-                    "application/json": components["schemas"]["AgentrailList"];
                     "application/msgpack": components["schemas"]["AgentrailList"];
                 };
             };
@@ -7897,17 +7360,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "events": [
-                 *         {
-                 *           "eventId": "e1",
-                 *           "type": "input_enqueued"
-                 *         }
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["AgentrailEvents"];
                 "application/msgpack": components["schemas"]["AgentrailEvents"];
             };
         };
@@ -7922,8 +7374,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
-                    "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
             };
@@ -7965,14 +7415,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "state": {
-                     *         "note": "Tea, no milk"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["AgentrailMailboxStateRead"];
                     "application/msgpack": components["schemas"]["AgentrailMailboxStateRead"];
                 };
             };
@@ -8004,15 +7446,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "state": {
-                 *         "closeRequested": null,
-                 *         "processedEventCount": 1
-                 *       }
-                 *     }
-                 */
-                "application/json": components["schemas"]["AgentrailMailboxState"];
                 "application/msgpack": components["schemas"]["AgentrailMailboxState"];
             };
         };
@@ -8027,8 +7460,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
-                    "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
             };
@@ -8069,12 +7500,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "events": []
-                     *     }
-                     */
-                    "application/json": components["schemas"]["AgentrailList"];
                     "application/msgpack": components["schemas"]["AgentrailList"];
                 };
             };
@@ -8104,18 +7529,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "event": {
-                 *         "eventId": "e1",
-                 *         "type": "run_started"
-                 *       },
-                 *       "snapshot": {
-                 *         "runs": {}
-                 *       }
-                 *     }
-                 */
-                "application/json": components["schemas"]["AgentrailEvents"];
                 "application/msgpack": components["schemas"]["AgentrailEvents"];
             };
         };
@@ -8130,8 +7543,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
-                    "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
             };
@@ -8172,12 +7583,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "snapshot": {}
-                     *     }
-                     */
-                    "application/json": components["schemas"]["AgentrailSnapshotRead"];
                     "application/msgpack": components["schemas"]["AgentrailSnapshotRead"];
                 };
             };
@@ -8208,14 +7613,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "snapshot": {
-                 *         "runs": {}
-                 *       }
-                 *     }
-                 */
-                "application/json": components["schemas"]["AgentrailSnapshot"];
                 "application/msgpack": components["schemas"]["AgentrailSnapshot"];
             };
         };
@@ -8230,8 +7627,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
-                    "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
             };
@@ -8265,14 +7660,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "messages": [],
-                 *       "skillName": "search",
-                 *       "task": "find"
-                 *     }
-                 */
-                "application/json": components["schemas"]["Exact"];
                 "application/msgpack": components["schemas"]["Exact"];
             };
         };
@@ -8287,8 +7674,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
-                    "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
             };
@@ -8329,14 +7714,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "bytes": 21,
-                     *       "content": "Tea, no milk",
-                     *       "updatedAt": 1800000002000
-                     *     }
-                     */
-                    "application/json": components["schemas"]["AgentrailMemo"];
                     "application/msgpack": components["schemas"]["AgentrailMemo"];
                 };
             };
@@ -8367,12 +7744,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "content": "- [ ] tea"
-                 *     }
-                 */
-                "application/json": components["schemas"]["AgentrailContent"];
                 "application/msgpack": components["schemas"]["AgentrailContent"];
             };
         };
@@ -8387,8 +7758,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
-                    "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
             };
@@ -8429,12 +7798,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "envelopes": []
-                     *     }
-                     */
-                    "application/json": components["schemas"]["AgentrailList"];
                     "application/msgpack": components["schemas"]["AgentrailList"];
                 };
             };
@@ -8464,18 +7827,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "envelopes": [
-                 *         {
-                 *           "event": {},
-                 *           "id": "e1",
-                 *           "sequence": 0
-                 *         }
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["AgentrailTrace"];
                 "application/msgpack": components["schemas"]["AgentrailTrace"];
             };
         };
@@ -8490,8 +7841,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
-                    "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
             };
@@ -8525,14 +7874,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "inputTokens": 10,
-                 *       "outputTokens": 5,
-                 *       "totalTokens": 15
-                 *     }
-                 */
-                "application/json": components["schemas"]["Exact"];
                 "application/msgpack": components["schemas"]["Exact"];
             };
         };
@@ -8547,12 +7888,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "turnIndex": 1
-                     *     }
-                     */
-                    "application/json": components["schemas"]["AgentrailTurn"];
                     "application/msgpack": components["schemas"]["AgentrailTurn"];
                 };
             };
@@ -8596,17 +7931,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "sessions": [
-                     *         {
-                     *           "sessionId": "t-1",
-                     *           "updatedAt": 1800000002000
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["AgentrailUserSessions"];
                     "application/msgpack": components["schemas"]["AgentrailUserSessions"];
                 };
             };
@@ -8619,111 +7943,6 @@ export interface operations {
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
-        };
-    };
-    delete_from_drive: {
-        parameters: {
-            query: {
-                /** @description The file or folder */
-                path: string;
-                /** @description Whose drive: for keys without a subject */
-                subject?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Gone */
-            204: {
-                headers: {
-                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                    "server-timing"?: string;
-                    /** @description Of the request; finds it in the server's log */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
-            406: components["responses"]["406.not_acceptable"];
-            410: components["responses"]["410.key_destroyed"];
-            422: components["responses"]["422.invalid"];
-            429: components["responses"]["429.too_many_requests"];
-            431: components["responses"]["431.head_too_large"];
-            500: components["responses"]["500.internal"];
-            503: components["responses"]["503.commit_unknown.unavailable.deadline_exceeded"];
-        };
-    };
-    download_from_drive: {
-        parameters: {
-            query: {
-                /** @description The file */
-                path: string;
-                /** @description Whose drive: for keys without a subject */
-                subject?: string;
-            };
-            header?: {
-                /** @description `ETag` of what the caller holds */
-                "If-None-Match"?: string;
-                /** @description One range of bytes */
-                Range?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The bytes */
-            200: {
-                headers: {
-                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                    "server-timing"?: string;
-                    /** @description Of the request; finds it in the server's log */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/octet-stream": string;
-                };
-            };
-            /** @description The range */
-            206: {
-                headers: {
-                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                    "server-timing"?: string;
-                    /** @description Of the request; finds it in the server's log */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/octet-stream": string;
-                };
-            };
-            /** @description The caller holds it */
-            304: {
-                headers: {
-                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                    "server-timing"?: string;
-                    /** @description Of the request; finds it in the server's log */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
-            404: components["responses"]["404.not_found"];
-            406: components["responses"]["406.not_acceptable"];
-            410: components["responses"]["410.key_destroyed"];
-            416: components["responses"]["416.range_not_satisfiable"];
-            422: components["responses"]["422.invalid"];
-            429: components["responses"]["429.too_many_requests"];
-            431: components["responses"]["431.head_too_large"];
-            500: components["responses"]["500.internal"];
-            503: components["responses"]["503.overloaded.unavailable"];
         };
     };
     list_drive: {
@@ -8756,23 +7975,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "entries": [
-                     *         {
-                     *           "etag": "\"2d711642b726b04401627ca9fbac32f5\"",
-                     *           "is_dir": false,
-                     *           "media_type": "text/plain",
-                     *           "modified_at": "2026-01-31T12:00:00.000001+00:00",
-                     *           "name": "main.py",
-                     *           "path": "/code/main.py",
-                     *           "size": 120
-                     *         }
-                     *       ],
-                     *       "path": "/code"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["DriveListing"];
                     "application/msgpack": components["schemas"]["DriveListing"];
                 };
             };
@@ -8785,73 +7987,6 @@ export interface operations {
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
-        };
-    };
-    open_signed_file: {
-        parameters: {
-            query: {
-                /** @description What `GET /api/storage/url` put there */
-                u: string;
-            };
-            header?: {
-                /** @description `ETag` of what the caller holds */
-                "If-None-Match"?: string;
-                /** @description One range of bytes */
-                Range?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The bytes */
-            200: {
-                headers: {
-                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                    "server-timing"?: string;
-                    /** @description Of the request; finds it in the server's log */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/octet-stream": string;
-                };
-            };
-            /** @description The range */
-            206: {
-                headers: {
-                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                    "server-timing"?: string;
-                    /** @description Of the request; finds it in the server's log */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/octet-stream": string;
-                };
-            };
-            /** @description The caller holds it */
-            304: {
-                headers: {
-                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                    "server-timing"?: string;
-                    /** @description Of the request; finds it in the server's log */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding"];
-            404: components["responses"]["404.not_found"];
-            410: components["responses"]["410.key_destroyed"];
-            416: components["responses"]["416.range_not_satisfiable"];
-            422: components["responses"]["422.invalid"];
-            429: components["responses"]["429.too_many_requests"];
-            431: components["responses"]["431.head_too_large"];
-            500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
         };
     };
     upload_to_drive: {
@@ -8883,18 +8018,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "etag": "\"d7439bee24773bcbfa2d0a97947ee362\"",
-                     *       "is_dir": false,
-                     *       "media_type": "application/json",
-                     *       "modified_at": "2027-01-15T08:00:02+00:00",
-                     *       "name": "f",
-                     *       "path": "/f",
-                     *       "size": 3
-                     *     }
-                     */
-                    "application/json": components["schemas"]["DriveEntry"];
                     "application/msgpack": components["schemas"]["DriveEntry"];
                 };
             };
@@ -8944,13 +8067,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "expires_at": "2026-01-31T13:00:00.000000Z",
-                     *       "url": "/api/storage/open?u=5f0c1d2e3b4a5968.AQAAAAdkZWZhdWx0…"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["FileAddress"];
                     "application/msgpack": components["schemas"]["FileAddress"];
                 };
             };
@@ -8964,61 +8080,6 @@ export interface operations {
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
-        };
-    };
-    get_docs: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page */
-            200: {
-                headers: {
-                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                    "server-timing"?: string;
-                    /** @description Of the request; finds it in the server's log */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/html": string;
-                };
-            };
-            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding"];
-            431: components["responses"]["431.head_too_large"];
-            500: components["responses"]["500.internal"];
-        };
-    };
-    get_health: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Alive */
-            200: {
-                headers: {
-                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                    "server-timing"?: string;
-                    /** @description Of the request; finds it in the server's log */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /** @example ok */
-                    "text/plain": string;
-                };
-            };
-            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding"];
-            431: components["responses"]["431.head_too_large"];
-            500: components["responses"]["500.internal"];
         };
     };
     inspect_health_by_token: {
@@ -9043,12 +8104,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "status": "ok"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["InspectorHealth"];
                     "application/msgpack": components["schemas"]["InspectorHealth"];
                 };
             };
@@ -9085,22 +8140,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "sessions": [
-                     *         {
-                     *           "lastActive": "2027-01-15T08:00:02.000000Z",
-                     *           "sessionId": "t-1",
-                     *           "status": "idle",
-                     *           "tenantId": "t",
-                     *           "tokens": 7,
-                     *           "turns": 1,
-                     *           "userId": "ann"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["InspectedSessions"];
                     "application/msgpack": components["schemas"]["InspectedSessions"];
                 };
             };
@@ -9141,25 +8180,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "messages": [
-                     *         {
-                     *           "content": "Tea, no milk",
-                     *           "role": "user"
-                     *         },
-                     *         {
-                     *           "content": "Tea, no milk",
-                     *           "role": "user"
-                     *         },
-                     *         {
-                     *           "content": "Tea, no milk",
-                     *           "role": "user"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["InspectedMessages"];
                     "application/msgpack": components["schemas"]["InspectedMessages"];
                 };
             };
@@ -9200,19 +8220,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "agents": [],
-                     *       "events": [
-                     *         {
-                     *           "eventId": "e",
-                     *           "note": "Tea, no milk"
-                     *         }
-                     *       ],
-                     *       "run": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["InspectedOrchestration"];
                     "application/msgpack": components["schemas"]["InspectedOrchestration"];
                 };
             };
@@ -9253,17 +8260,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "events": [
-                     *         {
-                     *           "id": "e",
-                     *           "note": "Tea, no milk"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["InspectedTrace"];
                     "application/msgpack": components["schemas"]["InspectedTrace"];
                 };
             };
@@ -9273,94 +8269,6 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
-            431: components["responses"]["431.head_too_large"];
-            500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
-        };
-    };
-    get_metrics: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Metrics */
-            200: {
-                headers: {
-                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                    "server-timing"?: string;
-                    /** @description Of the request; finds it in the server's log */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/plain": string;
-                };
-            };
-            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding"];
-            431: components["responses"]["431.head_too_large"];
-            500: components["responses"]["500.internal"];
-        };
-    };
-    get_openapi: {
-        parameters: {
-            query?: {
-                /** @description Bodies as JSON only. Absent: in both forms */
-                media_type?: "application/json";
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OpenAPI 3.1 */
-            200: {
-                headers: {
-                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                    "server-timing"?: string;
-                    /** @description Of the request; finds it in the server's log */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": Record<string, never>;
-                };
-            };
-            400: components["responses"]["400.malformed_body"];
-            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding"];
-            422: components["responses"]["422.invalid"];
-            431: components["responses"]["431.head_too_large"];
-            500: components["responses"]["500.internal"];
-        };
-    };
-    get_readiness: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Ready */
-            200: {
-                headers: {
-                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                    "server-timing"?: string;
-                    /** @description Of the request; finds it in the server's log */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /** @example ready */
-                    "text/plain": string;
-                };
-            };
-            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
@@ -9399,35 +8307,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "events": [
-                     *         {
-                     *           "act": "policy_put",
-                     *           "actor": "key_5b1e",
-                     *           "at": "2026-01-31T12:00:07.120000Z",
-                     *           "count": 1,
-                     *           "details": {
-                     *             "keep_last": 20
-                     *           },
-                     *           "event_id": "0d3c5f0a4ad14c5f9f0b8a6e2c1d7e55",
-                     *           "object": "t-1"
-                     *         },
-                     *         {
-                     *           "act": "refused",
-                     *           "actor": "key_5b1e",
-                     *           "at": "2026-01-31T12:00:00.000000Z",
-                     *           "count": 10000,
-                     *           "details": {
-                     *             "code": "too_many_requests",
-                     *             "route": "/v1/threads/get"
-                     *           },
-                     *           "event_id": "5ad0b6d3e6a94d1d8f3e6a7b9c0d1e2f"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["AuditEvents"];
                     "application/msgpack": components["schemas"]["AuditEvents"];
                 };
             };
@@ -9454,54 +8333,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "ops": [
-                 *         {
-                 *           "checkpoint": {
-                 *             "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875",
-                 *             "metadata": {
-                 *               "source": "loop",
-                 *               "step": 1
-                 *             },
-                 *             "skeleton": {
-                 *               "channel_versions": {
-                 *                 "messages": "1"
-                 *               },
-                 *               "id": "1ef4f797-8335-6428-8001-8a1503f9b875",
-                 *               "v": 4
-                 *             },
-                 *             "values": [
-                 *               {
-                 *                 "channel": "messages",
-                 *                 "data": "kaVoZWxsbw==",
-                 *                 "tag": "msgpack",
-                 *                 "version": "1"
-                 *               }
-                 *             ]
-                 *           }
-                 *         },
-                 *         {
-                 *           "writes": {
-                 *             "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875",
-                 *             "seq": 1,
-                 *             "task_id": "a5c1",
-                 *             "writes": [
-                 *               {
-                 *                 "channel": "messages",
-                 *                 "data": "pWhlbGxv",
-                 *                 "idx": 0,
-                 *                 "tag": "msgpack"
-                 *               }
-                 *             ]
-                 *           }
-                 *         }
-                 *       ],
-                 *       "thread_id": "t-1",
-                 *       "writer": "3f0c9a"
-                 *     }
-                 */
-                "application/json": components["schemas"]["Commit"];
                 "application/msgpack": components["schemas"]["Commit"];
             };
         };
@@ -9516,12 +8347,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "generation": "9f2b7c"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Committed"];
                     "application/msgpack": components["schemas"]["Committed"];
                 };
             };
@@ -9552,14 +8377,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "run_ids": [
-                 *         "1ef4f797-8335-6428-8001-8a1503f9b875"
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["DeleteForRuns"];
                 "application/msgpack": components["schemas"]["DeleteForRuns"];
             };
         };
@@ -9574,8 +8391,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
-                    "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
             };
@@ -9603,15 +8418,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "history_channels": [
-                 *         "messages"
-                 *       ],
-                 *       "thread_id": "t-1"
-                 *     }
-                 */
-                "application/json": components["schemas"]["GetCheckpoint"];
                 "application/msgpack": components["schemas"]["GetCheckpoint"];
             };
         };
@@ -9626,38 +8432,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "chain": [],
-                     *       "checkpoint": {
-                     *         "bases": [],
-                     *         "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875",
-                     *         "checkpoint_ns": "",
-                     *         "metadata": {
-                     *           "step": 1
-                     *         },
-                     *         "pending_sends": [],
-                     *         "skeleton": {
-                     *           "channel_versions": {
-                     *             "messages": "1"
-                     *           },
-                     *           "v": 4
-                     *         },
-                     *         "thread_id": "t-1",
-                     *         "values": [
-                     *           {
-                     *             "channel": "messages",
-                     *             "data": "kaVoZWxsbw==",
-                     *             "tag": "msgpack"
-                     *           }
-                     *         ],
-                     *         "writes": []
-                     *       },
-                     *       "generation": "9f2b7c",
-                     *       "history_channels": []
-                     *     }
-                     */
-                    "application/json": components["schemas"]["GotCheckpoint"];
                     "application/msgpack": components["schemas"]["GotCheckpoint"];
                 };
             };
@@ -9684,15 +8458,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "channels": [
-                 *         "messages"
-                 *       ],
-                 *       "thread_id": "t-1"
-                 *     }
-                 */
-                "application/json": components["schemas"]["GetHistory"];
                 "application/msgpack": components["schemas"]["GetHistory"];
             };
         };
@@ -9707,14 +8472,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "bases": [],
-                     *       "chain": [],
-                     *       "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Histories"];
                     "application/msgpack": components["schemas"]["Histories"];
                 };
             };
@@ -9741,16 +8498,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "filter": {
-                 *         "source": "loop"
-                 *       },
-                 *       "limit": 20,
-                 *       "thread_id": "t-1"
-                 *     }
-                 */
-                "application/json": components["schemas"]["ListCheckpoints"];
                 "application/msgpack": components["schemas"]["ListCheckpoints"];
             };
         };
@@ -9765,14 +8512,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "chain": [],
-                     *       "checkpoints": [],
-                     *       "history_channels": []
-                     *     }
-                     */
-                    "application/json": components["schemas"]["CheckpointPage"];
                     "application/msgpack": components["schemas"]["CheckpointPage"];
                 };
             };
@@ -9802,17 +8541,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "dry_run": true,
-                 *       "keep_last": 10,
-                 *       "older_than": 604800,
-                 *       "thread_ids": [
-                 *         "t-1"
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["Prune"];
                 "application/msgpack": components["schemas"]["Prune"];
             };
         };
@@ -9827,30 +8555,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "dry_run": true,
-                     *       "threads": [
-                     *         {
-                     *           "checkpoints": 31,
-                     *           "deleted": false,
-                     *           "size_bytes": 912004,
-                     *           "stored_bytes": 61377,
-                     *           "thread_id": "t-1",
-                     *           "values": 44,
-                     *           "writes": 58
-                     *         }
-                     *       ],
-                     *       "total": {
-                     *         "checkpoints": 31,
-                     *         "size_bytes": 912004,
-                     *         "stored_bytes": 61377,
-                     *         "values": 44,
-                     *         "writes": 58
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["PruneReport"];
                     "application/msgpack": components["schemas"]["PruneReport"];
                 };
             };
@@ -9898,50 +8602,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "checkpoint": {
-                     *         "channels": [
-                     *           {
-                     *             "channel": "branch:to:model",
-                     *             "is_delta": false,
-                     *             "raw": {
-                     *               "channel": "branch:to:model",
-                     *               "value": {
-                     *                 "data": "",
-                     *                 "tag": "null"
-                     *               },
-                     *               "writes": []
-                     *             },
-                     *             "size_bytes": 0,
-                     *             "tag": "null",
-                     *             "value": null,
-                     *             "version": "2"
-                     *           },
-                     *           {
-                     *             "channel": "title",
-                     *             "is_delta": false,
-                     *             "raw": {
-                     *               "channel": "title",
-                     *               "value": {
-                     *                 "data": "pWhlbGxv",
-                     *                 "tag": "msgpack"
-                     *               },
-                     *               "writes": []
-                     *             },
-                     *             "size_bytes": 6,
-                     *             "tag": "msgpack",
-                     *             "value": "hello",
-                     *             "version": "1"
-                     *           }
-                     *         ],
-                     *         "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875",
-                     *         "checkpoint_ns": "",
-                     *         "thread_id": "t-1"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["GotValues"];
                     "application/msgpack": components["schemas"]["GotValues"];
                 };
             };
@@ -9966,14 +8626,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "threads": [
-                 *         "acme:42"
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["Export"];
                 "application/msgpack": components["schemas"]["Export"];
             };
         };
@@ -9988,6 +8640,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/octet-stream": string;
                     "application/vnd.threadkeep.export": string;
                 };
             };
@@ -10020,17 +8673,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "content": "- tea\n",
-                 *       "namespace": [
-                 *         "ann",
-                 *         "filesystem"
-                 *       ],
-                 *       "path": "/log.md"
-                 *     }
-                 */
-                "application/json": components["schemas"]["AppendFile"];
                 "application/msgpack": components["schemas"]["AppendFile"];
             };
         };
@@ -10045,13 +8687,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "path": "/log.md",
-                     *       "version": 1793404800000001
-                     *     }
-                     */
-                    "application/json": components["schemas"]["FileVersion"];
                     "application/msgpack": components["schemas"]["FileVersion"];
                 };
             };
@@ -10069,77 +8704,6 @@ export interface operations {
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
-        };
-    };
-    get_file_content: {
-        parameters: {
-            query: {
-                /** @description As an attachment, whatever its type */
-                download?: boolean;
-                /** @description Labels of the namespace, in their order */
-                ns: string[];
-                /** @description The file's path: the exact key of its item */
-                path: string;
-            };
-            header?: {
-                /** @description `ETag` of what the caller holds */
-                "If-None-Match"?: string;
-                /** @description One range of bytes */
-                Range?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The bytes */
-            200: {
-                headers: {
-                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                    "server-timing"?: string;
-                    /** @description Of the request; finds it in the server's log */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/octet-stream": string;
-                };
-            };
-            /** @description The range */
-            206: {
-                headers: {
-                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                    "server-timing"?: string;
-                    /** @description Of the request; finds it in the server's log */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/octet-stream": string;
-                };
-            };
-            /** @description The caller holds it */
-            304: {
-                headers: {
-                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                    "server-timing"?: string;
-                    /** @description Of the request; finds it in the server's log */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
-            404: components["responses"]["404.not_found"];
-            406: components["responses"]["406.not_acceptable"];
-            410: components["responses"]["410.key_destroyed"];
-            416: components["responses"]["416.range_not_satisfiable"];
-            422: components["responses"]["422.invalid"];
-            429: components["responses"]["429.too_many_requests"];
-            431: components["responses"]["431.head_too_large"];
-            500: components["responses"]["500.internal"];
-            503: components["responses"]["503.overloaded.unavailable"];
         };
     };
     put_file_content: {
@@ -10176,16 +8740,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "created": true,
-                     *       "path": "/report.pdf",
-                     *       "size_bytes": 81234,
-                     *       "unchanged": false,
-                     *       "version": 1793404800000000
-                     *     }
-                     */
-                    "application/json": components["schemas"]["StoredFile"];
                     "application/msgpack": components["schemas"]["StoredFile"];
                 };
             };
@@ -10219,17 +8773,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "from": "/plan.md",
-                 *       "namespace": [
-                 *         "ann",
-                 *         "filesystem"
-                 *       ],
-                 *       "to": "/copy.md"
-                 *     }
-                 */
-                "application/json": components["schemas"]["MoveFiles"];
                 "application/msgpack": components["schemas"]["MoveFiles"];
             };
         };
@@ -10244,14 +8787,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "files": 1,
-                     *       "path": "/copy.md",
-                     *       "version": 1793404800000005
-                     *     }
-                     */
-                    "application/json": components["schemas"]["MovedFiles"];
                     "application/msgpack": components["schemas"]["MovedFiles"];
                 };
             };
@@ -10285,16 +8820,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "namespace": [
-                 *         "ann",
-                 *         "filesystem"
-                 *       ],
-                 *       "path": "/notes"
-                 *     }
-                 */
-                "application/json": components["schemas"]["DeleteFiles"];
                 "application/msgpack": components["schemas"]["DeleteFiles"];
             };
         };
@@ -10309,12 +8834,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "deleted": 3
-                     *     }
-                     */
-                    "application/json": components["schemas"]["DeletedFiles"];
                     "application/msgpack": components["schemas"]["DeletedFiles"];
                 };
             };
@@ -10343,19 +8862,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "namespace": [
-                 *         "ann",
-                 *         "filesystem"
-                 *       ],
-                 *       "paths": [
-                 *         "/plan.md",
-                 *         "/gone"
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["DownloadFiles"];
                 "application/msgpack": components["schemas"]["DownloadFiles"];
             };
         };
@@ -10370,23 +8876,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "results": [
-                     *         {
-                     *           "bytes": "IyBQbGFuCg==",
-                     *           "media_type": "text/markdown",
-                     *           "path": "/plan.md",
-                     *           "version": 1793404800000000
-                     *         },
-                     *         {
-                     *           "error": "file_not_found",
-                     *           "path": "/gone"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["DownloadedFiles"];
                     "application/msgpack": components["schemas"]["DownloadedFiles"];
                 };
             };
@@ -10418,18 +8907,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "namespace": [
-                 *         "ann",
-                 *         "filesystem"
-                 *       ],
-                 *       "new_string": "coffee",
-                 *       "old_string": "tea",
-                 *       "path": "/plan.md"
-                 *     }
-                 */
-                "application/json": components["schemas"]["EditFile"];
                 "application/msgpack": components["schemas"]["EditFile"];
             };
         };
@@ -10444,14 +8921,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "occurrences": 1,
-                     *       "path": "/plan.md",
-                     *       "version": 1793404800000002
-                     *     }
-                     */
-                    "application/json": components["schemas"]["EditedFile"];
                     "application/msgpack": components["schemas"]["EditedFile"];
                 };
             };
@@ -10480,17 +8949,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "namespace": [
-                 *         "ann",
-                 *         "filesystem"
-                 *       ],
-                 *       "path": "/notes",
-                 *       "pattern": "**\/*.md"
-                 *     }
-                 */
-                "application/json": components["schemas"]["GlobFiles"];
                 "application/msgpack": components["schemas"]["GlobFiles"];
             };
         };
@@ -10505,13 +8963,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "matches": [],
-                     *       "truncated": false
-                     *     }
-                     */
-                    "application/json": components["schemas"]["GlobResult"];
                     "application/msgpack": components["schemas"]["GlobResult"];
                 };
             };
@@ -10538,18 +8989,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "glob": "*.md",
-                 *       "max_count": 100,
-                 *       "namespace": [
-                 *         "ann",
-                 *         "filesystem"
-                 *       ],
-                 *       "pattern": "FIND"
-                 *     }
-                 */
-                "application/json": components["schemas"]["GrepFiles"];
                 "application/msgpack": components["schemas"]["GrepFiles"];
             };
         };
@@ -10564,19 +9003,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "matches": [
-                     *         {
-                     *           "line": 3,
-                     *           "path": "/plan.md",
-                     *           "text": "FIND: tea"
-                     *         }
-                     *       ],
-                     *       "truncated": false
-                     *     }
-                     */
-                    "application/json": components["schemas"]["GrepResult"];
                     "application/msgpack": components["schemas"]["GrepResult"];
                 };
             };
@@ -10603,16 +9029,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "namespace": [
-                 *         "ann",
-                 *         "filesystem"
-                 *       ],
-                 *       "path": "/"
-                 *     }
-                 */
-                "application/json": components["schemas"]["ListFiles"];
                 "application/msgpack": components["schemas"]["ListFiles"];
             };
         };
@@ -10627,28 +9043,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "entries": [
-                     *         {
-                     *           "is_dir": true,
-                     *           "modified_at": "",
-                     *           "path": "/notes/",
-                     *           "size": 0
-                     *         },
-                     *         {
-                     *           "created_at": "2026-01-31T12:00:00+00:00",
-                     *           "is_dir": false,
-                     *           "media_type": "text/markdown",
-                     *           "modified_at": "2026-01-31T12:00:00.000001+00:00",
-                     *           "path": "/plan.md",
-                     *           "size": 24,
-                     *           "version": 1793404800000000
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["FileList"];
                     "application/msgpack": components["schemas"]["FileList"];
                 };
             };
@@ -10680,17 +9074,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "from": "/plan.md",
-                 *       "namespace": [
-                 *         "ann",
-                 *         "filesystem"
-                 *       ],
-                 *       "to": "/old/plan.md"
-                 *     }
-                 */
-                "application/json": components["schemas"]["MoveFiles"];
                 "application/msgpack": components["schemas"]["MoveFiles"];
             };
         };
@@ -10705,14 +9088,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "files": 1,
-                     *       "path": "/old/plan.md",
-                     *       "version": 1793404800000004
-                     *     }
-                     */
-                    "application/json": components["schemas"]["MovedFiles"];
                     "application/msgpack": components["schemas"]["MovedFiles"];
                 };
             };
@@ -10741,18 +9116,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "limit": 100,
-                 *       "namespace": [
-                 *         "ann",
-                 *         "filesystem"
-                 *       ],
-                 *       "offset": 0,
-                 *       "path": "/plan.md"
-                 *     }
-                 */
-                "application/json": components["schemas"]["ReadFile"];
                 "application/msgpack": components["schemas"]["ReadFile"];
             };
         };
@@ -10767,21 +9130,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "content": "# Plan\n",
-                     *       "created_at": "2026-01-31T12:00:00+00:00",
-                     *       "encoding": "utf-8",
-                     *       "end_line": 1,
-                     *       "media_type": "text/markdown",
-                     *       "modified_at": "2026-01-31T12:00:00.000001+00:00",
-                     *       "size": 7,
-                     *       "start_line": 1,
-                     *       "total_lines": 1,
-                     *       "version": 1793404800000000
-                     *     }
-                     */
-                    "application/json": components["schemas"]["FileWindow"];
                     "application/msgpack": components["schemas"]["FileWindow"];
                 };
             };
@@ -10809,16 +9157,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "namespace": [
-                 *         "ann",
-                 *         "filesystem"
-                 *       ],
-                 *       "path": "/plan.md"
-                 *     }
-                 */
-                "application/json": components["schemas"]["StatFile"];
                 "application/msgpack": components["schemas"]["StatFile"];
             };
         };
@@ -10833,19 +9171,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "entry": {
-                     *         "is_dir": false,
-                     *         "media_type": "text/markdown",
-                     *         "modified_at": "2026-01-31T12:00:00.000001+00:00",
-                     *         "path": "/plan.md",
-                     *         "size": 7,
-                     *         "version": 1793404800000000
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["FileStat"];
                     "application/msgpack": components["schemas"]["FileStat"];
                 };
             };
@@ -10876,21 +9201,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "files": [
-                 *         {
-                 *           "bytes": "IyBQbGFuCg==",
-                 *           "path": "/plan.md"
-                 *         }
-                 *       ],
-                 *       "namespace": [
-                 *         "ann",
-                 *         "filesystem"
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["UploadFiles"];
                 "application/msgpack": components["schemas"]["UploadFiles"];
             };
         };
@@ -10905,17 +9215,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "results": [
-                     *         {
-                     *           "path": "/plan.md",
-                     *           "version": 1793404800000003
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["UploadedFiles"];
                     "application/msgpack": components["schemas"]["UploadedFiles"];
                 };
             };
@@ -10945,16 +9244,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "namespace": [
-                 *         "ann",
-                 *         "workspace"
-                 *       ],
-                 *       "path": "/film.mp4"
-                 *     }
-                 */
-                "application/json": components["schemas"]["BeginUpload"];
                 "application/msgpack": components["schemas"]["BeginUpload"];
             };
         };
@@ -10969,12 +9258,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "upload_id": "upl_0b9df1c3a2e54d7c8f60718293a4b5c6"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["BegunUpload"];
                     "application/msgpack": components["schemas"]["BegunUpload"];
                 };
             };
@@ -11014,27 +9297,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "created_at": "2027-01-15T08:00:02.000000Z",
-                     *       "expires_at": "2027-01-16T08:00:02.000000Z",
-                     *       "is_complete": false,
-                     *       "namespace": [
-                     *         "ann",
-                     *         "t-1"
-                     *       ],
-                     *       "parts": [
-                     *         {
-                     *           "part": 1,
-                     *           "sha256": "37a680133bd09342f934afb8dd2c7d9e1b624da5f35e3a38adb103e37c055ed1",
-                     *           "size_bytes": 4
-                     *         }
-                     *       ],
-                     *       "path": "/large",
-                     *       "upload_id": "upl_0f1e0e6b837071bdf100c590dbb1c9f3"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Upload"];
                     "application/msgpack": components["schemas"]["Upload"];
                 };
             };
@@ -11072,8 +9334,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
-                    "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
             };
@@ -11103,13 +9363,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "if_version": 0,
-                 *       "media_type": "video/mp4"
-                 *     }
-                 */
-                "application/json": components["schemas"]["CompleteUpload"];
                 "application/msgpack": components["schemas"]["CompleteUpload"];
             };
         };
@@ -11124,16 +9377,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "created": true,
-                     *       "path": "/large",
-                     *       "size_bytes": 4,
-                     *       "unchanged": false,
-                     *       "version": 1800000002000003
-                     *     }
-                     */
-                    "application/json": components["schemas"]["StoredFile"];
                     "application/msgpack": components["schemas"]["StoredFile"];
                 };
             };
@@ -11182,14 +9425,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "part": 1,
-                     *       "sha256": "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881",
-                     *       "size_bytes": 8388608
-                     *     }
-                     */
-                    "application/json": components["schemas"]["UploadPart"];
                     "application/msgpack": components["schemas"]["UploadPart"];
                 };
             };
@@ -11222,17 +9457,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "content": "# Plan\n",
-                 *       "namespace": [
-                 *         "ann",
-                 *         "filesystem"
-                 *       ],
-                 *       "path": "/plan.md"
-                 *     }
-                 */
-                "application/json": components["schemas"]["WriteFile"];
                 "application/msgpack": components["schemas"]["WriteFile"];
             };
         };
@@ -11247,14 +9471,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "created": true,
-                     *       "path": "/plan.md",
-                     *       "version": 1793404800000000
-                     *     }
-                     */
-                    "application/json": components["schemas"]["WrittenFile"];
                     "application/msgpack": components["schemas"]["WrittenFile"];
                 };
             };
@@ -11288,7 +9504,7 @@ export interface operations {
         /** @description The file */
         requestBody: {
             content: {
-                "application/vnd.threadkeep.export": string;
+                "application/octet-stream": string;
             };
         };
         responses: {
@@ -11302,49 +9518,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "dry_run": false,
-                     *       "is_signed": false,
-                     *       "items": {
-                     *         "conflicts": 0,
-                     *         "created": 120,
-                     *         "replaced": 0,
-                     *         "unchanged": 0
-                     *       },
-                     *       "policies": {
-                     *         "conflicts": 0,
-                     *         "created": 0,
-                     *         "replaced": 0,
-                     *         "unchanged": 1
-                     *       },
-                     *       "sessions": {
-                     *         "conflicts": 0,
-                     *         "created": 0,
-                     *         "replaced": 0,
-                     *         "unchanged": 1
-                     *       },
-                     *       "settings": {
-                     *         "conflicts": 0,
-                     *         "created": 1,
-                     *         "replaced": 0,
-                     *         "unchanged": 0
-                     *       },
-                     *       "snapshots": {
-                     *         "conflicts": 0,
-                     *         "created": 2,
-                     *         "replaced": 0,
-                     *         "unchanged": 0
-                     *       },
-                     *       "threads": {
-                     *         "conflicts": 0,
-                     *         "created": 3,
-                     *         "replaced": 0,
-                     *         "unchanged": 0
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Imported"];
                     "application/msgpack": components["schemas"]["Imported"];
                 };
             };
@@ -11382,118 +9555,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "archive_bytes_max": 5368709120,
-                     *       "archive_members_max": 10000,
-                     *       "archive_ratio_max": 200,
-                     *       "body_bytes_max": 75497472,
-                     *       "budget_ms_max": 30000,
-                     *       "bytes_in_flight_max": 268435456,
-                     *       "channel_bytes_max": 512,
-                     *       "channels_max": 4096,
-                     *       "checkpoint_id_bytes_max": 256,
-                     *       "checkpoint_ns_bytes_max": 512,
-                     *       "content_bytes_max": 5368709120,
-                     *       "content_slice_bytes": 2097152,
-                     *       "difference_bytes_min": 512,
-                     *       "difference_ops_max": 1024,
-                     *       "display_bytes_max": 33554432,
-                     *       "drive_entries_max": 1000,
-                     *       "encrypted_candidates_max": 10000,
-                     *       "external_token_bytes_max": 16384,
-                     *       "feed_followers_max": 1000,
-                     *       "feed_followers_per_tenant_max": 100,
-                     *       "feed_seconds_kept": 86400,
-                     *       "file_bytes_max": 16777216,
-                     *       "file_value_bytes_max": 16777216,
-                     *       "files_bytes_max": 33554432,
-                     *       "files_copied_bytes_max": 1073741824,
-                     *       "files_listed_max": 10000,
-                     *       "files_per_request_max": 1000,
-                     *       "files_searched_max": 100000,
-                     *       "filter_terms_max": 128,
-                     *       "grants_max": 64,
-                     *       "grep_bytes_max": 8388608,
-                     *       "grep_matches_max": 10000,
-                     *       "have_values_max": 1024,
-                     *       "head_bytes_max": 65536,
-                     *       "idempotency_key_bytes_max": 255,
-                     *       "ids_per_request_max": 1000,
-                     *       "index_paths_max": 32,
-                     *       "item_key_bytes_max": 1024,
-                     *       "item_versions_max": 1000,
-                     *       "json_depth_max": 100,
-                     *       "keep_last_max": 1000000,
-                     *       "lease_holder_bytes_max": 256,
-                     *       "lease_ttl_seconds_max": 3600,
-                     *       "list_bytes_max": 4194304,
-                     *       "list_rows_max": 1000,
-                     *       "media_type_bytes_max": 255,
-                     *       "model_bytes_max": 128,
-                     *       "models_max": 64,
-                     *       "namespace_bytes_max": 640,
-                     *       "namespace_labels_max": 32,
-                     *       "namespace_settings_max": 1000,
-                     *       "number_digits_max": 5000,
-                     *       "offset_max": 1000000,
-                     *       "ops_per_commit_max": 256,
-                     *       "query_bytes_max": 32768,
-                     *       "retention_seconds_max": 3153600000,
-                     *       "scored_rows_max": 10000,
-                     *       "session_budget_page_rows": 256,
-                     *       "session_documents_max": 10000,
-                     *       "session_entries_max": 10000,
-                     *       "session_key_bytes_max": 1024,
-                     *       "session_key_parts_max": 8,
-                     *       "session_load_bytes_max": 16777216,
-                     *       "session_name_bytes_max": 512,
-                     *       "signed_url_seconds_default": 3600,
-                     *       "signed_url_seconds_max": 86400,
-                     *       "snapshot_document_bytes_max": 1048576,
-                     *       "snapshot_id_bytes_max": 256,
-                     *       "snapshot_items_max": 100000,
-                     *       "snapshot_label_bytes_max": 256,
-                     *       "snapshot_labels_max": 32,
-                     *       "snapshot_namespaces_max": 100,
-                     *       "snapshot_sessions_max": 1000,
-                     *       "snapshot_threads_max": 1000,
-                     *       "storage_report_rows_max": 1000000,
-                     *       "store_ops_max": 1000,
-                     *       "tag_bytes_max": 128,
-                     *       "task_id_bytes_max": 256,
-                     *       "task_path_bytes_max": 65536,
-                     *       "task_paths_per_commit_bytes_max": 16777216,
-                     *       "text_candidates_max": 50000,
-                     *       "text_field_bytes_max": 256,
-                     *       "text_fields_max": 32,
-                     *       "text_query_bytes_max": 1024,
-                     *       "text_query_words_max": 32,
-                     *       "thread_id_bytes_max": 512,
-                     *       "thread_policies_max": 1000,
-                     *       "token_bytes_max": 4096,
-                     *       "token_depth_max": 8,
-                     *       "token_revocations_max": 10000,
-                     *       "token_ttl_seconds_default": 3600,
-                     *       "token_ttl_seconds_max": 86400,
-                     *       "ttl_minutes_max": 52560000,
-                     *       "upload_idle_seconds_max": 86400,
-                     *       "upload_parts_max": 10000,
-                     *       "url_bytes_max": 32768,
-                     *       "value_bytes_max": 67108864,
-                     *       "vector_dims_max": 4096,
-                     *       "vector_field_bytes_max": 512,
-                     *       "vectors_per_item_max": 128,
-                     *       "workspace_bytes_max": 5368709120,
-                     *       "workspace_links_max": 100000,
-                     *       "workspace_members_max": 1000000,
-                     *       "workspace_name_bytes_max": 256,
-                     *       "workspace_path_bytes_max": 4096,
-                     *       "writer_bytes_max": 64,
-                     *       "writes_per_op_max": 10000
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Limits"];
                     "application/msgpack": components["schemas"]["Limits"];
                 };
             };
@@ -11519,12 +9580,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "thread_id": "t-1"
-                 *     }
-                 */
-                "application/json": components["schemas"]["RetentionPolicyName"];
                 "application/msgpack": components["schemas"]["RetentionPolicyName"];
             };
         };
@@ -11539,8 +9594,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
-                    "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
             };
@@ -11567,8 +9620,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /** @example {} */
-                "application/json": components["schemas"]["RetentionPolicyName"];
                 "application/msgpack": components["schemas"]["RetentionPolicyName"];
             };
         };
@@ -11583,20 +9634,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "policy": {
-                     *         "created_at": "2027-01-15T08:00:02.000000Z",
-                     *         "dry_run": false,
-                     *         "due_at": "2027-01-15T08:00:02.000000Z",
-                     *         "keep_interrupted": true,
-                     *         "keep_last": 5,
-                     *         "thread_id": "t-1",
-                     *         "updated_at": "2027-01-15T08:00:02.000000Z"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["RetentionPolicyAnswer"];
                     "application/msgpack": components["schemas"]["RetentionPolicyAnswer"];
                 };
             };
@@ -11626,15 +9663,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "dry_run": true,
-                 *       "expire_after_seconds": 7776000,
-                 *       "keep_last": 20,
-                 *       "older_than_seconds": 604800
-                 *     }
-                 */
-                "application/json": components["schemas"]["PutRetentionPolicy"];
                 "application/msgpack": components["schemas"]["PutRetentionPolicy"];
             };
         };
@@ -11649,20 +9677,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "policy": {
-                     *         "created_at": "2027-01-15T08:00:02.000000Z",
-                     *         "dry_run": false,
-                     *         "due_at": "2027-01-15T08:00:02.000000Z",
-                     *         "keep_interrupted": true,
-                     *         "keep_last": 3,
-                     *         "thread_id": "t-1",
-                     *         "updated_at": "2027-01-15T08:00:02.000000Z"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["RetentionPolicyAnswer"];
                     "application/msgpack": components["schemas"]["RetentionPolicyAnswer"];
                 };
             };
@@ -11706,12 +9720,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "reports": []
-                     *     }
-                     */
-                    "application/json": components["schemas"]["RetentionReports"];
                     "application/msgpack": components["schemas"]["RetentionReports"];
                 };
             };
@@ -11738,8 +9746,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /** @example {} */
-                "application/json": components["schemas"]["RetentionPolicyName"];
                 "application/msgpack": components["schemas"]["RetentionPolicyName"];
             };
         };
@@ -11754,12 +9760,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "policies": 1
-                     *     }
-                     */
-                    "application/json": components["schemas"]["RetentionDue"];
                     "application/msgpack": components["schemas"]["RetentionDue"];
                 };
             };
@@ -11794,7 +9794,7 @@ export interface operations {
         /** @description The archive, or the file */
         requestBody: {
             content: {
-                "application/x-tar": string;
+                "application/octet-stream": string;
             };
         };
         responses: {
@@ -11808,23 +9808,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "files": [
-                     *         {
-                     *           "created": true,
-                     *           "path": "/workspace/sandbox-output/2026-01-31/plot.png",
-                     *           "size_bytes": 81234,
-                     *           "unchanged": false,
-                     *           "version": 1793404800000000
-                     *         }
-                     *       ],
-                     *       "folder": "/workspace/sandbox-output/2026-01-31",
-                     *       "stored": 1,
-                     *       "unchanged": 0
-                     *     }
-                     */
-                    "application/json": components["schemas"]["StoredArtifacts"];
                     "application/msgpack": components["schemas"]["StoredArtifacts"];
                 };
             };
@@ -11858,31 +9841,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "entries": [
-                 *         {
-                 *           "data": {
-                 *             "message": "hello",
-                 *             "type": "user",
-                 *             "uuid": "b1"
-                 *           },
-                 *           "id": "b1"
-                 *         },
-                 *         {
-                 *           "data": {
-                 *             "type": "last-prompt"
-                 *           }
-                 *         }
-                 *       ],
-                 *       "key": [
-                 *         "my-project",
-                 *         "3f0c"
-                 *       ],
-                 *       "kind": "claude"
-                 *     }
-                 */
-                "application/json": components["schemas"]["AppendEntries"];
                 "application/msgpack": components["schemas"]["AppendEntries"];
             };
         };
@@ -11897,15 +9855,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "appended": 2,
-                     *       "first_seq": 1,
-                     *       "head": 2,
-                     *       "last_seq": 2
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Appended"];
                     "application/msgpack": components["schemas"]["Appended"];
                 };
             };
@@ -11938,32 +9887,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "archive_stream_prefix": "messages.compactions/",
-                 *       "document": {
-                 *         "append": "\n## Compaction {archive_id}\n",
-                 *         "name": "NOTES.md"
-                 *       },
-                 *       "expected_head": 60,
-                 *       "key": [
-                 *         "acme",
-                 *         "s-1"
-                 *       ],
-                 *       "kind": "agentrail",
-                 *       "replacement": [
-                 *         {
-                 *           "data": {
-                 *             "content": "[Conversation compacted: see archive {archive_id}]",
-                 *             "role": "user"
-                 *           }
-                 *         }
-                 *       ],
-                 *       "stream": "messages",
-                 *       "through_seq": 20
-                 *     }
-                 */
-                "application/json": components["schemas"]["CompactStream"];
                 "application/msgpack": components["schemas"]["CompactStream"];
             };
         };
@@ -11978,13 +9901,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "archive_id": "0001",
-                     *       "head": 60
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Compacted"];
                     "application/msgpack": components["schemas"]["Compacted"];
                 };
             };
@@ -12018,17 +9934,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "counter": "turns",
-                 *       "key": [
-                 *         "acme",
-                 *         "s-1"
-                 *       ],
-                 *       "kind": "agentrail"
-                 *     }
-                 */
-                "application/json": components["schemas"]["AddToCounter"];
                 "application/msgpack": components["schemas"]["AddToCounter"];
             };
         };
@@ -12043,12 +9948,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "value": 1
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Counted"];
                     "application/msgpack": components["schemas"]["Counted"];
                 };
             };
@@ -12079,17 +9978,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "key": [
-                 *         "my-project",
-                 *         "3f0c"
-                 *       ],
-                 *       "kind": "claude",
-                 *       "user": "ann"
-                 *     }
-                 */
-                "application/json": components["schemas"]["CreateSession"];
                 "application/msgpack": components["schemas"]["CreateSession"];
             };
         };
@@ -12104,16 +9992,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "created": true,
-                     *       "created_at": "2026-01-31T12:00:00.000000Z",
-                     *       "updated_at": "2026-01-31T12:00:00.000000Z",
-                     *       "updated_at_ms": 1769860800000,
-                     *       "user": "ann"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["CreatedSession"];
                     "application/msgpack": components["schemas"]["CreatedSession"];
                 };
             };
@@ -12144,16 +10022,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "key": [
-                 *         "my-project",
-                 *         "3f0c"
-                 *       ],
-                 *       "kind": "claude"
-                 *     }
-                 */
-                "application/json": components["schemas"]["DeleteSession"];
                 "application/msgpack": components["schemas"]["DeleteSession"];
             };
         };
@@ -12168,8 +10036,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
-                    "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
             };
@@ -12201,18 +10067,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "content": "\nmore",
-                 *       "key": [
-                 *         "acme",
-                 *         "s-1"
-                 *       ],
-                 *       "kind": "agentrail",
-                 *       "name": "NOTES.md"
-                 *     }
-                 */
-                "application/json": components["schemas"]["AppendDocument"];
                 "application/msgpack": components["schemas"]["AppendDocument"];
             };
         };
@@ -12227,14 +10081,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "size": 12,
-                     *       "updated_at_ms": 1769860800000,
-                     *       "version": 1769860800000001
-                     *     }
-                     */
-                    "application/json": components["schemas"]["StoredDocument"];
                     "application/msgpack": components["schemas"]["StoredDocument"];
                 };
             };
@@ -12265,17 +10111,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "key": [
-                 *         "acme",
-                 *         "s-1"
-                 *       ],
-                 *       "kind": "agentrail",
-                 *       "name": "NOTES.md"
-                 *     }
-                 */
-                "application/json": components["schemas"]["OneDocument"];
                 "application/msgpack": components["schemas"]["OneDocument"];
             };
         };
@@ -12290,8 +10125,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
-                    "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
             };
@@ -12318,16 +10151,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "key_prefix": [
-                 *         "my-project"
-                 *       ],
-                 *       "kind": "claude",
-                 *       "name": "summary"
-                 *     }
-                 */
-                "application/json": components["schemas"]["FindDocuments"];
                 "application/msgpack": components["schemas"]["FindDocuments"];
             };
         };
@@ -12342,22 +10165,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "documents": [
-                     *         {
-                     *           "content": "{}",
-                     *           "key": [
-                     *             "my-project",
-                     *             "3f0c"
-                     *           ],
-                     *           "updated_at_ms": 1769860800000,
-                     *           "version": 1769860800000000
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["FoundDocuments"];
                     "application/msgpack": components["schemas"]["FoundDocuments"];
                 };
             };
@@ -12384,17 +10191,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "key": [
-                 *         "acme",
-                 *         "s-1"
-                 *       ],
-                 *       "kind": "agentrail",
-                 *       "name": "NOTES.md"
-                 *     }
-                 */
-                "application/json": components["schemas"]["OneDocument"];
                 "application/msgpack": components["schemas"]["OneDocument"];
             };
         };
@@ -12409,15 +10205,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "content": "# Notes",
-                     *       "size": 7,
-                     *       "updated_at_ms": 1769860800000,
-                     *       "version": 1769860800000000
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Document"];
                     "application/msgpack": components["schemas"]["Document"];
                 };
             };
@@ -12445,16 +10232,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "key": [
-                 *         "acme",
-                 *         "s-1"
-                 *       ],
-                 *       "kind": "agentrail"
-                 *     }
-                 */
-                "application/json": components["schemas"]["ListDocuments"];
                 "application/msgpack": components["schemas"]["ListDocuments"];
             };
         };
@@ -12469,19 +10246,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "documents": [
-                     *         {
-                     *           "name": "NOTES.md",
-                     *           "size": 7,
-                     *           "updated_at_ms": 1769860800000,
-                     *           "version": 1769860800000000
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Documents"];
                     "application/msgpack": components["schemas"]["Documents"];
                 };
             };
@@ -12513,18 +10277,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "content": "# Notes",
-                 *       "key": [
-                 *         "acme",
-                 *         "s-1"
-                 *       ],
-                 *       "kind": "agentrail",
-                 *       "name": "NOTES.md"
-                 *     }
-                 */
-                "application/json": components["schemas"]["PutDocument"];
                 "application/msgpack": components["schemas"]["PutDocument"];
             };
         };
@@ -12539,14 +10291,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "size": 7,
-                     *       "updated_at_ms": 1769860800000,
-                     *       "version": 1769860800000000
-                     *     }
-                     */
-                    "application/json": components["schemas"]["StoredDocument"];
                     "application/msgpack": components["schemas"]["StoredDocument"];
                 };
             };
@@ -12574,16 +10318,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "key_prefix": [
-                 *         "my-project"
-                 *       ],
-                 *       "kind": "claude",
-                 *       "stream": ""
-                 *     }
-                 */
-                "application/json": components["schemas"]["ListSessions"];
                 "application/msgpack": components["schemas"]["ListSessions"];
             };
         };
@@ -12598,21 +10332,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "sessions": [
-                     *         {
-                     *           "created_at_ms": 1769860800000,
-                     *           "key": [
-                     *             "my-project",
-                     *             "3f0c"
-                     *           ],
-                     *           "updated_at_ms": 1769860809000
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["SessionsPage"];
                     "application/msgpack": components["schemas"]["SessionsPage"];
                 };
             };
@@ -12639,17 +10358,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "key": [
-                 *         "my-project",
-                 *         "3f0c"
-                 *       ],
-                 *       "kind": "claude",
-                 *       "tail": 50
-                 *     }
-                 */
-                "application/json": components["schemas"]["LoadEntries"];
                 "application/msgpack": components["schemas"]["LoadEntries"];
             };
         };
@@ -12664,24 +10372,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "entries": [
-                     *         {
-                     *           "at_ms": 1769860800000,
-                     *           "data": {
-                     *             "type": "user",
-                     *             "uuid": "b1"
-                     *           },
-                     *           "id": "b1",
-                     *           "seq": 1
-                     *         }
-                     *       ],
-                     *       "head": 1,
-                     *       "more": false
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Entries"];
                     "application/msgpack": components["schemas"]["Entries"];
                 };
             };
@@ -12709,16 +10399,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "key": [
-                 *         "my-project",
-                 *         "3f0c"
-                 *       ],
-                 *       "kind": "claude"
-                 *     }
-                 */
-                "application/json": components["schemas"]["OneSession"];
                 "application/msgpack": components["schemas"]["OneSession"];
             };
         };
@@ -12733,18 +10413,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "streams": [
-                     *         {
-                     *           "head": 12,
-                     *           "stream": "",
-                     *           "updated_at_ms": 1769860800000
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Streams"];
                     "application/msgpack": components["schemas"]["Streams"];
                 };
             };
@@ -12760,75 +10428,6 @@ export interface operations {
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
-        };
-    };
-    get_archive: {
-        parameters: {
-            query: {
-                /** @description Of the snapshot */
-                snapshot_id: string;
-            };
-            header?: {
-                /** @description An `ETag` that is held already */
-                "If-None-Match"?: string;
-                /** @description An `ETag`: the whole where the archive is another */
-                "If-Range"?: string;
-                /** @description `bytes=0-1023` */
-                Range?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The archive */
-            200: {
-                headers: {
-                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                    "server-timing"?: string;
-                    /** @description Of the request; finds it in the server's log */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/x-tar": string;
-                };
-            };
-            /** @description The range */
-            206: {
-                headers: {
-                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                    "server-timing"?: string;
-                    /** @description Of the request; finds it in the server's log */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/x-tar": string;
-                };
-            };
-            /** @description It is held already */
-            304: {
-                headers: {
-                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                    "server-timing"?: string;
-                    /** @description Of the request; finds it in the server's log */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
-            404: components["responses"]["404.snapshot_not_found.archive_not_found"];
-            406: components["responses"]["406.not_acceptable"];
-            410: components["responses"]["410.key_destroyed"];
-            416: components["responses"]["416.range_not_satisfiable"];
-            422: components["responses"]["422.invalid"];
-            429: components["responses"]["429.too_many_requests"];
-            431: components["responses"]["431.head_too_large"];
-            500: components["responses"]["500.internal"];
-            503: components["responses"]["503.overloaded.unavailable"];
         };
     };
     stage_archive: {
@@ -12848,7 +10447,7 @@ export interface operations {
         /** @description The archive */
         requestBody: {
             content: {
-                "application/x-tar": string;
+                "application/octet-stream": string;
             };
         };
         responses: {
@@ -12862,17 +10461,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "archive_id": "arc_0b9df1c3a2e54d7c8f60718293a4b5c6",
-                     *       "file_count": 3,
-                     *       "sha256": "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881",
-                     *       "size_bytes": 10240,
-                     *       "staged_at": "2026-01-31T12:00:00.000000Z",
-                     *       "workspace": "sandbox-7"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["StagedArchive"];
                     "application/msgpack": components["schemas"]["StagedArchive"];
                 };
             };
@@ -12902,12 +10490,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "snapshot_id": "before-lunch"
-                 *     }
-                 */
-                "application/json": components["schemas"]["SnapshotName"];
                 "application/msgpack": components["schemas"]["SnapshotName"];
             };
         };
@@ -12922,8 +10504,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
-                    "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
             };
@@ -12950,12 +10530,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "snapshot_id": "before-lunch"
-                 *     }
-                 */
-                "application/json": components["schemas"]["SnapshotName"];
                 "application/msgpack": components["schemas"]["SnapshotName"];
             };
         };
@@ -12970,28 +10544,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "created_at": "2027-01-15T08:00:02.000000Z",
-                     *       "labels": {},
-                     *       "namespaces": [],
-                     *       "owner": "ann",
-                     *       "sessions": [],
-                     *       "size_bytes": 109,
-                     *       "snapshot_id": "snapshot-of-t-1",
-                     *       "taken_at": "2026-11-22T15:51:54.263439Z",
-                     *       "threads": [
-                     *         {
-                     *           "checkpoints": 1,
-                     *           "generation": "7a8dfcb5d7df9ed6c787363825f0142f",
-                     *           "history": "all",
-                     *           "size_bytes": 109,
-                     *           "thread_id": "t-1"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Snapshot"];
                     "application/msgpack": components["schemas"]["Snapshot"];
                 };
             };
@@ -13019,15 +10571,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "labels": {
-                 *         "sandbox": "a"
-                 *       },
-                 *       "limit": 20
-                 *     }
-                 */
-                "application/json": components["schemas"]["ListSnapshots"];
                 "application/msgpack": components["schemas"]["ListSnapshots"];
             };
         };
@@ -13042,12 +10585,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "snapshots": []
-                     *     }
-                     */
-                    "application/json": components["schemas"]["SnapshotsPage"];
                     "application/msgpack": components["schemas"]["SnapshotsPage"];
                 };
             };
@@ -13079,18 +10616,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "snapshot_id": "before-lunch",
-                 *       "threads": [
-                 *         {
-                 *           "into": "t-2",
-                 *           "thread_id": "t-1"
-                 *         }
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["RestoreSnapshot"];
                 "application/msgpack": components["schemas"]["RestoreSnapshot"];
             };
         };
@@ -13105,26 +10630,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "dry_run": true,
-                     *       "namespaces": [],
-                     *       "restored_at": "2027-01-15T08:00:02.000000Z",
-                     *       "sessions": [],
-                     *       "snapshot_id": "snapshot-of-t-1",
-                     *       "threads": [
-                     *         {
-                     *           "checkpoints": 1,
-                     *           "created": false,
-                     *           "generation": "7a8dfcb5d7df9ed6c787363825f0142f",
-                     *           "into": "t-1",
-                     *           "replaced_checkpoints": 1,
-                     *           "thread_id": "t-1"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["RestoredSnapshot"];
                     "application/msgpack": components["schemas"]["RestoredSnapshot"];
                 };
             };
@@ -13156,20 +10661,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "labels": {
-                 *         "sandbox": "a"
-                 *       },
-                 *       "snapshot_id": "before-lunch",
-                 *       "threads": [
-                 *         {
-                 *           "thread_id": "t-1"
-                 *         }
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["TakeSnapshot"];
                 "application/msgpack": components["schemas"]["TakeSnapshot"];
             };
         };
@@ -13184,28 +10675,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "created_at": "2027-01-15T08:00:02.000000Z",
-                     *       "labels": {},
-                     *       "namespaces": [],
-                     *       "owner": "ann",
-                     *       "sessions": [],
-                     *       "size_bytes": 109,
-                     *       "snapshot_id": "snapshot-of-t-1",
-                     *       "taken_at": "2026-11-22T15:51:54.263439Z",
-                     *       "threads": [
-                     *         {
-                     *           "checkpoints": 1,
-                     *           "generation": "7a8dfcb5d7df9ed6c787363825f0142f",
-                     *           "history": "all",
-                     *           "size_bytes": 109,
-                     *           "thread_id": "t-1"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Snapshot"];
                     "application/msgpack": components["schemas"]["Snapshot"];
                 };
             };
@@ -13219,28 +10688,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "created_at": "2027-01-15T08:00:02.000000Z",
-                     *       "labels": {},
-                     *       "namespaces": [],
-                     *       "owner": "ann",
-                     *       "sessions": [],
-                     *       "size_bytes": 109,
-                     *       "snapshot_id": "snapshot-of-t-1",
-                     *       "taken_at": "2026-11-22T15:51:54.263439Z",
-                     *       "threads": [
-                     *         {
-                     *           "checkpoints": 1,
-                     *           "generation": "7a8dfcb5d7df9ed6c787363825f0142f",
-                     *           "history": "all",
-                     *           "size_bytes": 109,
-                     *           "thread_id": "t-1"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Snapshot"];
                     "application/msgpack": components["schemas"]["Snapshot"];
                 };
             };
@@ -13286,79 +10733,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "state": {
-                     *         "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875",
-                     *         "checkpoint_ns": "",
-                     *         "created_at": "2026-01-31T12:00:09.000000+00:00",
-                     *         "interrupts": [
-                     *           {
-                     *             "id": "32b1c9",
-                     *             "value": {
-                     *               "question": "Which door?"
-                     *             }
-                     *           }
-                     *         ],
-                     *         "metadata": {
-                     *           "parents": {},
-                     *           "source": "loop",
-                     *           "step": 1
-                     *         },
-                     *         "next": [
-                     *           "ask"
-                     *         ],
-                     *         "parent_checkpoint_id": "1ef4f797-8335-6428-8000-8a1503f9b874",
-                     *         "tasks": [
-                     *           {
-                     *             "id": "a4ee5b0f-c3f7-d0f2-3b69-c0580291e4b2",
-                     *             "interrupts": [
-                     *               {
-                     *                 "id": "32b1c9",
-                     *                 "value": {
-                     *                   "question": "Which door?"
-                     *                 }
-                     *               }
-                     *             ],
-                     *             "name": "ask",
-                     *             "path": [
-                     *               "__pregel_pull",
-                     *               "ask"
-                     *             ]
-                     *           }
-                     *         ],
-                     *         "thread_id": "t-1",
-                     *         "values": {
-                     *           "messages": [
-                     *             {
-                     *               "additional_kwargs": {},
-                     *               "content": "Remember the door code",
-                     *               "id": "h1",
-                     *               "name": null,
-                     *               "response_metadata": {},
-                     *               "type": "human"
-                     *             }
-                     *           ]
-                     *         },
-                     *         "writes": [
-                     *           {
-                     *             "channel": "__interrupt__",
-                     *             "tag": "msgpack",
-                     *             "task_id": "a4ee5b0f-c3f7-d0f2-3b69-c0580291e4b2",
-                     *             "value": [
-                     *               {
-                     *                 "id": "32b1c9",
-                     *                 "value": {
-                     *                   "question": "Which door?"
-                     *                 }
-                     *               }
-                     *             ]
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["GotState"];
                     "application/msgpack": components["schemas"]["GotState"];
                 };
             };
@@ -13388,43 +10762,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "atomic": false,
-                 *       "ops": [
-                 *         {
-                 *           "put": {
-                 *             "key": "likes",
-                 *             "namespace": [
-                 *               "ann",
-                 *               "memories"
-                 *             ],
-                 *             "value": {
-                 *               "text": "tea"
-                 *             }
-                 *           }
-                 *         },
-                 *         {
-                 *           "get": {
-                 *             "key": "name",
-                 *             "namespace": [
-                 *               "ann",
-                 *               "memories"
-                 *             ]
-                 *           }
-                 *         },
-                 *         {
-                 *           "search": {
-                 *             "limit": 10,
-                 *             "prefix": [
-                 *               "ann"
-                 *             ]
-                 *           }
-                 *         }
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["StoreBatch"];
                 "application/msgpack": components["schemas"]["StoreBatch"];
             };
         };
@@ -13439,20 +10776,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "results": [
-                     *         {
-                     *           "version": 1793404800000000
-                     *         },
-                     *         {},
-                     *         {
-                     *           "items": []
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["StoreResults"];
                     "application/msgpack": components["schemas"]["StoreResults"];
                 };
             };
@@ -13471,51 +10794,6 @@ export interface operations {
             503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
         };
     };
-    follow_changes: {
-        parameters: {
-            query?: {
-                /** @description The `id` of an event: what follows it. `Last-Event-ID` is the same, and stronger. Absent: from now on. */
-                after?: string;
-                /** @description Only the namespace itself, nothing below it. Default false. */
-                exact?: boolean;
-                /** @description A label of the prefix; the next label is another `ns`. Absent: all that the caller may read. */
-                ns?: string[];
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Events until either side ends them */
-            200: {
-                headers: {
-                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                    "server-timing"?: string;
-                    /** @description Of the request; finds it in the server's log */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example id: WyJj
-                     *     event: change
-                     *     data: {"namespace":["ann","memories"],"key":"likes","version":2,"kind":"put"}
-                     */
-                    "text/event-stream": string;
-                };
-            };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
-            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
-            406: components["responses"]["406.not_acceptable"];
-            410: components["responses"]["410.position_gone.key_destroyed"];
-            422: components["responses"]["422.invalid"];
-            429: components["responses"]["429.too_many_requests"];
-            431: components["responses"]["431.head_too_large"];
-            500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
-        };
-    };
     count_items: {
         parameters: {
             query?: never;
@@ -13525,14 +10803,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "prefix": [
-                 *         "ann"
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["CountItems"];
                 "application/msgpack": components["schemas"]["CountItems"];
             };
         };
@@ -13547,12 +10817,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "count": 3
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ItemCount"];
                     "application/msgpack": components["schemas"]["ItemCount"];
                 };
             };
@@ -13584,16 +10848,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "key": "likes",
-                 *       "namespace": [
-                 *         "ann",
-                 *         "memories"
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["DeleteItem"];
                 "application/msgpack": components["schemas"]["DeleteItem"];
             };
         };
@@ -13608,8 +10862,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
-                    "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
             };
@@ -13637,16 +10889,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "key": "likes",
-                 *       "namespace": [
-                 *         "ann",
-                 *         "memories"
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["GetItem"];
                 "application/msgpack": components["schemas"]["GetItem"];
             };
         };
@@ -13661,26 +10903,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "item": {
-                     *         "created_at": "2027-01-15T08:00:02.000000Z",
-                     *         "key": "k",
-                     *         "namespace": [
-                     *           "ann",
-                     *           "t-1"
-                     *         ],
-                     *         "size_bytes": 66,
-                     *         "updated_at": "2027-01-15T08:00:02.000000Z",
-                     *         "value": {
-                     *           "content": "Tea, no milk",
-                     *           "note": "Tea, no milk"
-                     *         },
-                     *         "version": 1800000002000000
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["GotItem"];
                     "application/msgpack": components["schemas"]["GotItem"];
                 };
             };
@@ -13707,16 +10929,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "key": "/plan.md",
-                 *       "namespace": [
-                 *         "ann",
-                 *         "filesystem"
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["ListItemVersions"];
                 "application/msgpack": components["schemas"]["ListItemVersions"];
             };
         };
@@ -13731,19 +10943,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "versions": [
-                     *         {
-                     *           "current": true,
-                     *           "size_bytes": 24,
-                     *           "updated_at": "2026-01-31T12:00:00.000000Z",
-                     *           "version": 1793404800000001
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ItemVersions"];
                     "application/msgpack": components["schemas"]["ItemVersions"];
                 };
             };
@@ -13770,17 +10969,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "key": "/plan.md",
-                 *       "namespace": [
-                 *         "ann",
-                 *         "filesystem"
-                 *       ],
-                 *       "version": 1793404800000000
-                 *     }
-                 */
-                "application/json": components["schemas"]["GetItemVersion"];
                 "application/msgpack": components["schemas"]["GetItemVersion"];
             };
         };
@@ -13795,8 +10983,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
-                    "application/json": components["schemas"]["GotItemVersion"];
                     "application/msgpack": components["schemas"]["GotItemVersion"];
                 };
             };
@@ -13828,17 +11014,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "key": "/plan.md",
-                 *       "namespace": [
-                 *         "ann",
-                 *         "filesystem"
-                 *       ],
-                 *       "version": 1793404800000000
-                 *     }
-                 */
-                "application/json": components["schemas"]["RestoreItemVersion"];
                 "application/msgpack": components["schemas"]["RestoreItemVersion"];
             };
         };
@@ -13853,12 +11028,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "version": 1793404800000002
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ItemVersion"];
                     "application/msgpack": components["schemas"]["ItemVersion"];
                 };
             };
@@ -13887,21 +11056,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "conditions": [
-                 *         {
-                 *           "match": "prefix",
-                 *           "path": [
-                 *             "ann",
-                 *             "*"
-                 *           ]
-                 *         }
-                 *       ],
-                 *       "max_depth": 2
-                 *     }
-                 */
-                "application/json": components["schemas"]["ListNamespaces"];
                 "application/msgpack": components["schemas"]["ListNamespaces"];
             };
         };
@@ -13916,17 +11070,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "namespaces": [
-                     *         [
-                     *           "ann",
-                     *           "memories"
-                     *         ]
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Namespaces"];
                     "application/msgpack": components["schemas"]["Namespaces"];
                 };
             };
@@ -13958,22 +11101,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "if_version": 0,
-                 *       "key": "likes",
-                 *       "namespace": [
-                 *         "ann",
-                 *         "memories"
-                 *       ],
-                 *       "ttl_minutes": 1440,
-                 *       "value": {
-                 *         "score": 0.5,
-                 *         "text": "tea"
-                 *       }
-                 *     }
-                 */
-                "application/json": components["schemas"]["PutItem"];
                 "application/msgpack": components["schemas"]["PutItem"];
             };
         };
@@ -13988,12 +11115,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "version": 1793404800000000
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ItemVersion"];
                     "application/msgpack": components["schemas"]["ItemVersion"];
                 };
             };
@@ -14021,20 +11142,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "filter": {
-                 *         "score": {
-                 *           "$gte": 0.5
-                 *         }
-                 *       },
-                 *       "limit": 10,
-                 *       "prefix": [
-                 *         "ann"
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["SearchItems"];
                 "application/msgpack": components["schemas"]["SearchItems"];
             };
         };
@@ -14049,12 +11156,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": []
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ItemPage"];
                     "application/msgpack": components["schemas"]["ItemPage"];
                 };
             };
@@ -14084,15 +11185,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "namespace": [
-                 *         "ann",
-                 *         "memories"
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["NamespaceSettingName"];
                 "application/msgpack": components["schemas"]["NamespaceSettingName"];
             };
         };
@@ -14107,8 +11199,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
-                    "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
             };
@@ -14135,15 +11225,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "namespace": [
-                 *         "ann",
-                 *         "memories"
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["NamespaceSettingName"];
                 "application/msgpack": components["schemas"]["NamespaceSettingName"];
             };
         };
@@ -14158,14 +11239,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "effective": {
-                     *         "history": 20
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["GotNamespaceSetting"];
                     "application/msgpack": components["schemas"]["GotNamespaceSetting"];
                 };
             };
@@ -14192,8 +11265,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /** @example {} */
-                "application/json": components["schemas"]["ListNamespaceSettings"];
                 "application/msgpack": components["schemas"]["ListNamespaceSettings"];
             };
         };
@@ -14208,12 +11279,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "settings": []
-                     *     }
-                     */
-                    "application/json": components["schemas"]["NamespaceSettings"];
                     "application/msgpack": components["schemas"]["NamespaceSettings"];
                 };
             };
@@ -14243,16 +11308,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "history": 20,
-                 *       "namespace": [
-                 *         "ann",
-                 *         "memories"
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["PutNamespaceSetting"];
                 "application/msgpack": components["schemas"]["PutNamespaceSetting"];
             };
         };
@@ -14267,19 +11322,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "setting": {
-                     *         "changed_at": "2026-01-31T12:00:00.000000Z",
-                     *         "history": 20,
-                     *         "namespace": [
-                     *           "ann",
-                     *           "memories"
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["NamespaceSettingPut"];
                     "application/msgpack": components["schemas"]["NamespaceSettingPut"];
                 };
             };
@@ -14319,29 +11361,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "answers": 6,
-                     *       "checkpoints": 1,
-                     *       "chunks": 2,
-                     *       "contents": 2,
-                     *       "delta_bases": 0,
-                     *       "entries": 17,
-                     *       "items": 3,
-                     *       "keys": 0,
-                     *       "packs": 0,
-                     *       "retention_policies": 1,
-                     *       "retention_reports": 0,
-                     *       "sessions": 2,
-                     *       "size_bytes": 1999,
-                     *       "snapshots": 2,
-                     *       "threads": 1,
-                     *       "tombstones": 0,
-                     *       "values": 1,
-                     *       "writes": 0
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErasureReceipt"];
                     "application/msgpack": components["schemas"]["ErasureReceipt"];
                 };
             };
@@ -14388,12 +11407,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "threads": []
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ThreadPage"];
                     "application/msgpack": components["schemas"]["ThreadPage"];
                 };
             };
@@ -14422,13 +11435,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "source_thread_id": "t-1",
-                 *       "target_thread_id": "t-2"
-                 *     }
-                 */
-                "application/json": components["schemas"]["CopyThread"];
                 "application/msgpack": components["schemas"]["CopyThread"];
             };
         };
@@ -14443,12 +11449,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "checkpoints": 6
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Copied"];
                     "application/msgpack": components["schemas"]["Copied"];
                 };
             };
@@ -14479,12 +11479,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "thread_id": "t-1"
-                 *     }
-                 */
-                "application/json": components["schemas"]["DeleteThread"];
                 "application/msgpack": components["schemas"]["DeleteThread"];
             };
         };
@@ -14499,8 +11493,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
-                    "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
             };
@@ -14533,14 +11525,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "checkpoint_id": "1f0c-2",
-                 *       "source": "t-1",
-                 *       "target": "t-2"
-                 *     }
-                 */
-                "application/json": components["schemas"]["ForkThread"];
                 "application/msgpack": components["schemas"]["ForkThread"];
             };
         };
@@ -14555,13 +11539,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "checkpoints": 3,
-                     *       "generation": "9f0c"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ForkedThread"];
                     "application/msgpack": components["schemas"]["ForkedThread"];
                 };
             };
@@ -14590,12 +11567,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "thread_id": "t-1"
-                 *     }
-                 */
-                "application/json": components["schemas"]["GetThread"];
                 "application/msgpack": components["schemas"]["GetThread"];
             };
         };
@@ -14610,21 +11581,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "thread": {
-                     *         "checkpoint_count": 6,
-                     *         "created_at": "2026-01-31T12:00:00.000000Z",
-                     *         "forks": 0,
-                     *         "generation": "9f2b7c",
-                     *         "last_step": 4,
-                     *         "size_bytes": 48211,
-                     *         "thread_id": "t-1",
-                     *         "updated_at": "2026-01-31T12:00:09.000000Z"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["GotThread"];
                     "application/msgpack": components["schemas"]["GotThread"];
                 };
             };
@@ -14654,14 +11610,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "holder": "worker-7",
-                 *       "thread_id": "t-1",
-                 *       "ttl_seconds": 60
-                 *     }
-                 */
-                "application/json": components["schemas"]["AcquireLease"];
                 "application/msgpack": components["schemas"]["AcquireLease"];
             };
         };
@@ -14676,13 +11624,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "expires_at": "2026-01-31T12:01:00.000000Z",
-                     *       "fence": 1
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Lease"];
                     "application/msgpack": components["schemas"]["Lease"];
                 };
             };
@@ -14710,12 +11651,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "thread_id": "t-1"
-                 *     }
-                 */
-                "application/json": components["schemas"]["BreakLease"];
                 "application/msgpack": components["schemas"]["BreakLease"];
             };
         };
@@ -14730,8 +11665,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
-                    "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
             };
@@ -14761,14 +11694,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "fence": 1,
-                 *       "holder": "worker-7",
-                 *       "thread_id": "t-1"
-                 *     }
-                 */
-                "application/json": components["schemas"]["ReleaseLease"];
                 "application/msgpack": components["schemas"]["ReleaseLease"];
             };
         };
@@ -14783,8 +11708,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
-                    "application/json": components["schemas"]["Empty"];
                     "application/msgpack": components["schemas"]["Empty"];
                 };
             };
@@ -14815,15 +11738,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "fence": 1,
-                 *       "holder": "worker-7",
-                 *       "thread_id": "t-1",
-                 *       "ttl_seconds": 60
-                 *     }
-                 */
-                "application/json": components["schemas"]["RenewLease"];
                 "application/msgpack": components["schemas"]["RenewLease"];
             };
         };
@@ -14838,13 +11752,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "expires_at": "2026-01-31T12:02:00.000000Z",
-                     *       "fence": 1
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Lease"];
                     "application/msgpack": components["schemas"]["Lease"];
                 };
             };
@@ -14884,30 +11791,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "storage": {
-                     *         "channels": [
-                     *           {
-                     *             "channel": "messages",
-                     *             "logical_bytes": 64900000,
-                     *             "newest_bytes": 386000,
-                     *             "versions": 340
-                     *           }
-                     *         ],
-                     *         "checkpoints": 340,
-                     *         "chunks": 410,
-                     *         "content_bytes": 790000,
-                     *         "logical_bytes": 65500000,
-                     *         "share_saved": 0.987,
-                     *         "shared_with": 0,
-                     *         "stored_bytes": 830000,
-                     *         "versions": 1020,
-                     *         "writes": 680
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["GotStorage"];
                     "application/msgpack": components["schemas"]["GotStorage"];
                 };
             };
@@ -14931,35 +11814,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "grants": {
-                 *         "namespaces": [
-                 *           {
-                 *             "actions": [
-                 *               "read"
-                 *             ],
-                 *             "prefix": [
-                 *               "ann@acme~2etest",
-                 *               "notes"
-                 *             ]
-                 *           }
-                 *         ],
-                 *         "threads": [
-                 *           {
-                 *             "actions": [
-                 *               "read",
-                 *               "append"
-                 *             ],
-                 *             "id": "ann-1"
-                 *           }
-                 *         ]
-                 *       },
-                 *       "subject": "ann@acme.test",
-                 *       "ttl_seconds": 900
-                 *     }
-                 */
-                "application/json": components["schemas"]["MintToken"];
                 "application/msgpack": components["schemas"]["MintToken"];
             };
         };
@@ -14974,37 +11828,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "expires_at": "2026-01-31T12:15:00.000000Z",
-                     *       "grants": {
-                     *         "namespaces": [
-                     *           {
-                     *             "actions": [
-                     *               "read"
-                     *             ],
-                     *             "prefix": [
-                     *               "ann@acme~2etest",
-                     *               "notes"
-                     *             ]
-                     *           }
-                     *         ],
-                     *         "threads": [
-                     *           {
-                     *             "actions": [
-                     *               "read",
-                     *               "append"
-                     *             ],
-                     *             "id": "ann-1"
-                     *           }
-                     *         ]
-                     *       },
-                     *       "subject": "ann@acme.test",
-                     *       "token": "tks_5f0c1d2e3b4a5968.hqF0pGFjbWWhbapr…",
-                     *       "token_id": "tok_0b9df1c3a2e54d7c8f60718293a4b5c6"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["MintedToken"];
                     "application/msgpack": components["schemas"]["MintedToken"];
                 };
             };
@@ -15031,22 +11854,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "grants": {
-                 *         "threads": [
-                 *           {
-                 *             "actions": [
-                 *               "read"
-                 *             ],
-                 *             "id": "ann-1"
-                 *           }
-                 *         ]
-                 *       },
-                 *       "ttl_seconds": 300
-                 *     }
-                 */
-                "application/json": components["schemas"]["NarrowToken"];
                 "application/msgpack": components["schemas"]["NarrowToken"];
             };
         };
@@ -15061,25 +11868,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "expires_at": "2026-01-31T12:05:00.000000Z",
-                     *       "grants": {
-                     *         "threads": [
-                     *           {
-                     *             "actions": [
-                     *               "read"
-                     *             ],
-                     *             "id": "ann-1"
-                     *           }
-                     *         ]
-                     *       },
-                     *       "subject": "ann@acme.test",
-                     *       "token": "tks_5f0c1d2e3b4a5968.hqF0pGFjbWWhbapr…",
-                     *       "token_id": "tok_7a0c5de48b1f4c2e9d3360718293a4b5"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["MintedToken"];
                     "application/msgpack": components["schemas"]["MintedToken"];
                 };
             };
@@ -15106,12 +11894,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "token_id": "tok_0b9df1c3a2e54d7c8f60718293a4b5c6"
-                 *     }
-                 */
-                "application/json": components["schemas"]["RevokeToken"];
                 "application/msgpack": components["schemas"]["RevokeToken"];
             };
         };
@@ -15126,12 +11908,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "token_id": "tok_0b9df1c3a2e54d7c8f60718293a4b5c6"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["RevokedToken"];
                     "application/msgpack": components["schemas"]["RevokedToken"];
                 };
             };
@@ -15169,20 +11945,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "bytes": 65500000,
-                     *       "items": 0,
-                     *       "measured_at": "2026-01-31T12:00:00.000000Z",
-                     *       "quota": {
-                     *         "bytes_max": 1000000000,
-                     *         "requests_per_second": 500,
-                     *         "threads_max": 10000
-                     *       },
-                     *       "threads": 340
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Usage"];
                     "application/msgpack": components["schemas"]["Usage"];
                 };
             };
@@ -15215,28 +11977,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "credential": "tok_0b9df1c3a2e54d7c8f60718293a4b5c6",
-                     *       "expires_at": "2026-01-31T12:15:00.000000Z",
-                     *       "grants": {
-                     *         "threads": [
-                     *           {
-                     *             "actions": [
-                     *               "read",
-                     *               "append"
-                     *             ],
-                     *             "id": "ann-1"
-                     *           }
-                     *         ]
-                     *       },
-                     *       "label": "ann@acme~2etest",
-                     *       "label_with_colons": "ann@acme~2etest",
-                     *       "subject": "ann@acme.test",
-                     *       "tenant": "acme"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Caller"];
                     "application/msgpack": components["schemas"]["Caller"];
                 };
             };
