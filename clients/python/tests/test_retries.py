@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import socket
 import threading
 import time
@@ -109,10 +110,16 @@ def test_retry_after_is_honoured(saver: ThreadkeepSaver, server: FakeServer) -> 
 
 
 def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
+    """Below the range of outgoing connections: a client that tries and tries a port of that range
+    can be given the very port, and talks to itself."""
+    while True:
+        port = random.randrange(15_000, 32_000)
+        with socket.socket() as free:
+            try:
+                free.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
 
 
 def test_nobody_there_is_said_with_the_address_and_what_to_do(
@@ -138,6 +145,7 @@ def test_a_server_that_comes_back_in_time_is_not_missed(transport: Any, seconds:
     saver = ThreadkeepSaver(f"http://127.0.0.1:{port}", transport=transport, timeout=20)
     try:
         put(saver)
+        timer.join()
         assert len(servers[0].commits()) == 1
     finally:
         timer.join()
