@@ -205,11 +205,11 @@ fn remove_links(paths: &mut Value, operations: &HashSet<String>) {
 fn follow(document: &Value, value: &Value, used: &mut HashSet<String>) {
     match value {
         Value::Object(fields) => {
-            if let Some(reference) = fields.get("$ref").and_then(Value::as_str) {
-                if used.insert(reference.to_owned()) {
-                    let found = document.pointer(reference.trim_start_matches('#'));
-                    follow(document, found.unwrap_or(&Value::Null), used);
-                }
+            if let Some(reference) = fields.get("$ref").and_then(Value::as_str)
+                && used.insert(reference.to_owned())
+            {
+                let found = document.pointer(reference.trim_start_matches('#'));
+                follow(document, found.unwrap_or(&Value::Null), used);
             }
             fields.values().for_each(|it| follow(document, it, used));
         }
