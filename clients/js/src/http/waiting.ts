@@ -7,6 +7,9 @@ import { TransportError } from "../errors.js";
 import { Deadline, onAbort } from "./deadline.js";
 import { silenceText } from "./outcome.js";
 
+/** Times that end so close to each other are one. */
+const ALIKE_MS = 100;
+
 /** One caller. It is settled once. */
 export class Waiting<T> {
   readonly deadline: Deadline;
@@ -47,15 +50,18 @@ export class Waiting<T> {
     if (this.#unwatch || this.#isSettled) return;
     const { signal } = this.deadline.limits;
     const give = () => this.#leave(signal?.reason);
-    const callOff = this.deadline.onExpired(() => {
-      this.#leave(new TransportError(silenceText(this.#url)));
-    });
+    const callOff = this.deadline.onExpired(() => this.expire());
     const unwatch = onAbort(signal, give);
     this.#unwatch = () => {
       callOff();
       unwatch();
     };
     if (signal?.aborted) give();
+  }
+
+  /** Its time is over. */
+  expire(): void {
+    this.#leave(new TransportError(silenceText(this.#url)));
   }
 
   /** The opposite: a request of its own sees to it from now on. */
@@ -88,6 +94,14 @@ export function jointDeadline<T>(waiting: readonly Waiting<T>[]): Deadline {
     only.unwatch();
     return only.deadline;
   }
+  const left = waiting.map(({ deadline }) => deadline.msLeft);
+  const latest = Math.max(...left);
+  const isAlike = latest - Math.min(...left) < ALIKE_MS;
+  const last = waiting[left.indexOf(latest)];
+  // Nobody can leave, and their times end together: what would tell them apart costs more than the rest of a call.
+  if (last && isAlike && waiting.every(({ deadline }) => !deadline.limits.signal)) {
+    return last.deadline;
+  }
   const canceller = new AbortController();
   for (const one of waiting) {
     one.onLeave = () => {
@@ -95,6 +109,5 @@ export function jointDeadline<T>(waiting: readonly Waiting<T>[]): Deadline {
     };
     one.watch();
   }
-  const timeoutMs = Math.max(1, ...waiting.map(({ deadline }) => deadline.msLeft));
-  return new Deadline({ timeoutMs, signal: canceller.signal });
+  return new Deadline({ timeoutMs: Math.max(1, latest), signal: canceller.signal });
 }

@@ -27,10 +27,16 @@ class Waiter extends Waiting<void> {
   op: Op | undefined;
 }
 
+/** The calls of one thread that wait, and the time of the request under way. */
+interface Lane {
+  waiters: Waiter[];
+  underWay: Deadline | undefined;
+}
+
 export class Commits {
   readonly #send: Send;
   readonly #url: string;
-  readonly #lanes = new Map<string, Waiter[]>();
+  readonly #lanes = new Map<string, Lane>();
 
   constructor(url: string, send: Send) {
     this.#url = url;
@@ -49,10 +55,10 @@ export class Commits {
     );
     const lane = this.#lanes.get(threadId);
     if (lane) {
-      lane.push(waiter);
-      waiter.watch();
+      lane.waiters.push(waiter);
+      if (mayLeave(waiter, lane)) waiter.watch();
     } else {
-      const started = [waiter];
+      const started = { waiters: [waiter], underWay: undefined };
       this.#lanes.set(threadId, started);
       void this.#drain(threadId, started);
     }
@@ -60,25 +66,25 @@ export class Commits {
   }
 
   /** Never rejects: every failure is a caller's. */
-  async #drain(threadId: string, lane: Waiter[]): Promise<void> {
+  async #drain(threadId: string, lane: Lane): Promise<void> {
     for (;;) {
-      await lane[0]?.preparing;
-      const batch = take(lane);
-      if (batch.length > 0) await this.#sendAll(threadId, batch);
-      if (lane.length === 0) {
+      await lane.waiters[0]?.preparing;
+      const batch = take(lane.waiters);
+      if (batch.length > 0) await this.#sendAll(threadId, lane, batch);
+      if (lane.waiters.length === 0) {
         this.#lanes.delete(threadId);
         return;
       }
     }
   }
 
-  async #sendAll(threadId: string, batch: readonly Ready[]): Promise<void> {
-    const failure = await this.#sendSome(threadId, batch);
+  async #sendAll(threadId: string, lane: Lane, batch: readonly Ready[]): Promise<void> {
+    const failure = await this.#sendSome(threadId, lane, batch);
     if (failure === undefined) {
       for (const waiter of batch) waiter.resolve();
     } else if (batch.length > 1 && isRefusal(failure.reason)) {
       for (const waiter of batch) {
-        if (!waiter.isSettled) await this.#sendAll(threadId, [waiter]);
+        if (!waiter.isSettled) await this.#sendAll(threadId, lane, [waiter]);
       }
     } else {
       for (const waiter of batch) waiter.reject(failure.reason);
@@ -87,16 +93,24 @@ export class Commits {
 
   async #sendSome(
     threadId: string,
+    lane: Lane,
     batch: readonly Ready[],
   ): Promise<{ reason: unknown } | undefined> {
     try {
       const ops = batch.map((waiter) => waiter.op);
-      await this.#send(threadId, ops, jointDeadline(batch));
+      lane.underWay = jointDeadline(batch);
+      await this.#send(threadId, ops, lane.underWay);
       return undefined;
     } catch (reason) {
       return { reason };
     }
   }
+}
+
+/** Whether a caller may give up before the request under way ends, or has less time than that. */
+function mayLeave({ deadline }: Waiter, { underWay }: Lane): boolean {
+  if (deadline.limits.signal) return true;
+  return underWay !== undefined && deadline.msLeft < underWay.msLeft;
 }
 
 type Ready = Waiter & { op: Op };
@@ -106,6 +120,7 @@ function take(lane: Waiter[]): Ready[] {
   const batch: Ready[] = [];
   let sizeBytes = 0;
   for (let [head] = lane; head && batch.length < OPS_MAX; [head] = lane) {
+    if (!head.isSettled && head.deadline.msLeft <= 0) head.expire();
     if (!head.isSettled) {
       if (!isReady(head)) break;
       sizeBytes += head.op.sizeBytes;
