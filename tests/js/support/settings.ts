@@ -12,6 +12,8 @@ export const PATIENCE_MS = Number(process.env["THREADKEEP_TEST_PATIENCE_SECONDS"
 /** Agents that work while a server restarts, and how long it is away. `make soak` has it away for ten seconds. */
 export const AGENTS = Number(process.env["THREADKEEP_TEST_RESTART_AGENTS"] ?? 16);
 export const RESTART_MS = Number(process.env["THREADKEEP_TEST_RESTART_SECONDS"] ?? 3) * 1000;
+/** Tasks that call each other: how deep. `make soak` runs 1,000. */
+export const NESTED_TASKS = Number(process.env["THREADKEEP_TEST_NESTED_TASKS"] ?? 150);
 /** The same random operations in every run, so that a change alone can turn a test red. At 0 others each time. */
 export const DERANDOMIZED = (process.env["THREADKEEP_TEST_DERANDOMIZED"] ?? "1") === "1";
 /** Name and version of each peer that this run is meant to try, as JSON; unset, those of the lock file. */
