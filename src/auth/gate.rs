@@ -367,4 +367,6 @@ fn by_key(secret: &Secret, set: &CredentialSet) -> Result<Identity, Refusal> {
 }
 
 #[cfg(test)]
+mod bench;
+#[cfg(test)]
 mod tests;

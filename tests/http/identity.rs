@@ -120,7 +120,8 @@ async fn a_subject_comes_with_its_label() {
     assert_eq!(
         answer,
         json!({
-            "tenant": "acme", "subject": "ann@acme.test", "label": "ann@acme~2etest", "label_with_colons": "ann@acme~2etest",
+            "tenant": "acme", "subject": "ann@acme.test", "label": "ann@acme~2etest",
+            "label_with_colons": "ann@acme~2etest",
             "credential": "key_acme",
             "grants": {
                 "threads": owned, "sessions": owned, "snapshots": owned, "namespaces": namespaces

@@ -119,6 +119,7 @@ async fn a_subject_of_an_issuer_has_what_is_its_own() {
     let own = json!([{"prefix": ["ann@acme~2etest"], "actions": ["read", "write"]}]);
     let expected = json!({
         "tenant": "acme", "subject": "ann@acme.test", "label": "ann@acme~2etest",
+        "label_with_colons": "ann@acme~2etest",
         "credential": "issuer:login:ann@acme.test", "expires_at": "2027-01-16T08:00:00.000000Z",
         "grants": {"threads": owned, "sessions": owned, "snapshots": owned, "namespaces": own}
     });

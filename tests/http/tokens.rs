@@ -94,7 +94,8 @@ async fn a_token_is_made_and_says_who_it_is() {
     for header in [("x-api-key", token.clone()), ("authorization", format!("Bearer {token}"))] {
         let found = fleet.servers[0].get_with("/v1/whoami", &[(header.0, &header.1)]).await.ok();
         let expected = json!({
-            "tenant": "acme", "subject": "ann@acme.test", "label": "ann@acme~2etest", "label_with_colons": "ann@acme~2etest",
+            "tenant": "acme", "subject": "ann@acme.test", "label": "ann@acme~2etest",
+            "label_with_colons": "ann@acme~2etest",
             "credential": id(&answer), "expires_at": end, "grants": grants
         });
         assert_eq!(found.json(), expected);

@@ -18,6 +18,11 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
         "who holds a key or a token is not known before it was read",
     ),
     (
+        "storage/credentials.rs",
+        "select key_id from keys where hash = $1",
+        "the tenant of a key is not known before it was found; the hash of a key is unique",
+    ),
+    (
         "storage/encrypting.rs",
         "from tenants t where t.tenant > $1",
         "goes through the tenants one by one",
