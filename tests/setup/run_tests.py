@@ -72,6 +72,7 @@ SOAK_SUITES = [
     "document",
     "snapshots",
 ]
+SOAK_OF_JAVASCRIPT = ["serving/nested_tasks.test.ts", "serving/restarts.test.ts"]
 
 
 def lints() -> list[Suite]:
@@ -288,7 +289,9 @@ def everything() -> list[Suite]:
 
 def soak() -> list[Suite]:
     env = environment()
-    return python_tests("soak", PYTHON_TESTS, SOAK_SUITES, env) + fuzzing(env)
+    suites = python_tests("soak", PYTHON_TESTS, SOAK_SUITES, env)
+    suites += javascript_tests("soak javascript", JAVASCRIPT_TESTS, env, SOAK_OF_JAVASCRIPT)
+    return suites + fuzzing(env)
 
 
 def main() -> int:
