@@ -1,4 +1,4 @@
-//! How often the storage is asked for keys that the set in memory does not have: a flood of invented keys must cost it little.
+//! Limits look-ups of unknown keys, so that a flood of invented keys costs the storage little.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-/** What a newcomer meets: ways to make an object, what is shown of it, and errors that say what to do. */
+/** Tests constructors, printed objects, and errors that say what to do. */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ThreadkeepAgentrailStore } from "../src/agentrail/index.js";

@@ -1,4 +1,4 @@
-/** What becomes of requests whose caller wants no more of them. */
+/** Tests that a cancelled call ends its request. */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ThreadkeepSaver } from "../src/langgraph/index.js";

@@ -1,4 +1,4 @@
-/** What some runtimes lack: pages of plain http have no `crypto.subtle`, Next.js' edge runtime a `setImmediate` that throws. */
+/** Tests runtimes without `crypto.subtle` (pages of plain http) and with a `setImmediate` that throws (Next.js' edge runtime). */
 
 import { createHash, randomUUID } from "node:crypto";
 import { afterEach, expect, it, vi } from "vitest";

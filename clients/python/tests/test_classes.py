@@ -1,4 +1,4 @@
-"""Which classes come back out of stored bytes, and what their instances are like."""
+"""Tests which classes come back out of stored bytes, and their instances."""
 
 from __future__ import annotations
 

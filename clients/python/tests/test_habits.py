@@ -1,4 +1,4 @@
-"""What people know from other savers, stores and clients, and the errors of the first minute."""
+"""Tests habits from other savers, stores and clients, and the errors of the first minute."""
 
 from __future__ import annotations
 

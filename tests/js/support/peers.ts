@@ -1,4 +1,4 @@
-/** Which peers an import finds, and in which version. */
+/** Finds the peers that an import resolves to, and their versions. */
 
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -1,4 +1,4 @@
-/** How long one call may take, attempts and pauses included, and its end when the caller wants no more of it. */
+/** The deadline of one call, attempts and pauses included, and its cancellation by the caller. */
 
 import { InvalidError } from "../errors.js";
 

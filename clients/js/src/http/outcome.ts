@@ -1,4 +1,4 @@
-/** How an attempt came out, and the typed error of one that is no success. */
+/** The outcome of an attempt, and the typed error of one that failed. */
 
 import {
   errorOfProblem,

@@ -1,4 +1,4 @@
-/** How the objects of this package look in logs: class and address, never the key. */
+/** Shows the objects of this package in logs: class and address, never the key. */
 
 const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 

@@ -1,4 +1,4 @@
-/** Ids that nobody else makes: of writers, of requests that are repeated, of entries. */
+/** Makes random ids for writers, idempotency keys and entries. */
 
 /**
  * A random UUID. `crypto.randomUUID` is missing on pages of plain http outside of the own machine, `crypto.getRandomValues` is

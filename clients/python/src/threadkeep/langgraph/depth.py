@@ -1,4 +1,4 @@
-"""How deep the values of an extension go, extensions inside it included.
+"""Measures the depth of the values of an extension, extensions inside it included.
 
 The decoder limits the depth of one extension but not of those inside each other, which take the
 stack of the process: stored bytes could end it.

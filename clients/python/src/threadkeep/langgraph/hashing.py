@@ -1,4 +1,4 @@
-"""Whether hashing and comparing a value runs code of its class, as putting it into a set does."""
+"""Tells whether hashing or comparing a value runs code of its class, as adding it to a set does."""
 
 from __future__ import annotations
 

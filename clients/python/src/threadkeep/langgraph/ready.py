@@ -1,4 +1,4 @@
-"""What `setup` of savers and stores does: one call that shows whether the server can be used."""
+"""Checks the connection for `setup` of savers and stores, by one call."""
 
 from __future__ import annotations
 
