@@ -311,3 +311,16 @@ def test_an_error_is_raised_once_per_caller_and_keeps_its_fields() -> None:
     assert first is not second
     assert isinstance(first, ThreadkeepError)
     assert (first.status, first.request_id, first.code) == (503, "r", "overloaded")
+
+
+async def test_who_has_waited_has_the_whole_time_of_a_large_body(
+    saver: ThreadkeepSaver, server: FakeServer
+) -> None:
+    # Three megabytes add three seconds to a call, also to one that queued behind another.
+    server.fault_path, server.faults = "/commit", [Fault(seconds=0.2), Fault(seconds=0.5)]
+    short = saver.with_options(timeout=0.4)
+    first = asyncio.ensure_future(aput_writes(saver, 0))
+    await asyncio.to_thread(server.wait_for, 1)
+    await short.aput_writes(config("t", "c"), [("a", "x" * 3_000_000)], "large")
+    await first
+    assert len(server.commits()) == 2

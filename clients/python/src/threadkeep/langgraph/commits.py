@@ -187,8 +187,7 @@ class AsyncCommits:
             lane.stop_if_unwanted()
             raise
         finally:
-            if waiter.timer is not None:
-                waiter.timer.cancel()
+            waiter.never_expires()
 
     def _lanes_of(self, loop: asyncio.AbstractEventLoop) -> dict[str, _Lane]:
         lanes = self._loops.get(loop)
@@ -261,7 +260,10 @@ class _Lane:
     def latest_end(self) -> float:
         """The deadline of the request; who has an earlier one leaves it by a timer."""
         if len(self.batch) == 1:
-            return self.batch[0].ends
+            # Its request ends by itself, and has more time for a large body.
+            (only,) = self.batch
+            only.never_expires()
+            return only.ends
         ends = max(waiter.ends for waiter in self.batch)
         for waiter in self.batch:
             if waiter.timer is None and waiter.ends < ends - NEGLIGIBLE_SECONDS:
@@ -297,6 +299,12 @@ class _Waiter:
         if self.ends != math.inf:
             left = self.ends - time.monotonic()
             self.timer = self.done.get_loop().call_later(left, self._expire, lane)
+
+    def never_expires(self) -> None:
+        """From now on no timer ends the wait."""
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
 
     def _expire(self, lane: _Lane) -> None:
         if not self.done.done():
