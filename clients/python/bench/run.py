@@ -24,6 +24,7 @@ import agents  # noqa: E402
 import calls  # noqa: E402
 import file_calls  # noqa: E402
 import growth  # noqa: E402
+import large_states  # noqa: E402
 import snapshot_calls  # noqa: E402
 import store_calls  # noqa: E402
 import store_vectors  # noqa: E402
@@ -60,6 +61,9 @@ def parts(options: argparse.Namespace) -> dict[str, Callable[[Field], Awaitable[
             rounds=options.rounds,
         )
 
+    async def whole_states(field: Field) -> list[Row]:
+        return large_states.states(field, sizes=options.state_bytes)
+
     return {
         "snapshots": frozen,
         "calls": lambda field: calls.calls(
@@ -78,6 +82,7 @@ def parts(options: argparse.Namespace) -> dict[str, Callable[[Field], Awaitable[
         "large": lambda field: growth.large(
             field, size_bytes=options.large_bytes, rounds=options.rounds
         ),
+        "states": whole_states,
     }
 
 
@@ -88,7 +93,7 @@ def arguments() -> argparse.Namespace:
         "--only",
         nargs="+",
         metavar="PART",
-        help="snapshots calls blocking store vectors files turns long javascript chat large",
+        help="snapshots calls blocking store vectors files turns long javascript chat large states",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
     parser.add_argument("--rounds", type=int, help="rounds per side, in turns (7)")
@@ -102,6 +107,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--chat-turns", type=int, help="turns of the chat (200)")
     parser.add_argument("--javascript-turns", type=int, help="turns with whole lists (20)")
     parser.add_argument("--large-bytes", type=int, help="size of the large state (5,000,000)")
+    parser.add_argument(
+        "--state-bytes", type=int, nargs="+", help="sizes of large states (20,000,000 60,000,000)"
+    )
     parser.add_argument("--snapshot-checkpoints", type=int, help="of the thread taken (1,000)")
     parser.add_argument("--snapshot-files", type=int, help="taken with it (1,000)")
     options = parser.parse_args()
@@ -116,6 +124,7 @@ def arguments() -> argparse.Namespace:
         "chat_turns": 200,
         "javascript_turns": 20,
         "large_bytes": 5_000_000,
+        "state_bytes": [20_000_000, 60_000_000],
         "snapshot_checkpoints": 1_000,
         "snapshot_files": 1_000,
     }
@@ -130,6 +139,7 @@ def arguments() -> argparse.Namespace:
         "chat_turns": 10,
         "javascript_turns": 2,
         "large_bytes": 300_000,
+        "state_bytes": [9_000_000],
         "snapshot_checkpoints": 40,
         "snapshot_files": 30,
     }
