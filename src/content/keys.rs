@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use blake3::hazmat::{self, HasherExt as _, Mode};
 use bytes::Bytes;
 
 use super::cipher::{Cipher, Home};
@@ -15,6 +16,41 @@ use super::parts::Name;
 pub struct TenantSecret {
     names: [u8; 32],
     cipher: Option<Arc<Cipher>>,
+}
+
+/// What is known of a part of a value: enough to digest the whole without its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartDigest {
+    /// Its chaining value as a subtree.
+    inner: hazmat::ChainingValue,
+    /// Its digest if it is all of the value.
+    alone: [u8; 16],
+}
+
+impl PartDigest {
+    pub fn to_bytes(self) -> Vec<u8> {
+        [&self.inner[..], &self.alone].concat()
+    }
+
+    /// None for bytes of another length.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let (inner, alone) = bytes.split_at_checked(blake3::OUT_LEN)?;
+        Some(Self { inner: inner.try_into().ok()?, alone: alone.try_into().ok()? })
+    }
+}
+
+/// Parts in the left subtree: the largest power of two below their count.
+fn left_count(count: usize) -> usize {
+    count.next_power_of_two() / 2
+}
+
+/// The chaining value of one subtree. The depth is the logarithm of the count.
+fn merged(parts: &[PartDigest], mode: Mode<'_>) -> hazmat::ChainingValue {
+    if let [only] = parts {
+        return only.inner;
+    }
+    let (left, right) = parts.split_at(left_count(parts.len()));
+    hazmat::merge_subtrees_non_root(&merged(left, mode), &merged(right, mode), mode)
 }
 
 impl std::fmt::Debug for TenantSecret {
@@ -95,6 +131,44 @@ impl TenantSecret {
         digest
     }
 
+    /// What one part adds to the digest of its value. All parts but the last have `part_bytes`, a power of two of at least
+    /// 1,024: BLAKE3 hashes a tree, and such a part is a whole subtree of it.
+    pub fn digest_part(&self, index: u64, part_bytes: usize, part: &[u8]) -> PartDigest {
+        let mut hasher = blake3::Hasher::new_keyed(&self.names);
+        hasher.set_input_offset(index * part_bytes as u64).update(part);
+        PartDigest { inner: hasher.finalize_non_root(), alone: self.digest(part) }
+    }
+
+    /// [`Self::digest`] of the value that these parts make. None without any.
+    pub fn digest_of_parts(&self, parts: &[PartDigest]) -> Option<[u8; 16]> {
+        let mode = Mode::KeyedHash(&self.names);
+        match parts {
+            [] => None,
+            [only] => Some(only.alone),
+            parts => {
+                let (left, right) = parts.split_at(left_count(parts.len()));
+                let whole =
+                    hazmat::merge_subtrees_root(&merged(left, mode), &merged(right, mode), mode);
+                let mut digest = [0; 16];
+                digest.copy_from_slice(&whole.as_bytes()[..16]);
+                Some(digest)
+            }
+        }
+    }
+
+    /// A code that only the server makes, for bytes that belong to a scope.
+    pub fn code(&self, purpose: &str, scope_id: i64, bytes: &[u8]) -> [u8; 16] {
+        let mut hasher = blake3::Hasher::new_keyed(&self.names);
+        for part in [purpose.as_bytes(), &scope_id.to_le_bytes()] {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        hasher.update(bytes);
+        let mut code = [0; 16];
+        code.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        code
+    }
+
     /// Name of a chunk in its scope.
     pub fn name(&self, data: &[u8]) -> Name {
         let mut name = Name::default();
@@ -119,6 +193,40 @@ impl TenantSecret {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_digest_of_parts_is_that_of_the_whole() {
+        const PART_BYTES: usize = 4_096;
+        let secret = TenantSecret::new([7; 32]);
+        for count in [1, 2, 3, 4, 5, 7, 8, 9, 127, 128] {
+            for tail in [1, 1_023, 1_024, 1_025, 3_000, PART_BYTES] {
+                let length = (count - 1) * PART_BYTES + tail;
+                let whole: Vec<u8> = (0..=250).cycle().take(length).collect();
+                let parts = whole.chunks(PART_BYTES).zip(0..);
+                let parts = parts.map(|(part, at)| secret.digest_part(at, PART_BYTES, part));
+                let kept = parts.map(|it| PartDigest::read(&it.to_bytes()).unwrap());
+                let digest = secret.digest_of_parts(&kept.collect::<Vec<_>>());
+                assert_eq!(digest, Some(secret.digest(&whole)), "{count} parts, {tail} bytes");
+            }
+        }
+        assert_eq!(secret.digest_of_parts(&[]), None);
+        assert_eq!(PartDigest::read(&[0; 47]), None);
+    }
+
+    #[test]
+    fn a_code_is_of_one_purpose_scope_and_tenant() {
+        let (own, other) = (TenantSecret::new([7; 32]), TenantSecret::new([8; 32]));
+        let code = own.code("part", 1, b"x");
+        for another in [
+            own.code("part", 2, b"x"),
+            own.code("par", 1, b"tx"),
+            own.code("part", 1, b"y"),
+            other.code("part", 1, b"x"),
+        ] {
+            assert_ne!(code, another);
+        }
+        assert_eq!(code, own.code("part", 1, b"x"));
+    }
 
     #[test]
     fn parts_of_a_key_do_not_run_into_each_other() {

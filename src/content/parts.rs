@@ -99,7 +99,13 @@ pub fn read_node(node: &[u8]) -> Result<Vec<Name>, PartsError> {
     names.map(|name| Name::try_from(name).map_err(|_| PartsError::Malformed)).collect()
 }
 
-/// Puts a value together: `ends` are its head and foot, `node` and `leaf` answer opened chunks by name.
+/// Names of the leaves of a list without nodes: of a value that came in parts. None for another list.
+pub fn leaves_only(parts: &[u8]) -> Option<Vec<Name>> {
+    let leaf = |part: &Part| matches!(part, Part::Leaf(_)).then(|| part.name());
+    read(parts).ok()?.iter().map(leaf).collect()
+}
+
+/// Puts a value together: `ends` are its head and foot, nothing for one that came in parts; `node` and `leaf` answer opened chunks by name.
 ///
 /// # Errors
 /// What is missing or does not fit; nothing is allocated for more than `size_bytes`.
@@ -110,7 +116,8 @@ pub fn assemble<'c>(
     node: impl Fn(&Name) -> Option<&'c Bytes>,
     leaf: impl Fn(&Name) -> Option<&'c Bytes>,
 ) -> Result<Bytes, PartsError> {
-    let (head, foot) = ends.split_at_checked(HEAD_BYTES).ok_or(PartsError::Malformed)?;
+    let head_bytes = if ends.is_empty() { 0 } else { HEAD_BYTES };
+    let (head, foot) = ends.split_at_checked(head_bytes).ok_or(PartsError::Malformed)?;
     let mut data = Vec::with_capacity(size_bytes);
     let mut add = |piece: &[u8]| {
         if data.len() + piece.len() > size_bytes {
@@ -199,6 +206,7 @@ mod tests {
         assert_eq!(&whole[..], b"head!chunkfoot");
         assert_eq!(put_together(b"head!foot", &parts, 13, &chunks), Err(PartsError::Length));
         assert_eq!(put_together(b"head!foot", &parts, 15, &chunks), Err(PartsError::Length));
+        assert_eq!(&put_together(b"", &parts, 5, &chunks).unwrap()[..], b"chunk");
         assert_eq!(put_together(b"head", &parts, 9, &chunks), Err(PartsError::Malformed));
         assert_eq!(put_together(b"head!", &parts, 9, &HashMap::new()), Err(PartsError::Missing));
         assert_eq!(put_together(b"head!", &parts[1..], 9, &chunks), Err(PartsError::Malformed));
