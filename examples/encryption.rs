@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use clap::Parser;
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::checkpoint::{CheckpointPut, Commit, NewValue, Op, Target, Value};
+use threadkeep::domain::checkpoint::{
+    CheckpointPut, Commit, LargeValues, NewValue, Op, Target, Value,
+};
 use threadkeep::domain::checkpoints::write;
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::group_commit::GroupCommit;
@@ -115,6 +117,7 @@ impl Side {
             write(&*self.storage, &self.queue, &caller, &commit, i64::MAX).await?;
             self.puts.push(begun.elapsed());
             let target = Target {
+                large_values: LargeValues::Whole,
                 thread_id: ThreadId::new(thread.as_str())?,
                 ns: CheckpointNs::new("")?,
                 id: None,
@@ -139,7 +142,7 @@ fn commit(thread: &str, turn: usize, messages: Bytes) -> Result<Commit, Failure>
     let value = NewValue {
         channel: Channel::new("messages")?,
         version: Bytes::from(turn.to_string()),
-        value: Value { tag: Tag::new("msgpack")?, data: messages },
+        value: Value::new(Tag::new("msgpack")?, messages),
     };
     Ok(Commit {
         full: None,

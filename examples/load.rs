@@ -161,7 +161,7 @@ fn commit(thread: &str, step: u64) -> Result<Commit, Failure> {
         Ok(NewValue {
             channel: Channel::new(channel)?,
             version: Bytes::from(step.to_string()),
-            value: Value { tag: Tag::new("msgpack")?, data: Bytes::from(data) },
+            value: Value::new(Tag::new("msgpack")?, Bytes::from(data)),
         })
     };
     let parent = (step > 0)

@@ -24,7 +24,7 @@ pub fn show(code: i8, data: &[u8], budget: &mut Budget, depth: u64) -> Result<Js
     match shown {
         Err(reason @ (Unreadable::Malformed | Unreadable::UnknownCodec)) => {
             budget.take(512)?;
-            Ok(opaque(&format!("msgpack extension {code}"), data.len(), reason))
+            Ok(opaque(&format!("msgpack extension {code}"), data.len() as u64, reason))
         }
         shown => shown,
     }

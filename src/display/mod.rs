@@ -34,7 +34,7 @@ pub fn show(tag: &str, data: &[u8], budget: &mut Budget) -> Json {
     let left = budget.left();
     decode(tag, data, budget).unwrap_or_else(|reason| {
         budget.restore(left);
-        opaque(tag, data.len(), reason)
+        opaque(tag, data.len() as u64, reason)
     })
 }
 
@@ -58,11 +58,20 @@ fn decode(tag: &str, data: &[u8], budget: &mut Budget) -> Result<Json, Unreadabl
     }
 }
 
+/// A value of a checkpoint. Of one whose bytes are not at hand, because they are too many: its size.
+pub fn show_value(value: &Value, budget: &mut Budget) -> Json {
+    let tag = value.tag.as_str();
+    match &value.in_parts {
+        Some(it) => opaque(tag, it.size_bytes, Unreadable::TooLarge),
+        None => show(tag, &value.data, budget),
+    }
+}
+
 /// Stands where a value cannot be shown.
-fn opaque(tag: &str, size_bytes: usize, reason: Unreadable) -> Json {
+fn opaque(tag: &str, size_bytes: u64, reason: Unreadable) -> Json {
     let about = vec![
         ("codec".to_owned(), Json::Text(tag.to_owned())),
-        ("size_bytes".to_owned(), Json::of(size_bytes as u64)),
+        ("size_bytes".to_owned(), Json::of(size_bytes)),
         ("reason".to_owned(), Json::Text(reason.to_string())),
     ];
     Json::Object(vec![(OPAQUE.to_owned(), Json::Object(about))])

@@ -5,7 +5,7 @@ use super::shown::{Budget, Json, Unreadable};
 use super::task_ids::Language;
 use super::tasks::{Interrupt, NULL_TASK, Step, Task, Write, is_output, join};
 use super::values::{Channel, Stored, and_then, channels, is_delta, replayed};
-use super::{json, opaque, show};
+use super::{json, opaque, show_value};
 use crate::domain::checkpoint::{PENDING_SENDS, Value, View};
 use crate::domain::storage::Found;
 
@@ -41,7 +41,7 @@ pub fn state(
     let Some(view) = &found.view else { return Ok(None) };
     let skeleton = json::read_text(&view.skeleton, budget)?;
     let metadata = json::read_text(&view.metadata, budget)
-        .unwrap_or_else(|reason| opaque("json", view.metadata.len(), reason));
+        .unwrap_or_else(|reason| opaque("json", view.metadata.len() as u64, reason));
     let mut all = channels(found, &[], budget);
     let writes = writes(view, budget);
     let sends = sends(view, &skeleton, &all, budget);
@@ -105,13 +105,13 @@ fn writes(view: &View, budget: &mut Budget) -> Vec<Write> {
 /// With room for two copies: results and interrupts of a task are copies of its writes, and interrupts are told twice.
 fn written(value: &Value, budget: &mut Budget) -> Json {
     let (tag, left) = (value.tag.as_str(), budget.left());
-    let shown = show(tag, &value.data, budget);
+    let shown = show_value(value, budget);
     let room = budget.take_again(&shown).and_then(|()| budget.take_again(&shown));
     match room {
         Ok(()) => shown,
         Err(reason) => {
             budget.restore(left);
-            opaque(tag, value.data.len(), reason)
+            opaque(tag, value.size_bytes(), reason)
         }
     }
 }
@@ -158,7 +158,7 @@ fn sends(view: &View, skeleton: &Json, all: &[Channel], budget: &mut Budget) -> 
         // Without their arguments, which can be the whole state again for each.
         return sends.iter().map(without_arguments).collect();
     }
-    let shown = |it: &Value| show(it.tag.as_str(), &it.data, budget);
+    let shown = |it: &Value| show_value(it, budget);
     view.pending_sends.iter().map(shown).collect()
 }
 

@@ -3,7 +3,7 @@
 use super::msgpack::extension_code;
 use super::replay::replay;
 use super::shown::{Budget, Json, Unreadable};
-use super::{extensions, is_present, javascript, opaque, show};
+use super::{extensions, is_present, javascript, opaque, show_value};
 use crate::domain::checkpoint::{Value, View};
 use crate::domain::history::{Chain, History};
 use crate::domain::storage::Found;
@@ -26,12 +26,12 @@ pub enum Stored {
 }
 
 impl Stored {
-    pub fn size_bytes(&self) -> usize {
+    pub fn size_bytes(&self) -> u64 {
         match self {
-            Self::Value(value) => value.data.len(),
+            Self::Value(value) => value.size_bytes(),
             Self::Writes(history) => {
                 let values = history.seed.iter().chain(history.writes.iter().map(|(_, it)| it));
-                values.map(|it| it.data.len()).sum()
+                values.map(Value::size_bytes).sum()
             }
         }
     }
@@ -66,7 +66,7 @@ pub fn channels(found: &Found, only: &[String], budget: &mut Budget) -> Vec<Chan
     let wanted = |name: &str| only.is_empty() || only.iter().any(|it| it == name);
     let mut all = Vec::new();
     for (name, value) in view.values.iter().filter(|(name, it)| wanted(name) && is_present(it)) {
-        let shown = show(value.tag.as_str(), &value.data, budget);
+        let shown = show_value(value, budget);
         all.push(Channel { name: name.clone(), stored: Stored::Value(value.clone()), shown });
     }
     for name in found.history_channels.iter().filter(|it| wanted(it)) {
@@ -99,9 +99,17 @@ pub fn replayed(
     more: &[&Json],
     budget: &mut Budget,
 ) -> Option<Json> {
+    if history
+        .seed
+        .iter()
+        .chain(history.writes.iter().map(|(_, it)| it))
+        .any(|it| it.in_parts.is_some())
+    {
+        return Some(too_large(history, Unreadable::TooLarge));
+    }
     let left = budget.left();
-    let shown = history.seed.as_ref().map(|it| show(it.tag.as_str(), &it.data, budget));
-    let writes = history.writes.iter().map(|(_, it)| show(it.tag.as_str(), &it.data, budget));
+    let shown = history.seed.as_ref().map(|it| show_value(it, budget));
+    let writes = history.writes.iter().map(|(_, it)| show_value(it, budget));
     let writes = writes.collect();
     and_then(name, (shown, writes), more, budget).unwrap_or_else(|reason| {
         budget.restore(left);

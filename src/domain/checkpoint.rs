@@ -16,7 +16,90 @@ pub const PENDING_SENDS: &str = "__pregel_tasks";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Value {
     pub tag: Tag,
+    /// Nothing of a value in parts.
     pub data: Bytes,
+    pub in_parts: Option<Box<InParts>>,
+}
+
+/// A value whose bytes travel apart from the commit or the answer that names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InParts {
+    /// What the server calls its parts, in their order.
+    pub names: Vec<Bytes>,
+    pub size_bytes: u64,
+}
+
+/// How a read answers values that came in parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LargeValues {
+    /// With their bytes.
+    #[default]
+    Whole,
+    /// With their bytes up to `value_inline_bytes_max`: the reader did not ask for parts.
+    Inline,
+    /// With their bytes up to `value_in_parts_bytes_min`.
+    InParts,
+    /// With their bytes up to `display_bytes_max`: nothing larger is shown as JSON.
+    Shown,
+}
+
+impl LargeValues {
+    /// Size over which a value comes as the names of its parts, if it came in parts.
+    pub fn bytes_max(self) -> i64 {
+        let limit = match self {
+            Self::Whole => return i64::MAX,
+            Self::Inline => LIMITS.value_inline_bytes_max,
+            Self::InParts => LIMITS.value_in_parts_bytes_min,
+            Self::Shown => LIMITS.display_bytes_max,
+        };
+        limit.cast_signed()
+    }
+}
+
+impl Value {
+    pub fn new(tag: Tag, data: Bytes) -> Self {
+        Self { tag, data, in_parts: None }
+    }
+
+    /// What it is known by where its bytes are not at hand: its bytes, or what the server calls its parts.
+    pub fn known_by(&self) -> impl Iterator<Item = &Bytes> {
+        std::iter::once(&self.data).chain(self.in_parts.iter().flat_map(|it| &it.names))
+    }
+
+    /// Bytes of the value, wherever they are.
+    pub fn size_bytes(&self) -> u64 {
+        self.in_parts.as_ref().map_or(self.data.len() as u64, |it| it.size_bytes)
+    }
+}
+
+/// A part of a value on its way, ahead of the commit that names it.
+#[derive(Debug, Clone)]
+pub struct NewPart {
+    pub thread_id: ThreadId,
+    /// As in [`Commit`].
+    pub generation: Option<String>,
+    pub fence: Option<i64>,
+    /// Its place in the value, from 0.
+    pub index: u64,
+    pub data: Bytes,
+}
+
+impl NewPart {
+    /// # Errors
+    /// 422 naming the field and the limit.
+    pub fn check(&self) -> Result<()> {
+        let count = LIMITS.value_bytes_max / LIMITS.value_part_bytes;
+        if self.index >= count {
+            let detail = format!("index must be below {count}: a value has at most so many parts");
+            return Err(Error::out_of_range("index", detail, count - 1));
+        }
+        let limit = LIMITS.value_part_bytes;
+        if self.data.is_empty() || self.data.len() as u64 > limit {
+            let detail = format!("data must have 1 to {limit} bytes");
+            return Err(Error::out_of_range("data", detail, limit));
+        }
+        Ok(())
+    }
 }
 
 /// Everything one request writes to one thread, applied in order, whole or not at all.
@@ -87,6 +170,7 @@ pub struct Target {
     pub thread_id: ThreadId,
     pub ns: CheckpointNs,
     pub id: Option<CheckpointId>,
+    pub large_values: LargeValues,
 }
 
 /// A checkpoint as stored, with everything that belongs to it.
@@ -110,6 +194,16 @@ pub struct View {
     pub delta_channels: Vec<String>,
 }
 
+impl View {
+    /// All values in it.
+    pub fn all_values(&self) -> impl Iterator<Item = &Value> {
+        let values = self.values.iter().map(|(_, it)| it);
+        let writes = self.writes.iter().map(|it| &it.value);
+        let bases = self.bases.iter().flat_map(super::history::Base::all_values);
+        values.chain(writes).chain(&self.pending_sends).chain(bases)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingWrite {
     pub task_id: String,
@@ -130,6 +224,7 @@ pub struct ListQuery {
     pub limit: usize,
     pub after: Option<ListCursor>,
     pub values: bool,
+    pub large_values: LargeValues,
     /// None: no histories at all (listing without values, or over all threads).
     pub history_channels: Option<Vec<String>>,
 }
@@ -143,6 +238,18 @@ pub struct ListCursor {
 }
 
 impl Commit {
+    /// Values in their order: of each checkpoint the new ones and the carried ones, of each group its writes.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        self.ops.iter().flat_map(|op| -> Box<dyn Iterator<Item = &Value> + Send> {
+            match op {
+                Op::Checkpoint(put) => {
+                    Box::new(put.values.iter().chain(&put.carried).map(|it| &it.value))
+                }
+                Op::Writes(group) => Box::new(group.writes.iter().map(|it| &it.value)),
+            }
+        })
+    }
+
     /// Checks the counts that types cannot express.
     ///
     /// # Errors
@@ -170,7 +277,8 @@ impl Commit {
             );
             return Err(Error::out_of_range("task_path", detail, limit));
         }
-        Ok(())
+        let parts = self.values().filter_map(|it| Some(it.in_parts.as_ref()?.names.len())).sum();
+        at_most("parts", parts, LIMITS.value_parts_per_commit_max)
     }
 }
 

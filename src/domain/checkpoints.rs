@@ -6,23 +6,25 @@ use std::sync::Arc;
 use super::caller::{Caller, Permission};
 use super::grants::Action;
 
-use super::checkpoint::{Commit, ListQuery, Target, at_most};
+use super::checkpoint::{Commit, ListQuery, Target, View, at_most};
 use super::clock::{Clock, Micros};
 use super::contention::Contention;
 use super::error::{Error, Result};
 use super::group_commit::{Committed, Ended, GroupCommit};
+use super::history::Base;
 use super::limits::LIMITS;
 use super::names::{Channel, CheckpointId};
 use super::quotas::Quotas;
 use super::retention::{PruneRequest, Pruned};
 use super::storage::{Found, Page, Storage, TargetHistory};
+use super::value_parts::require_whole;
 
 /// The checkpointer.
 pub struct Checkpoints {
-    storage: Arc<dyn Storage>,
-    commits: Arc<GroupCommit>,
-    clock: Arc<Clock>,
-    quotas: Arc<Quotas>,
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) commits: Arc<GroupCommit>,
+    pub(super) clock: Arc<Clock>,
+    pub(super) quotas: Arc<Quotas>,
 }
 
 /// A walk that a client holds already.
@@ -81,7 +83,8 @@ impl Checkpoints {
         caller.require_thread(&commit.thread_id, Action::Append)
     }
 
-    /// Durable when it returns. No round trip but the batch's own; one more after a removal of content.
+    /// Durable when it returns. No round trip but the batch's own; one more after a removal of content, and three more for values
+    /// in parts.
     ///
     /// # Errors
     /// Limits and shapes; `QuotaExceeded`; conflicts with the thread's generation or lease; see `GroupCommit::commit`.
@@ -95,7 +98,13 @@ impl Checkpoints {
         commit.check()?;
         self.quotas.require_bytes(caller)?;
         commit.full = self.quotas.threads_full(caller);
-        write(&*self.storage, &self.commits, caller, &commit, deadline).await
+        let committed = write(&*self.storage, &self.commits, caller, &commit, deadline).await?;
+        if commit.values().any(|it| it.in_parts.is_some())
+            && let Err(error) = self.storage.take_value_parts(caller, &commit).await
+        {
+            tracing::warn!(%error, "parts of values count twice till the sweep takes them");
+        }
+        Ok(committed)
     }
 
     /// One round trip.
@@ -115,6 +124,8 @@ impl Checkpoints {
             return Ok((Found::default(), Cut::default()));
         }
         let mut found = self.storage.get_checkpoint(caller, target, history_channels).await?;
+        let values = found.view.iter().flat_map(View::all_values).chain(found.chain.all_values());
+        require_whole(target.large_values, values)?;
         let cut = cut(&mut found.chain, held);
         Ok((found, cut))
     }
@@ -133,7 +144,11 @@ impl Checkpoints {
         if hidden || query.limit == 0 {
             return Ok(Page::default());
         }
-        self.storage.list_checkpoints(caller, &query.within_limits()).await
+        let large_values = query.large_values;
+        let page = self.storage.list_checkpoints(caller, &query.within_limits()).await?;
+        let values = page.views.iter().flat_map(View::all_values).chain(page.chain.all_values());
+        require_whole(large_values, values)?;
+        Ok(page)
     }
 
     /// One round trip. None: no such checkpoint.
@@ -153,10 +168,11 @@ impl Checkpoints {
             return Ok(None);
         }
         let history = self.storage.get_history(caller, target, channels).await?;
-        Ok(history.map(|mut history| {
-            let cut = cut(&mut history.chain, held);
-            (history, cut)
-        }))
+        let Some(mut history) = history else { return Ok(None) };
+        let bases = history.bases.iter().flat_map(Base::all_values);
+        require_whole(target.large_values, bases.chain(history.chain.all_values()))?;
+        let cut = cut(&mut history.chain, held);
+        Ok(Some((history, cut)))
     }
 
     /// In all threads that the caller may write to, those that are granted by name too.

@@ -15,6 +15,12 @@ pub enum Error {
     /// Larger than a declared limit (bytes, or entries, as `detail` says).
     #[error("{field} is larger than the limit of {limit}")]
     TooLarge { field: String, limit: u64 },
+    /// A value of the answer does not fit into a body, and the reader did not ask for parts.
+    #[error(
+        "a value of the answer has {size_bytes} bytes, more than fit into a body: ask with value_parts = true and read its parts \
+         with POST /v1/checkpoints/parts/get"
+    )]
+    ComesInParts { size_bytes: u64 },
     /// The tenant has used up a quota. Deleting makes room.
     #[error("{0}")]
     QuotaExceeded(Full),
@@ -145,6 +151,11 @@ pub enum Conflict {
     /// A value came as a difference that cannot be resolved here: its base is not known, or it does not fit.
     #[error("{field}: the difference cannot be resolved here; send the value whole")]
     ResendWhole { field: String },
+    /// A part that was named is not there, or not any more.
+    #[error(
+        "{field}: a part of the value is not there; put its parts again, or read the checkpoint again"
+    )]
+    PartsMissing { field: String },
     /// The item does not have the version that was asked for. 0: there is no such item.
     #[error("the item's version is {current}, not the one asked for (0: there is no item)")]
     VersionConflict { current: i64 },

@@ -17,8 +17,8 @@ const MARK: char = '\u{fdd0}';
 /// # Errors
 /// 413 over the value limit; 422 for text that is not UTF-8, not JSON, or nested too deep.
 pub fn check(field: &str, text: &[u8]) -> Result<()> {
-    if text.len() as u64 > LIMITS.value_bytes_max {
-        return Err(Error::TooLarge { field: field.into(), limit: LIMITS.value_bytes_max });
+    if text.len() as u64 > LIMITS.document_bytes_max {
+        return Err(Error::TooLarge { field: field.into(), limit: LIMITS.document_bytes_max });
     }
     if depth(text) > LIMITS.json_depth_max {
         let detail = format!("{field} is nested deeper than {}", LIMITS.json_depth_max);

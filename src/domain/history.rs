@@ -61,7 +61,23 @@ impl Node {
     }
 }
 
+impl Base {
+    /// All values in it.
+    pub fn all_values(&self) -> impl Iterator<Item = &Value> {
+        self.seed.iter().chain(self.writes.iter().map(|(_, it)| it))
+    }
+}
+
 impl Chain {
+    /// All values in it.
+    pub fn all_values(&self) -> impl Iterator<Item = &Value> {
+        self.nodes.iter().flat_map(|node| {
+            let seeds = node.seeds.iter().map(|(_, it)| it);
+            let writes = node.writes.iter().map(|(_, _, it)| it);
+            seeds.chain(writes).chain(node.bases.iter().flat_map(Base::all_values))
+        })
+    }
+
     /// Adds nodes of a walk; what is known of a node already is extended by the channels it was now read for.
     pub fn add(&mut self, walk: Vec<Node>) {
         for node in walk {
@@ -197,21 +213,21 @@ impl Node {
             part(b"seed");
             part(channel.as_bytes());
             part(value.tag.as_str().as_bytes());
-            part(&value.data);
+            value.known_by().for_each(|it| part(it));
         }
         for (channel, task, value) in &self.writes {
             part(b"write");
             part(channel.as_bytes());
             part(task.as_bytes());
             part(value.tag.as_str().as_bytes());
-            part(&value.data);
+            value.known_by().for_each(|it| part(it));
         }
         for base in &self.bases {
             part(b"base");
             part(base.channel.as_bytes());
             for value in base.seed.iter().chain(base.writes.iter().map(|(_, value)| value)) {
                 part(value.tag.as_str().as_bytes());
-                part(&value.data);
+                value.known_by().for_each(|it| part(it));
             }
         }
         let mut digest = [0; 16];

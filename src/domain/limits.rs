@@ -35,8 +35,20 @@ pub struct Limits {
     pub token_depth_max: u64,
     /// Living revocations of a tenant up to which tokens can revoke themselves. Keys of the whole tenant always can.
     pub token_revocations_max: u64,
-    /// One value, write, skeleton or metadata document.
+    /// One value or write of a checkpoint. One over `value_inline_bytes_max` goes and comes in parts.
     pub value_bytes_max: u64,
+    /// One value or write inside of a commit's or an answer's body.
+    pub value_inline_bytes_max: u64,
+    /// A reader that takes values in parts gets larger ones so; clients send larger ones so.
+    pub value_in_parts_bytes_min: u64,
+    /// Every part of a value but the last, which may be shorter.
+    pub value_part_bytes: u64,
+    /// How long a part that was put waits for its commit.
+    pub value_part_seconds_kept: u64,
+    /// Parts of all values of one commit.
+    pub value_parts_per_commit_max: u64,
+    /// One skeleton or metadata document, item, or entry or document of a session.
+    pub document_bytes_max: u64,
     /// A request body after decompression.
     pub body_bytes_max: u64,
     /// The address of a request, and its address and headers together.
@@ -215,7 +227,13 @@ pub const LIMITS: Limits = Limits {
     token_ttl_seconds_default: 3_600,
     token_depth_max: 8,
     token_revocations_max: 10_000,
-    value_bytes_max: 64 << 20,
+    value_bytes_max: 256 << 20,
+    value_inline_bytes_max: 64 << 20,
+    value_in_parts_bytes_min: 8 << 20,
+    value_part_bytes: 2 << 20,
+    value_part_seconds_kept: 86_400,
+    value_parts_per_commit_max: 512,
+    document_bytes_max: 64 << 20,
     body_bytes_max: 72 << 20,
     url_bytes_max: 32 << 10,
     head_bytes_max: 64 << 10,

@@ -71,6 +71,7 @@ pub mod threads;
 pub mod time;
 pub mod token;
 pub mod uploads;
+pub mod value_parts;
 pub mod vector;
 
 pub use error::{Conflict, Error, Result};

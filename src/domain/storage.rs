@@ -42,11 +42,13 @@ pub use super::snapshots::archives::ArchiveStorage;
 pub use super::snapshots::export::SnapshotExportStorage;
 pub use super::snapshots::storage::SnapshotStorage;
 pub use super::text_search::TextStorage;
+pub use super::value_parts::ValuePartStorage;
 pub use super::word_walks::WalkStorage;
 
 /// All of a storage engine.
 pub trait Storage:
     CheckpointStorage
+    + ValuePartStorage
     + ThreadStorage
     + RetentionStorage
     + ItemStorage
@@ -74,6 +76,7 @@ pub trait Storage:
 }
 impl<T> Storage for T where
     T: CheckpointStorage
+        + ValuePartStorage
         + ThreadStorage
         + RetentionStorage
         + ItemStorage

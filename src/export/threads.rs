@@ -56,7 +56,7 @@ fn pack(packer: &mut Packer, value: &Value) -> Tagged {
 
 fn unpack(unpacker: &mut Unpacker, tagged: Tagged) -> Option<Value> {
     let tag = Tag::new(tagged.tag).ok()?;
-    Some(Value { tag, data: unpacker.unpack(tagged.data)? })
+    Some(Value::new(tag, unpacker.unpack(tagged.data)?))
 }
 
 /// The records of the file that one of a thread becomes.

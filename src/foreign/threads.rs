@@ -279,7 +279,7 @@ impl Planned {
             let entry = NewWrite {
                 idx: write.idx,
                 channel: ChannelName::new(&write.channel)?,
-                value: Value { tag: Tag::new(&write.value.tag)?, data: write.value.data.clone() },
+                value: Value::new(Tag::new(&write.value.tag)?, write.value.data.clone()),
             };
             match groups.last_mut().filter(|it| it.task_id == task_id && it.task_path == task_path)
             {
@@ -304,8 +304,8 @@ impl Planned {
         let mut values = Vec::with_capacity(new.len());
         for channel in new {
             let value = match channel.value {
-                ChannelValue::Value(it) => Value { tag: Tag::new(it.tag)?, data: it.data },
-                _ => Value { tag: Tag::new(EMPTY)?, data: bytes::Bytes::new() },
+                ChannelValue::Value(it) => Value::new(Tag::new(it.tag)?, it.data),
+                _ => Value::new(Tag::new(EMPTY)?, bytes::Bytes::new()),
             };
             self.bytes += value.data.len() as u64;
             let (channel, version) = (ChannelName::new(channel.name)?, channel.version.into());

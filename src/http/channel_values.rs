@@ -15,7 +15,7 @@ use super::threads::query_of;
 use crate::app::App;
 use crate::display::values::{Channel, Stored, channels, size_bytes};
 use crate::display::{Budget, Json, Unreadable, read_text};
-use crate::domain::checkpoint::{Target, Value, at_most};
+use crate::domain::checkpoint::{LargeValues, Target, Value, at_most};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{Channel as ChannelName, CheckpointId, CheckpointNs, ThreadId};
 use crate::domain::storage::Found;
@@ -157,7 +157,8 @@ impl Asked {
         at_most("channel", only.len(), LIMITS.channels_max)?;
         let thread_id = thread_id.ok_or_else(|| refuse("thread_id", "is missing"))?;
         let ns = ns.map_or_else(|| CheckpointNs::new(""), Ok)?;
-        Ok(Self { target: Target { thread_id, ns, id }, only, raw })
+        let large_values = if raw { LargeValues::Inline } else { LargeValues::Shown };
+        Ok(Self { target: Target { thread_id, ns, id, large_values }, only, raw })
     }
 }
 
@@ -194,7 +195,7 @@ impl ShownChannel {
         Self {
             version,
             tag,
-            size_bytes: it.stored.size_bytes() as u64,
+            size_bytes: it.stored.size_bytes(),
             is_delta,
             value: it.shown,
             raw: with_raw.then(|| RawChannel::of(it.name.clone(), it.stored)),

@@ -14,7 +14,7 @@ use super::exact::{Data, Exact, Text};
 use super::shorten::{HaveValues, shortened};
 use super::views::{self, BaseOut, NodeOut, ViewOut};
 use crate::app::App;
-use crate::domain::checkpoint::{ListCursor, ListQuery, Target};
+use crate::domain::checkpoint::{LargeValues, ListCursor, ListQuery, Target};
 use crate::domain::checkpoints::{Cut, Held};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{self, CheckpointId, CheckpointNs, ThreadId};
@@ -171,6 +171,9 @@ pub struct GetBody<'a> {
     /// When it is there, also empty, values of the answer may come as `same` and as differences.
     #[serde(borrow)]
     have_values: Option<Vec<Data<'a>>>,
+    /// Values that came in parts, over `value_in_parts_bytes_min`, come as the names of their parts. Default false: with their
+    /// bytes, and 413 for one over `value_inline_bytes_max`.
+    value_parts: Option<bool>,
 }
 
 /// A chain that the caller holds already.
@@ -208,6 +211,9 @@ pub struct ListBody<'a> {
     /// When it is there, also empty, values of the answer may come as `same` and as differences.
     #[serde(borrow)]
     have_values: Option<Vec<Data<'a>>>,
+    /// Values that came in parts, over `value_in_parts_bytes_min`, come as the names of their parts. Default false: with their
+    /// bytes, and 413 for one over `value_inline_bytes_max`.
+    value_parts: Option<bool>,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -223,6 +229,9 @@ pub struct HistoryBody<'a> {
     /// When it is there, also empty, values of the answer may come as `same` and as differences.
     #[serde(borrow)]
     have_values: Option<Vec<Data<'a>>>,
+    /// Values that came in parts, over `value_in_parts_bytes_min`, come as the names of their parts. Default false: with their
+    /// bytes, and 413 for one over `value_inline_bytes_max`.
+    value_parts: Option<bool>,
 }
 
 /// A read of one checkpoint.
@@ -247,7 +256,10 @@ impl Input for Get {
 
     fn from_wire(wire: GetBody<'_>, received: &Received) -> Result<Self> {
         Ok(Self {
-            target: target(wire.thread_id, wire.checkpoint_ns, wire.checkpoint_id)?,
+            target: Target {
+                large_values: large_values(wire.value_parts),
+                ..target(wire.thread_id, wire.checkpoint_ns, wire.checkpoint_id)?
+            },
             channels: texts(wire.history_channels.unwrap_or_default()),
             held: wire.have.map(held).transpose()?,
             have: have_values(wire.have_values, received)?,
@@ -260,7 +272,10 @@ impl Input for History {
 
     fn from_wire(wire: HistoryBody<'_>, received: &Received) -> Result<Self> {
         Ok(Self(Get {
-            target: target(wire.thread_id, wire.checkpoint_ns, wire.checkpoint_id)?,
+            target: Target {
+                large_values: large_values(wire.value_parts),
+                ..target(wire.thread_id, wire.checkpoint_ns, wire.checkpoint_id)?
+            },
             channels: texts(wire.channels),
             held: wire.have.map(held).transpose()?,
             have: have_values(wire.have_values, received)?,
@@ -296,6 +311,7 @@ impl ListBody<'_> {
             limit: limit(wire.limit)?,
             after: wire.cursor.as_ref().map(position).transpose()?,
             values,
+            large_values: large_values(wire.value_parts),
             history_channels: histories.then_some(channels),
         })
     }
@@ -306,7 +322,12 @@ fn target(thread_id: Text, ns: Option<Text>, id: Option<Text>) -> Result<Target>
         thread_id: ThreadId::new(thread_id.0)?,
         ns: CheckpointNs::new(or_empty(ns))?,
         id: id.map(|it| CheckpointId::new(it.0)).transpose()?,
+        large_values: LargeValues::Inline,
     })
+}
+
+fn large_values(value_parts: Option<bool>) -> LargeValues {
+    if value_parts == Some(true) { LargeValues::InParts } else { LargeValues::Inline }
 }
 
 fn held(have: HaveBody) -> Result<Held> {

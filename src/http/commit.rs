@@ -41,7 +41,7 @@ use crate::domain::{Error, Result};
     responses(
         (status = 200, description = "Durable", body = Committed, example = json!({"generation": "9f2b7c"})),
         (status = 413, description = "`quota_exceeded`"),
-        (status = 409, description = "`thread_restored`, `thread_taken`, `lease_held`, `fence_stale` or `resend_whole`"),
+        (status = 409, description = "`thread_restored`, `thread_taken`, `lease_held`, `fence_stale`, `resend_whole` or `parts_missing`"),
     ),
 )]
 pub async fn commit(State(app): State<Arc<App>>, call: Call<Draft>) -> Answer {
@@ -237,12 +237,12 @@ fn value(
     data: Option<DataIn<'_>>,
     reader: &mut Reader<'_>,
 ) -> Result<Value> {
-    let data = match data {
+    let (data, in_parts) = match data {
         Some(data) => reader.data(field, data)?,
-        None if tag.0 == EMPTY => reader.skip(),
+        None if tag.0 == EMPTY => (reader.skip(), None),
         None => return Err(Error::invalid(field, format!("{field} is missing"))),
     };
-    Ok(Value { tag: Tag::new(tag.0)?, data })
+    Ok(Value { tag: Tag::new(tag.0)?, data, in_parts })
 }
 
 /// Generations are compared with ours, so any text of their length is legal.

@@ -13,7 +13,9 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::decode::Received;
 use super::exact::{Data, DataOut};
+use super::parts_wire::{PartNames, PartsBody};
 use crate::app::values::{Difference, Digest, Piece};
+use crate::domain::checkpoint::InParts;
 use crate::domain::limits::LIMITS;
 use crate::domain::{Error, Result};
 
@@ -21,31 +23,29 @@ use crate::domain::{Error, Result};
 pub enum DataIn<'a> {
     Whole(Data<'a>),
     Difference(Box<DifferenceBody<'a>>),
+    InParts(PartsBody<'a>),
 }
 
-/// `data` in an answer to a caller that sent `have_values`, and in every other one always `Whole`.
+/// `data` in an answer: `Whole`, but to a caller that sent `have_values` or `value_parts`.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub enum DataAnswered {
     Whole(DataOut),
     Same { same: DataOut },
     Difference(DifferenceOut),
+    InParts { parts: Vec<DataOut>, length: u64 },
 }
 
 /// How a value comes out of another one, its base: pieces of the base and bytes, in their order.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(ToSchema)]
 #[schema(as = Difference)]
 pub struct DifferenceBody<'a> {
     /// SHA-256 of the base: a value of this thread.
-    #[serde(borrow)]
     base: Data<'a>,
     /// At most 1,024.
-    #[serde(borrow)]
     #[schema(value_type = Vec<PieceBody>)]
     ops: Pieces<'a>,
     /// SHA-256 of the result.
-    #[serde(borrow)]
     sha256: Data<'a>,
     /// Bytes of the result.
     length: u64,
@@ -86,6 +86,21 @@ enum PieceOut {
 struct Same<'a> {
     /// SHA-256 of a value that the request named or that came earlier in this answer.
     same: Data<'a>,
+}
+
+/// What `data` may be instead of bytes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ObjectBody<'a> {
+    #[serde(borrow)]
+    base: Option<Data<'a>>,
+    #[serde(borrow)]
+    ops: Option<Pieces<'a>>,
+    #[serde(borrow)]
+    sha256: Option<Data<'a>>,
+    #[serde(borrow)]
+    parts: Option<PartNames<'a>>,
+    length: Option<u64>,
 }
 
 /// Pieces up to the limit; what comes after is counted and not kept.
@@ -143,6 +158,11 @@ impl DataAnswered {
     pub fn same(digest: &Digest) -> Self {
         Self::Same { same: name_out(digest) }
     }
+
+    pub fn in_parts(value: InParts) -> Self {
+        let parts = value.names.into_iter().map(DataOut).collect();
+        Self::InParts { parts, length: value.size_bytes }
+    }
 }
 
 fn name_out(digest: &Digest) -> DataOut {
@@ -165,7 +185,7 @@ impl<'de> Visitor<'de> for DataVisitor {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let form = if self.is_text { "padded base64 text" } else { "data as bin" };
-        write!(f, "{form}, or a difference")
+        write!(f, "{form}, a difference, or a value in parts")
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<DataIn<'de>, E> {
@@ -180,8 +200,21 @@ impl<'de> Visitor<'de> for DataVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<DataIn<'de>, A::Error> {
-        let difference = DifferenceBody::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(DataIn::Difference(Box::new(difference)))
+        let found = ObjectBody::deserialize(MapAccessDeserializer::new(map))?;
+        let missing = A::Error::missing_field;
+        let Some(parts) = found.parts else {
+            return Ok(DataIn::Difference(Box::new(DifferenceBody {
+                base: found.base.ok_or_else(|| missing("base"))?,
+                ops: found.ops.ok_or_else(|| missing("ops"))?,
+                sha256: found.sha256.ok_or_else(|| missing("sha256"))?,
+                length: found.length.ok_or_else(|| missing("length"))?,
+            })));
+        };
+        if found.base.is_some() || found.ops.is_some() || found.sha256.is_some() {
+            return Err(A::Error::custom("a value in parts is no difference"));
+        }
+        let length = found.length.ok_or_else(|| missing("length"))?;
+        Ok(DataIn::InParts(PartsBody { parts, length }))
     }
 }
 
@@ -261,17 +294,18 @@ fn add_difference(schemas: &mut Schemas) {
     schemas.push((Data::name().into(), Data::schema()));
     schemas.push((DifferenceBody::name().into(), DifferenceBody::schema()));
     DifferenceBody::schemas(schemas);
+    schemas.push((PartsBody::name().into(), PartsBody::described()));
 }
 
 impl PartialSchema for DataIn<'_> {
     fn schema() -> RefOr<Schema> {
-        one_of(&["Data", "Difference"])
+        one_of(&["Data", "Difference", "ValueInParts"])
     }
 }
 
 impl PartialSchema for DataAnswered {
     fn schema() -> RefOr<Schema> {
-        one_of(&["Data", "SameValue", "Difference"])
+        one_of(&["Data", "SameValue", "Difference", "ValueInParts"])
     }
 }
 

@@ -12,7 +12,7 @@ use super::problem::{Code, Problem};
 use crate::app::App;
 use crate::app::values::{Difference, DifferenceError, Digest, digest, is_worth_keeping};
 use crate::domain::caller::Caller;
-use crate::domain::checkpoint::{Commit, Op, Value};
+use crate::domain::checkpoint::{Commit, InParts, Op, Value};
 use crate::domain::limits::LIMITS;
 use crate::domain::{Conflict, Error, Result as DomainResult};
 
@@ -33,6 +33,9 @@ pub struct Open {
     difference: Difference,
 }
 
+/// Bytes of a value, or what names its parts.
+type NextData = (Bytes, Option<Box<InParts>>);
+
 /// Collects the values of a request while it is read.
 pub struct Reader<'a> {
     pub received: &'a Received,
@@ -51,18 +54,27 @@ impl<'a> Reader<'a> {
         Self { received, open: Vec::new(), seen: 0 }
     }
 
-    /// The bytes of the next value; none yet for a difference.
-    pub fn data(&mut self, field: &'static str, data: DataIn<'_>) -> DomainResult<Bytes> {
+    /// The bytes of the next value; none yet for a difference, and none for a value in parts.
+    pub fn data(&mut self, field: &'static str, data: DataIn<'_>) -> DomainResult<NextData> {
         match data {
             DataIn::Whole(data) => {
                 self.seen += 1;
-                Ok(data.part_of(&self.received.body))
+                let data = data.part_of(&self.received.body);
+                let limit = LIMITS.value_inline_bytes_max;
+                if data.len() as u64 > limit {
+                    return Err(Error::TooLarge { field: field.to_owned(), limit });
+                }
+                Ok((data, None))
+            }
+            DataIn::InParts(body) => {
+                self.seen += 1;
+                Ok((Bytes::new(), Some(Box::new(body.into_parts(field, self.received)?))))
             }
             DataIn::Difference(body) => {
                 let difference = body.into_difference(field, self.received)?;
                 self.open.push(Open { field, at: self.seen, difference });
                 self.seen += 1;
-                Ok(Bytes::new())
+                Ok((Bytes::new(), None))
             }
         }
     }
@@ -124,8 +136,8 @@ fn total(open: &[Open]) -> DomainResult<usize> {
     let mut sum = 0_u64;
     for Open { field, difference, .. } in open {
         let too_large = |limit| Error::TooLarge { field: (*field).to_owned(), limit };
-        if difference.size_bytes > LIMITS.value_bytes_max {
-            return Err(too_large(LIMITS.value_bytes_max));
+        if difference.size_bytes > LIMITS.value_inline_bytes_max {
+            return Err(too_large(LIMITS.value_inline_bytes_max));
         }
         difference.check_length().map_err(|_| resend(field))?;
         sum += difference.size_bytes;

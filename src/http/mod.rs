@@ -44,6 +44,7 @@ pub mod listener;
 mod media;
 mod namespace_settings;
 mod origins;
+mod parts_wire;
 pub mod problem;
 mod pruning;
 mod query_fields;
@@ -69,6 +70,7 @@ mod subjects;
 mod threads;
 mod tokens;
 mod usage;
+mod value_parts;
 mod views;
 mod wide;
 
@@ -102,6 +104,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Threads(Read), routes!(checkpoints::get)))
         .routes(needs(Threads(Read), routes!(checkpoints::list)))
         .routes(needs(Threads(Read), routes!(checkpoints::history)))
+        .routes(needs(Threads(Append), routes!(value_parts::put)))
+        .routes(needs(Threads(Read), routes!(value_parts::get)))
         .routes(needs(Threads(Read), routes!(channel_values::get)))
         .routes(needs(Threads(Read), routes!(state::get)))
         .routes(needs(Threads(Write), routes!(runs::delete_for_runs)))

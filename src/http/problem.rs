@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 use crate::auth::Refusal;
 use crate::domain::export::FileFault;
 use crate::domain::files::problem::FileProblem;
+use crate::domain::limits::LIMITS;
 use crate::domain::sessions::{DOCUMENT, SESSION};
 use crate::domain::snapshots::SNAPSHOT;
 use crate::domain::snapshots::archives::ARCHIVE;
@@ -88,6 +89,7 @@ codes! {
     HeadMoved = 409 "head_moved" "The stream is not as it was";
     ImportConflict = 409 "import_conflict" "What is here is not as in the file";
     ResendWhole = 409 "resend_whole" "Send the value whole";
+    PartsMissing = 409 "parts_missing" "A part of the value is not there";
     PositionGone = 410 "position_gone" "The log of changes does not reach back so far";
     KeyDestroyed = 410 "key_destroyed" "The tenant's key was destroyed";
     TooLarge = 413 "too_large" "Larger than a limit";
@@ -255,13 +257,18 @@ impl From<Error> for Problem {
             Error::Conflict(conflict) => {
                 let problem = Self::new(code_of(&conflict), text);
                 match conflict {
-                    Conflict::ResendWhole { field } => problem.at(field),
+                    Conflict::ResendWhole { field } | Conflict::PartsMissing { field } => {
+                        problem.at(field)
+                    }
                     Conflict::VersionConflict { current } | Conflict::HeadMoved { current } => {
                         Self { current_version: Some(current), ..problem }
                     }
                     _ => problem,
                 }
             }
+            Error::ComesInParts { .. } => Self::new(Code::TooLarge, text)
+                .at("value_parts")
+                .limited(LIMITS.value_inline_bytes_max),
             Error::QuotaExceeded(full) => {
                 Self::new(Code::QuotaExceeded, text).at(full.resource).limited(full.limit)
             }
@@ -325,6 +332,7 @@ fn code_of(conflict: &Conflict) -> Code {
         Conflict::SessionExists => Code::SessionExists,
         Conflict::ThreadTaken => Code::ThreadTaken,
         Conflict::ResendWhole { .. } => Code::ResendWhole,
+        Conflict::PartsMissing { .. } => Code::PartsMissing,
         Conflict::VersionConflict { .. } => Code::VersionConflict,
         Conflict::HeadMoved { .. } => Code::HeadMoved,
         Conflict::SessionTaken => Code::SessionTaken,

@@ -16,7 +16,7 @@ use crate::app::values::{
     Difference, Digest, Ends, ThreadValues, digest, header_length, is_worth_keeping,
 };
 use crate::domain::caller::Caller;
-use crate::domain::checkpoint::at_most;
+use crate::domain::checkpoint::{Value, at_most};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::ThreadId;
 use crate::domain::{Error, Result as DomainResult};
@@ -79,8 +79,16 @@ pub async fn shortened<T: Send + 'static>(
 }
 
 impl Shorten {
+    /// The bytes of a value, or what names its parts.
+    pub fn value(&mut self, value: Value) -> DataAnswered {
+        match value.in_parts {
+            Some(in_parts) => DataAnswered::in_parts(*in_parts),
+            None => self.data(value.data),
+        }
+    }
+
     /// A value that both sides remember from now on.
-    pub fn data(&mut self, data: Bytes) -> DataAnswered {
+    fn data(&mut self, data: Bytes) -> DataAnswered {
         match &mut self.0 {
             Some(known) if is_worth_keeping(&data) => known.data(data),
             _ => DataAnswered::Whole(DataOut(data)),

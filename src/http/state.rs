@@ -17,7 +17,7 @@ use crate::display::tasks::{Interrupt, Task, Write};
 use crate::display::values::{channels, size_bytes};
 use crate::display::{Budget, Json};
 use crate::domain::Result;
-use crate::domain::checkpoint::{PendingWrite, Target};
+use crate::domain::checkpoint::{LargeValues, PendingWrite, Target};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{CheckpointId, CheckpointNs, ThreadId};
 use crate::domain::storage::Found;
@@ -163,6 +163,10 @@ impl StateParams {
             thread_id: ThreadId::new(self.thread_id)?,
             ns: CheckpointNs::new(self.checkpoint_ns.unwrap_or_default())?,
             id: self.checkpoint_id.map(CheckpointId::new).transpose()?,
+            large_values: match self.raw {
+                Some(true) => LargeValues::Inline,
+                _ => LargeValues::Shown,
+            },
         })
     }
 }

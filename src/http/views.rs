@@ -91,8 +91,8 @@ pub fn view(view: View, shorten: &mut Shorten) -> ViewOut {
     let writes = view.writes.into_iter().map(|it| TaskWrite {
         task_id: it.task_id,
         channel: it.channel,
-        tag: it.value.tag.into_string(),
-        data: shorten.data(it.value.data),
+        tag: it.value.tag.as_str().to_owned(),
+        data: shorten.value(it.value),
     });
     ViewOut {
         thread_id: view.thread_id,
@@ -153,20 +153,28 @@ fn node(node: Node, shorten: &mut Shorten) -> NodeOut {
 }
 
 fn value(value: Value, shorten: &mut Shorten) -> ValueOut {
-    ValueOut { tag: value.tag.into_string(), data: shorten.data(value.data) }
+    ValueOut { tag: value.tag.as_str().to_owned(), data: shorten.value(value) }
 }
 
 fn channel_value((channel, value): (String, Value), shorten: &mut Shorten) -> ChannelValue {
-    ChannelValue { channel, tag: value.tag.into_string(), data: shorten.data(value.data) }
+    ChannelValue { channel, tag: value.tag.as_str().to_owned(), data: shorten.value(value) }
 }
 
 /// Whole: a caller that holds the chain names it as a whole, with `have`.
 fn node_write((channel, task_id, value): (String, String, Value)) -> TaskWrite {
-    let data = DataAnswered::Whole(DataOut(value.data));
-    TaskWrite { task_id, channel, tag: value.tag.into_string(), data }
+    let (tag, data) = whole(value);
+    TaskWrite { task_id, channel, tag, data }
 }
 
 fn base_write((task_id, value): (String, Value)) -> BaseWrite {
-    let data = DataAnswered::Whole(DataOut(value.data));
-    BaseWrite { task_id, tag: value.tag.into_string(), data }
+    let (tag, data) = whole(value);
+    BaseWrite { task_id, tag, data }
+}
+
+fn whole(value: Value) -> (String, DataAnswered) {
+    let data = match value.in_parts {
+        Some(in_parts) => DataAnswered::in_parts(*in_parts),
+        None => DataAnswered::Whole(DataOut(value.data)),
+    };
+    (value.tag.into_string(), data)
 }

@@ -56,7 +56,7 @@ pub fn open_base(
         rmp_serde::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
     let value = |part: Part| {
         let tag = Tag::new(part.tag).map_err(|error| damaged(error.to_string()))?;
-        Ok(Value { tag, data: Bytes::from(part.data) })
+        Ok(Value::new(tag, Bytes::from(part.data)))
     };
     Ok(Base {
         channel,
@@ -76,9 +76,8 @@ mod tests {
     #[test]
     fn a_base_opens_to_what_was_sealed_and_damage_is_an_error() {
         let secret = TenantSecret::new([3; 32]);
-        let value = |tag: &str, data: &'static [u8]| Value {
-            tag: Tag::new(tag).unwrap(),
-            data: Bytes::from_static(data),
+        let value = |tag: &str, data: &'static [u8]| {
+            Value::new(Tag::new(tag).unwrap(), Bytes::from_static(data))
         };
         let base = Base {
             channel: "messages".into(),

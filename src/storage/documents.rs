@@ -40,7 +40,7 @@ pub fn open_documents(
 ) -> Result<(Bytes, Bytes)> {
     let damaged = || Error::Integrity("a document is truncated".into());
     let (digest, body) = sealed.split_at_checked(DOCUMENTS_PREFIX_BYTES).ok_or_else(damaged)?;
-    let size_max = 4 + usize::try_from(2 * LIMITS.value_bytes_max).unwrap_or(usize::MAX);
+    let size_max = 4 + usize::try_from(2 * LIMITS.document_bytes_max).unwrap_or(usize::MAX);
     let both = at
         .documents(|home| secret.open_at_most(home, body, size_max))
         .map_err(|error| Error::Integrity(error.to_string()))?;

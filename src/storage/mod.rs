@@ -36,6 +36,7 @@ pub mod sqlite;
 pub mod storage_use;
 pub mod tables;
 pub mod tenant_keys;
+pub mod value_parts;
 pub mod walk;
 pub mod wrapped;
 

@@ -6,12 +6,13 @@ use bytes::Bytes;
 
 use super::homes::{ValueRow, of_chunk};
 use super::objects::place::Place;
+use super::value_parts::names_of_parts;
 use crate::content::encrypted::scope_of;
 use crate::content::envelope::{self, EnvelopeError};
 use crate::content::keys::TenantSecret;
 use crate::content::parts::{self, NAME_BYTES, Name, Part};
 use crate::content::slicing::FILE_CHUNK_BYTES_MAX;
-use crate::domain::checkpoint::Value;
+use crate::domain::checkpoint::{LargeValues, Value};
 use crate::domain::names::Tag;
 use crate::domain::{Error, Result};
 
@@ -25,9 +26,16 @@ pub struct Chunks {
     /// Those that lie in packs: a shelf gives them their content.
     placed: Vec<(Place, Name)>,
     incomplete: bool,
+    /// How values that came in parts are opened.
+    large_values: LargeValues,
 }
 
 impl Chunks {
+    /// For a read that answers values in parts as this says.
+    pub fn for_read(large_values: LargeValues) -> Self {
+        Self { large_values, ..Self::default() }
+    }
+
     /// Takes a stored chunk.
     ///
     /// # Errors
@@ -139,15 +147,18 @@ pub fn open_value(
 ) -> Result<Value> {
     let tag =
         Tag::new(stored.tag).map_err(|_| Error::Integrity("a stored tag is not legal".into()))?;
+    if let Some(in_parts) = names_of_parts(secret, stored, chunks.large_values) {
+        return Ok(Value { tag, data: Bytes::new(), in_parts: Some(Box::new(in_parts)) });
+    }
     if chunks.incomplete && stored.parts.is_some() {
         let size = usize::try_from(stored.size_bytes).unwrap_or(0);
-        return Ok(Value { tag, data: Bytes::from(vec![0; size]) });
+        return Ok(Value::new(tag, Bytes::from(vec![0; size])));
     }
     let data = open_bytes(secret, stored, chunks).map_err(Error::Integrity)?;
     if secret.digest(&data) != *stored.digest {
         return Err(Error::Integrity("a value does not match its digest".into()));
     }
-    Ok(Value { tag, data })
+    Ok(Value::new(tag, data))
 }
 
 fn open_bytes(

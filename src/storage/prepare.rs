@@ -23,8 +23,9 @@ use crate::storage::chunk_memory::ChunkMemory;
 use crate::storage::documents::seal_documents;
 use crate::storage::homes::{CheckpointAt, ValueRow};
 use crate::storage::sealing::Sealer;
+use crate::storage::value_parts::NamedParts;
 
-/// Seals one commit, without the chunks that its scope is known to have. Pure CPU work: run it in the caller's task, not
+/// Seals one commit, without the chunks that its scope is known to have. `named` is what its parts stand for. Pure CPU work: run it in the caller's task, not
 /// in the batch's.
 ///
 /// # Errors
@@ -35,11 +36,13 @@ pub fn prepare(
     commit: Commit,
     deadline: Micros,
     memory: &ChunkMemory,
+    named: Option<&NamedParts>,
 ) -> Result<Prepared> {
     let thread = (caller.tenant.as_str(), commit.thread_id.as_str());
     let scope = secret.cipher().map(|_| memory.scopes.plan(thread.0, thread.1));
     let scope_id = scope.map_or(0, |it| it.id);
-    let mut sealer = Sealer::new(secret, scope_id, memory.known(thread.0, thread.1));
+    let known = memory.known(thread.0, thread.1);
+    let mut sealer = Sealer::new(secret, scope_id, known).with_parts(named);
     let ops = commit.ops.into_iter().map(|op| match op {
         Op::Checkpoint(put) => {
             let put = prepare_checkpoint(secret, scope_id, &mut sealer, put)?;
@@ -156,9 +159,11 @@ fn prepare_checkpoint(
         let source = match new.remove(&(channel.clone(), version.clone())) {
             Some(value) if value.value.tag.as_str() == EMPTY => SlotSource::Empty,
             Some(value) => SlotSource::New(sealer.value("values.data", row, &value.value)?),
-            None => SlotSource::Carried(
-                carried.get(channel.as_str()).map(|it| secret.digest(&it.value.data)),
-            ),
+            None => {
+                let held = carried.get(channel.as_str());
+                let digest = |it: &&NewValue| sealer.digest("carried.data", &it.value);
+                SlotSource::Carried(held.map(digest).transpose()?)
+            }
         };
         slots.push(Slot { channel_key: channel_key(secret, channel), version_key, source });
     }

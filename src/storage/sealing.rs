@@ -7,15 +7,17 @@ use bytes::Bytes;
 
 use super::chunk_memory::Known;
 use super::homes::{ValueRow, of_chunk};
+use super::value_parts::{NamedParts, StoredPart, check_count};
 use crate::content::chunking::split;
 use crate::content::cipher::Home;
 use crate::content::envelope::seal_plain;
-use crate::content::keys::TenantSecret;
+use crate::content::keys::{PartDigest, TenantSecret};
 use crate::content::parts::{self, Name};
-use crate::domain::checkpoint::Value;
+use crate::content::slicing::{cut, list};
+use crate::domain::checkpoint::{InParts, Value};
 use crate::domain::limits::LIMITS;
 use crate::domain::prepared::{Chunk, Sealed};
-use crate::domain::{Error, Result};
+use crate::domain::{Conflict, Error, Result};
 
 /// Seals the values of one commit, and each of their chunks once.
 pub struct Sealer<'a> {
@@ -31,13 +33,22 @@ pub struct Sealer<'a> {
     chunks: Vec<Chunk>,
     /// Set when a chunk was left out.
     epoch: Option<i64>,
+    /// What the names of parts in this commit stand for.
+    named: Option<&'a NamedParts>,
 }
 
 impl<'a> Sealer<'a> {
     pub fn new(secret: &'a TenantSecret, scope_id: i64, known: Option<Arc<Mutex<Known>>>) -> Self {
         let planned_epoch = known.as_ref().map(|it| lock(it).epoch);
         let (made, chunks) = (HashSet::new(), Vec::new());
-        Self { secret, scope_id, known, planned_epoch, made, chunks, epoch: None }
+        Self { secret, scope_id, known, planned_epoch, made, chunks, epoch: None, named: None }
+    }
+
+    /// The same for a commit that names parts: it is planned for the epoch in which they were seen.
+    #[must_use]
+    pub fn with_parts(self, named: Option<&'a NamedParts>) -> Self {
+        let planned_epoch = named.map(|it| it.epoch).or(self.planned_epoch);
+        Self { planned_epoch, named, ..self }
     }
 
     /// What has to be stored beside the values, and the epoch for which this is enough; None: it always is.
@@ -48,22 +59,74 @@ impl<'a> Sealer<'a> {
     /// Seals a value for its row. `field` is named in errors.
     ///
     /// # Errors
-    /// 413 over the value limit.
+    /// 413 over the value limit; 409 and 422 for parts that are not there or do not make the value.
     pub fn value(&mut self, field: &str, row: ValueRow<'_>, value: &Value) -> Result<Sealed> {
         let too_large = || Error::TooLarge { field: field.into(), limit: LIMITS.value_bytes_max };
-        if value.data.len() as u64 > LIMITS.value_bytes_max {
+        if value.size_bytes() > LIMITS.value_bytes_max {
             return Err(too_large());
         }
-        let (tag, digest) = (value.tag.as_str(), self.secret.digest(&value.data));
+        let list = value.in_parts.as_ref().map(|it| self.list_of(field, it)).transpose()?;
+        let (tag, digest) = (value.tag.as_str(), self.digest(field, value)?);
         let named = (tag, &digest[..]);
-        let (body, parts) = row.home(self.scope_id, named, |home| self.body(home, &value.data));
+        let (body, parts) = row.home(self.scope_id, named, |home| match list {
+            Some(list) => (self.secret.seal(home, &[]), Some(list)),
+            None if value.size_bytes() > LIMITS.value_inline_bytes_max => {
+                self.in_parts(home, &value.data)
+            }
+            None => self.body(home, &value.data),
+        });
         Ok(Sealed {
             tag: tag.to_owned(),
-            size_bytes: i32::try_from(value.data.len()).map_err(|_| too_large())?,
+            size_bytes: i32::try_from(value.size_bytes()).map_err(|_| too_large())?,
             digest,
             body,
             parts,
         })
+    }
+
+    /// The digest of a value, wherever its bytes are.
+    ///
+    /// # Errors
+    /// As [`Self::value`].
+    pub fn digest(&self, field: &str, value: &Value) -> Result<[u8; 16]> {
+        match &value.in_parts {
+            None => Ok(self.secret.digest(&value.data)),
+            Some(in_parts) => {
+                let parts = self.named_parts(field, in_parts)?;
+                let digests: Vec<PartDigest> = parts.iter().map(|it| it.digest).collect();
+                let none = || Error::Internal("a value in parts has none".into());
+                self.secret.digest_of_parts(&digests).ok_or_else(none)
+            }
+        }
+    }
+
+    /// The list of a value in parts. Its chunks are there, for the epoch in which they were seen.
+    fn list_of(&mut self, field: &str, in_parts: &InParts) -> Result<Bytes> {
+        let parts = self.named_parts(field, in_parts)?;
+        let list: Vec<u8> = parts.iter().flat_map(|it| &it.list).copied().collect();
+        self.epoch = self.named.map(|it| it.epoch);
+        Ok(Bytes::from(list))
+    }
+
+    fn named_parts(&self, field: &str, in_parts: &InParts) -> Result<Vec<&'a StoredPart>> {
+        check_count(field, in_parts)?;
+        let missing = || Error::Conflict(Conflict::PartsMissing { field: field.to_owned() });
+        self.named.ok_or_else(missing)?.of_value(field, in_parts)
+    }
+
+    /// The row's part of a value that is too large for a body, as if it had come in parts: it is read in parts then.
+    fn in_parts(&mut self, home: Home<'_>, data: &[u8]) -> (Bytes, Option<Bytes>) {
+        let part_bytes = usize::try_from(LIMITS.value_part_bytes).unwrap_or(usize::MAX);
+        let mut names = Vec::new();
+        for chunk in data.chunks(part_bytes).flat_map(cut) {
+            let name = self.secret.name(chunk);
+            names.push(name);
+            if self.made.insert(name) {
+                let body = of_chunk(self.scope_id, &name, |home| self.secret.seal(home, chunk));
+                self.chunks.push(Chunk { name, body });
+            }
+        }
+        (self.secret.seal(home, &[]), Some(Bytes::from(list(&names))))
     }
 
     /// The row's part of some bytes: all of them, or their ends and the list of chunks between.
@@ -122,7 +185,7 @@ mod tests {
     }
 
     fn value(data: Vec<u8>) -> Value {
-        Value { tag: Tag::new("msgpack").unwrap(), data: Bytes::from(data) }
+        Value::new(Tag::new("msgpack").unwrap(), Bytes::from(data))
     }
 
     fn text(length: usize) -> Vec<u8> {

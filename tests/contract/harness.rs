@@ -9,7 +9,9 @@ use bytes::Bytes;
 use object_store::ObjectStore;
 use sqlx::{AssertSqlSafe, Connection, Executor};
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::checkpoint::{Commit, ListQuery, Op, PendingWrite, Target, Value, View};
+use threadkeep::domain::checkpoint::{
+    Commit, LargeValues, ListQuery, Op, PendingWrite, Target, Value, View,
+};
 use threadkeep::domain::checkpoints::write;
 use threadkeep::domain::clock::{Clock, Micros};
 use threadkeep::domain::group_commit::GroupCommit;
@@ -331,6 +333,7 @@ pub fn thread_id(text: &str) -> ThreadId {
 
 pub fn target(thread: &str, ns: &str, id: Option<&str>) -> Target {
     Target {
+        large_values: LargeValues::Whole,
         thread_id: thread_id(thread),
         ns: CheckpointNs::new(ns).unwrap(),
         id: id.map(|it| CheckpointId::new(it).unwrap()),
@@ -348,7 +351,7 @@ pub fn everything() -> ListQuery {
 }
 
 pub fn value(tag: &str, data: impl Into<Bytes>) -> Value {
-    Value { tag: Tag::new(tag).unwrap(), data: data.into() }
+    Value::new(Tag::new(tag).unwrap(), data.into())
 }
 
 pub fn text(value: &Value) -> String {

@@ -51,7 +51,7 @@ fn check_sealed_with(secret: &TenantSecret, data: &[u8]) {
     let (scope_id, row) = (9, ValueRow::Version(11));
     let mut sealer = Sealer::new(secret, scope_id, None);
     let tag = Tag::new("msgpack").expect("a legal tag");
-    let value = Value { tag, data: Bytes::copy_from_slice(data) };
+    let value = Value::new(tag, Bytes::copy_from_slice(data));
     let sealed = sealer.value("data", row, &value).expect("within the limit");
     let (made, _) = sealer.finish();
     let mut chunks = Chunks::default();

@@ -59,9 +59,8 @@ fn check_state(data: &[u8], budget: u64, is_live: bool) {
 }
 
 fn found(skeleton: &[u8], metadata: &[u8], parts: &[&[u8]]) -> Found {
-    let value = |data: &&[u8]| Value {
-        tag: Tag::new(TAGS[data.len() % 2]).unwrap(),
-        data: Bytes::copy_from_slice(data),
+    let value = |data: &&[u8]| {
+        Value::new(Tag::new(TAGS[data.len() % 2]).unwrap(), Bytes::copy_from_slice(data))
     };
     let name = |at: usize| if at.is_multiple_of(2) { "messages" } else { "files" }.to_owned();
     let write = |(at, data)| (name(at), "task".to_owned(), value(data));

@@ -119,7 +119,7 @@ fn messages(count: u16) -> Vec<u8> {
 fn parts(secret: &TenantSecret, data: &[u8]) -> Vec<u8> {
     let mut sealer = Sealer::new(secret, 9, None);
     let tag = Tag::new("msgpack").unwrap();
-    let value = Value { tag, data: Bytes::copy_from_slice(data) };
+    let value = Value::new(tag, Bytes::copy_from_slice(data));
     let sealed = sealer.value("data", ValueRow::Version(11), &value).unwrap();
     let (made, _) = sealer.finish();
     let list = sealed.parts.unwrap();

@@ -175,7 +175,7 @@ async fn a_listing_asks_the_storage_for_what_fits_and_for_histories_of_one_threa
 }
 
 fn node(id: &str, parent: Option<&str>) -> Node {
-    let value = || Stored { tag: Tag::new("raw").unwrap(), data: Bytes::from(id.to_owned()) };
+    let value = || Stored::new(Tag::new("raw").unwrap(), Bytes::from(id.to_owned()));
     Node {
         id: id.into(),
         parent: parent.map(Into::into),

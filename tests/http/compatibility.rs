@@ -129,7 +129,11 @@ impl<'a> Comparison<'a> {
             return;
         }
         let (old, new) = (resolved(self.old, old), resolved(self.new, new));
-        let (before, after) = (alternatives(old), alternatives(new));
+        let (before, mut after) = (alternatives(old), alternatives(new));
+        if way == Way::Received {
+            // Only who sends a field that older clients do not know gets such a one.
+            after.retain(|it| resolved(self.new, it)["x-only-with"].is_null());
+        }
         if before.len() > 1 || after.len() > 1 {
             // Each form on the one side has to be one that the other side knows.
             let (from, to) = if way == Way::Sent { (&before, &after) } else { (&after, &before) };

@@ -7,7 +7,7 @@ use threadkeep::http::router_compressing;
 
 use crate::matrix::{Route, THREAD, World, routes, row_of};
 use crate::matrix_sessions::{BY_PATH, look};
-use crate::matrix_table::{HOLDER, PUBLIC, Request, SIGNED};
+use crate::matrix_table::{HOLDER, OF_LARGE_VALUES, PUBLIC, Request, SIGNED};
 use crate::server::{Answer, DOCUMENT, JSON, MSGPACK};
 
 /// Events are for now, and a compressor would wait for more.
@@ -90,6 +90,9 @@ async fn every_operation_compresses_its_answer_as_the_caller_asks() {
     let mut it = world().await;
     for route in routes() {
         let id = route.operation.as_str();
+        if OF_LARGE_VALUES.contains(&id) {
+            continue;
+        }
         for (encoding, form) in [("gzip", JSON), ("zstd", MSGPACK), ("identity", JSON)] {
             let name = format!("{id} with {encoding}, {form}");
             let is_write = !only_reads(&route);

@@ -269,10 +269,10 @@ async fn what_a_request_expands_to_is_bounded_before_anything_is_allocated() {
     // Asked in this order, a limit shows that neither the base nor memory was looked for.
     let claim = |bytes: u64, ops: Value| json!({"base": base64(&[0; 32]), "ops": ops, "sha256": base64(&[0; 32]), "length": bytes});
     let copies = |bytes: u64| json!([{"copy": [0, bytes]}]);
-    let over = LIMITS.value_bytes_max + 1;
+    let over = LIMITS.value_inline_bytes_max + 1;
     let answer = send(&server, "t", put("2", &claim(over, copies(over)))).await;
     refused(&server, &answer, TOO_LARGE, "values.data");
-    assert_eq!(answer.json()["limit"], LIMITS.value_bytes_max);
+    assert_eq!(answer.json()["limit"], LIMITS.value_inline_bytes_max);
     let half = LIMITS.body_bytes_max / 2 + 1;
     let ops = [put("2", &claim(half, copies(half))), writes("2", &[claim(half, copies(half))])];
     let answer = server.post(COMMIT, &commit("t", &ops)).await;

@@ -63,6 +63,8 @@ pub const PUBLIC: [&str; 8] = [
     "get_readiness",
     SIGNED,
 ];
+/// Needs the name of a part of a large value, which `value_parts` puts: there stands who gets it.
+pub const OF_LARGE_VALUES: [&str; 1] = ["get_value_part"];
 /// Asks for a signature, which `drive_access` looks at.
 pub const SIGNED: &str = "open_signed_file";
 
@@ -89,6 +91,11 @@ const ROWS: &[Row] = &[
     row(
         "commit_checkpoints",
         |thread, _| body(commit(thread, &[put("2", &base64(b"x"))])),
+        answers([OK, TAKEN, DENIED, DENIED, OK]),
+    ),
+    row(
+        "put_value_part",
+        |thread, _| body(json!({"thread_id": thread, "index": 0, "data": base64(b"part")})),
         answers([OK, TAKEN, DENIED, DENIED, OK]),
     ),
     row("get_checkpoint", |thread, _| of(thread), READ),

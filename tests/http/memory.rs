@@ -159,8 +159,14 @@ impl CheckpointStorage for Memory {
         self.called("prepare")?;
         let key = (caller.tenant.clone(), commit.thread_id.to_string());
         let secret = TenantSecret::new([7; 32]);
-        let prepared =
-            prepare::prepare(&secret, caller, commit.clone(), deadline, &ChunkMemory::default())?;
+        let prepared = prepare::prepare(
+            &secret,
+            caller,
+            commit.clone(),
+            deadline,
+            &ChunkMemory::default(),
+            None,
+        )?;
         self.pending.lock().unwrap().entry(key).or_default().push(commit);
         Ok(prepared)
     }

@@ -3,9 +3,12 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use threadkeep::domain::caller::Caller;
+use threadkeep::domain::checkpoint::{Commit, NewPart};
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::contents::{ContentId, ContentStorage, NewSlice, Part, Upload, Whole};
 use threadkeep::domain::item::Address;
+use threadkeep::domain::names::ThreadId;
+use threadkeep::domain::value_parts::ValuePartStorage;
 use threadkeep::domain::{Error, Result};
 
 use crate::memory::Memory;
@@ -48,6 +51,21 @@ impl ContentStorage for Memory {
     }
 
     async fn read_slice(&self, _: &Caller, _: ContentId, _: u64) -> Result<(u64, Bytes)> {
+        none()
+    }
+}
+
+#[async_trait]
+impl ValuePartStorage for Memory {
+    async fn put_value_part(&self, _: &Caller, _: &NewPart, _: Micros) -> Result<Option<Bytes>> {
+        none()
+    }
+
+    async fn take_value_parts(&self, _: &Caller, _: &Commit) -> Result<()> {
+        none()
+    }
+
+    async fn get_value_part(&self, _: &Caller, _: &ThreadId, _: &[u8]) -> Result<Option<Bytes>> {
         none()
     }
 }

@@ -117,9 +117,9 @@ async fn values_of_a_page_are_bases_of_those_behind_them() {
 #[tokio::test]
 async fn seeds_are_shortened_and_small_values_are_not() {
     let server = with_checkpoints(1).await;
-    let value = |data: Vec<u8>| threadkeep::domain::checkpoint::Value {
-        tag: threadkeep::domain::names::Tag::new("x").unwrap(),
-        data: data.into(),
+    let value = |data: Vec<u8>| {
+        let tag = threadkeep::domain::names::Tag::new("x").unwrap();
+        threadkeep::domain::checkpoint::Value::new(tag, data.into())
     };
     let node = Node {
         id: "0".into(),

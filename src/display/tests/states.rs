@@ -18,7 +18,7 @@ const NULL_TASK: &str = "00000000-0000-0000-0000-000000000000";
 
 fn value(value: &Expected) -> Value {
     let data = Bytes::from(rmp_serde::to_vec_named(value).unwrap());
-    Value { tag: Tag::new("msgpack").unwrap(), data }
+    Value::new(Tag::new("msgpack").unwrap(), data)
 }
 
 fn write(task: &str, channel: &str, written: &Expected) -> PendingWrite {
@@ -174,7 +174,7 @@ fn javascript_compares_numbers_and_names_the_channel_that_fired() {
     });
     let mut found = found(skeleton, &[("branch:to:ask", Expected::Null)], Vec::new());
     let view = found.view.as_mut().unwrap();
-    view.values[0].1 = Value { tag: Tag::new("json").unwrap(), data: Bytes::from_static(b"null") };
+    view.values[0].1 = Value::new(Tag::new("json").unwrap(), Bytes::from_static(b"null"));
     let shown = of(&found, true);
     assert_eq!(shown.next, ["ask"]);
     assert_eq!(shown.tasks[0].id.as_deref(), Some("01fa8e83-74f1-5213-bff9-3a82f1a91d53"));
@@ -235,7 +235,7 @@ fn a_snapshot_takes_pending_writes_and_other_channels_do_not() {
         (tag("json"), br#"{"lc":2,"type":"delta_snapshot","value":{"/a":1}}"#.to_vec()),
     ] {
         let view = found.view.as_mut().unwrap();
-        view.values.last_mut().unwrap().1 = Value { tag, data: Bytes::from(data) };
+        view.values.last_mut().unwrap().1 = Value::new(tag, Bytes::from(data));
         assert_eq!(as_json(&of(&found, true).values)["files"], json!({"/a": 1, "/b": 2}));
     }
 }
@@ -244,9 +244,9 @@ fn a_snapshot_takes_pending_writes_and_other_channels_do_not() {
 fn an_empty_channel_is_absent_and_a_value_that_cannot_be_shown_is_opaque() {
     let mut found = asking(Vec::new());
     let view = found.view.as_mut().unwrap();
-    let tagged = |tag: &str| Value { tag: Tag::new(tag).unwrap(), data: Bytes::new() };
+    let tagged = |tag: &str| Value::new(Tag::new(tag).unwrap(), Bytes::new());
     let undefined = Bytes::from_static(br#"{"lc":2,"type":"undefined"}"#);
-    let undefined = Value { tag: Tag::new("json").unwrap(), data: undefined };
+    let undefined = Value::new(Tag::new("json").unwrap(), undefined);
     view.values = vec![
         ("never".into(), undefined),
         ("gone".into(), tagged("empty")),

@@ -242,7 +242,7 @@ fn check_entries(field: &str, entries: &[NewEntry]) -> Result<()> {
 }
 
 fn check_size(field: &str, entry: &NewEntry) -> Result<()> {
-    let limit = LIMITS.value_bytes_max;
+    let limit = LIMITS.document_bytes_max;
     if entry.text.len() as u64 > limit {
         return Err(Error::TooLarge { field: field.into(), limit });
     }

@@ -138,7 +138,7 @@ impl Draft<'_> {
         content: &PreparedEntry,
         kept_version: Option<i64>,
     ) -> Stepped {
-        let limit = LIMITS.value_bytes_max;
+        let limit = LIMITS.document_bytes_max;
         log.size_bytes += i64::from(content.sealed.size_bytes);
         if log.size_bytes.unsigned_abs() > limit {
             return Err(Refusal::Error(Error::TooLarge { field: "content".into(), limit }));

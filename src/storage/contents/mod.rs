@@ -9,7 +9,7 @@ mod reading;
 mod sealing;
 mod sweeping;
 
-pub use self::sealing::put_chunks;
+pub use self::sealing::{put_chunks, seal as seal_slice};
 pub use self::sweeping::{drop_content, drop_unshown, sweep};
 
 use async_trait::async_trait;

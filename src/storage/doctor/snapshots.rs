@@ -29,10 +29,13 @@ select count(*) from (
 where not exists (select 1 from snapshot_leftovers l where l.tenant = $1 and l.snapshot_no = x.no)
     and not exists (select 1 from snapshots s where s.tenant = $1 and s.snapshot_no = x.no)";
 
-/// Contents of archives that nothing knows or that no sweep looks at any more, and archives without a content. $1 tenant.
+/// Contents of archives that nothing knows or that no sweep looks at any more, and archives without a content; what lies in the
+/// scope of a thread is a part of a value. $1 tenant.
 const STRAY_ARCHIVES: &str = "
 select (
-    select count(*) from contents c where c.tenant = $1 and length(c.namespace) = 0 and (
+    select count(*) from contents c where c.tenant = $1 and length(c.namespace) = 0
+        and not exists (select 1 from scope_holders h
+            where h.tenant = c.tenant and h.scope_id = c.scope_id and h.kind = 'thread') and (
         not exists (select 1 from archives a where a.tenant = c.tenant and a.content_id = c.content_id)
         or c.idle_since = 0 and not exists (
             select 1 from snapshot_archives s where s.tenant = c.tenant and s.content_id = c.content_id))

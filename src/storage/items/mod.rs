@@ -256,8 +256,7 @@ fn prepare_value(
         None => (whole(secret, row, &value.text)?, None),
         Some(target) => {
             let mut sealer = Sealer::new(secret, target.scope_id, target.known);
-            let sealed =
-                sealer.value("value", row, &Value { tag: tag()?, data: value.text.clone() })?;
+            let sealed = sealer.value("value", row, &Value::new(tag()?, value.text.clone()))?;
             let (chunks, epoch) = sealer.finish();
             (sealed, Some(Content { scope_id: target.scope_id, epoch, chunks }))
         }

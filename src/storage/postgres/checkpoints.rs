@@ -12,7 +12,7 @@ use super::values::{Map, OrderedWrite, base_of, in_order, value_of, values_in_or
 use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
-use crate::domain::checkpoint::{Target, View};
+use crate::domain::checkpoint::{LargeValues, Target, View};
 use crate::domain::grants::Action;
 use crate::domain::history::{Base, Chain, Gap, Node};
 use crate::domain::storage::{Found, TargetHistory};
@@ -48,7 +48,7 @@ impl PostgresStorage {
         let asked = Asked { secret: &secret, caller, target, channels: &[], history_only: false };
         if history_channels.is_empty() && !self.delta_threads.contains(thread.0, thread.1) {
             let rows = self.read_rows(self.reads.plain, asked).await?;
-            let chunks = self.content_of(&secret, &rows).await?;
+            let chunks = self.content_of(&secret, &rows, target.large_values).await?;
             let found = self.found(asked, (&rows, &chunks))?;
             if found.history_channels.is_empty() {
                 return Ok(found);
@@ -57,7 +57,7 @@ impl PostgresStorage {
         }
         let asked = Asked { channels: history_channels, ..asked };
         let rows = self.read_rows(self.reads.target, asked).await?;
-        let chunks = self.content_of(&secret, &rows).await?;
+        let chunks = self.content_of(&secret, &rows, target.large_values).await?;
         self.found(asked, (&rows, &chunks))
     }
 
@@ -93,7 +93,7 @@ impl PostgresStorage {
         let secret = self.secret(&caller.tenant).await?;
         let asked = Asked { secret: &secret, caller, target, channels, history_only: true };
         let rows = self.read_rows(self.reads.target, asked).await?;
-        let chunks = self.content_of(&secret, &rows).await?;
+        let chunks = self.content_of(&secret, &rows, target.large_values).await?;
         let mut reading = Reading::new(&secret, target.ns.as_str(), channels);
         reading.without_values = true;
         reading.take(&rows, &chunks)?;
@@ -146,6 +146,7 @@ impl PostgresStorage {
             .bind(keys.collect::<Vec<i64>>())
             .bind(asked.history_only)
             .bind(thread.owner)
+            .bind(asked.target.large_values.bytes_max())
             .fetch_all(&mut *connection)
             .await
             .map_err(|error| failure::of_call(&error))?;
@@ -170,10 +171,11 @@ impl PostgresStorage {
             .bind(&gap.start)
             .bind(&gap.channels)
             .bind(keys)
+            .bind(place.large_values.bytes_max())
             .fetch_all(connection)
             .await
             .map_err(|error| failure::of_call(&error))?;
-        let chunks = chunks_of(secret, &rows, shelf)?;
+        let chunks = chunks_of(secret, &rows, shelf, place.large_values)?;
         let mut walk = Walk::new(&gap.ns);
         walk.take(secret, place.scope_id, &gap.channels, (&rows, &chunks))?;
         Ok(walk.into_nodes())
@@ -186,6 +188,7 @@ pub(super) struct Walked<'a> {
     pub tenant: &'a str,
     pub thread_id: &'a str,
     pub scope_id: i64,
+    pub large_values: LargeValues,
 }
 
 fn wanted_channels(

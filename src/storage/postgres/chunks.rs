@@ -6,19 +6,25 @@ use sqlx::postgres::PgRow;
 use super::PostgresStorage;
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
+use crate::domain::checkpoint::LargeValues;
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::opening::Chunks;
 
 impl PostgresStorage {
     /// The chunks of an answer; what lies in packs is fetched, now that no connection is held.
-    pub(super) async fn content_of(&self, secret: &TenantSecret, rows: &[PgRow]) -> Result<Chunks> {
+    pub(super) async fn content_of(
+        &self,
+        secret: &TenantSecret,
+        rows: &[PgRow],
+        large_values: LargeValues,
+    ) -> Result<Chunks> {
         let shelf = Shelf::default();
-        let chunks = chunks_of(secret, rows, &shelf)?;
+        let chunks = chunks_of(secret, rows, &shelf, large_values)?;
         if shelf.is_complete() {
             return Ok(chunks);
         }
         shelf.restock(self.objects.as_deref(), secret).await?;
-        chunks_of(secret, rows, &shelf)
+        chunks_of(secret, rows, &shelf, large_values)
     }
 }
 
@@ -26,8 +32,13 @@ impl PostgresStorage {
 pub(super) const CONTENT: i32 = 10;
 
 /// The chunks of an answer, with what the shelf has.
-pub(super) fn chunks_of(secret: &TenantSecret, rows: &[PgRow], shelf: &Shelf) -> Result<Chunks> {
-    let mut chunks = Chunks::default();
+pub(super) fn chunks_of(
+    secret: &TenantSecret,
+    rows: &[PgRow],
+    shelf: &Shelf,
+    large_values: LargeValues,
+) -> Result<Chunks> {
+    let mut chunks = Chunks::for_read(large_values);
     let content = rows.iter().rfind(|row| row.get::<i32, _>("kind") == CONTENT);
     if let Some(body) = content.and_then(|row| row.get::<Option<&[u8]>, _>("body")) {
         chunks.add_all(secret, body)?;

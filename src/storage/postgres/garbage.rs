@@ -165,6 +165,12 @@ pub(super) async fn remove_garbage(
          ), packing as (
             delete from scope_packing p using held
             where not held and p.tenant = $1 and p.scope_id = $3
+         ), slices as (
+            delete from content_slices s using held
+            where not held and s.tenant = $1 and s.scope_id = $3
+         ), parts as (
+            delete from contents c using held
+            where not held and c.tenant = $1 and c.scope_id = $3 and length(c.namespace) = 0
          ), gone as (
             delete from packs p using held where not held and p.tenant = $1 and p.scope_id = $3
             returning p.tenant, p.pack_id

@@ -98,9 +98,9 @@ impl PostgresStorage {
         let mut page = Page::default();
         if query.values {
             let size_max = usize::try_from(LIMITS.list_bytes_max).unwrap_or(usize::MAX);
-            let kept =
-                read_details(connection, secret, &caller.tenant, &mut listed, size_max, shelf)
-                    .await?;
+            let way = (shelf, query.large_values);
+            let kept = read_details(connection, secret, &caller.tenant, &mut listed, size_max, way)
+                .await?;
             if kept < listed.len() {
                 listed.truncate(kept);
                 next = listed.last().map(|row| cursor_of(&row.view));
@@ -110,6 +110,7 @@ impl PostgresStorage {
                     tenant: &caller.tenant,
                     thread_id: thread.as_str(),
                     scope_id: only.as_ref().map_or(0, |it| it.scope_id),
+                    large_values: query.large_values,
                 };
                 let chain = (&mut page.chain, shelf);
                 let channels =

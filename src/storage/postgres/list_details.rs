@@ -13,7 +13,7 @@ use super::read_sql::chunks_of_found;
 use super::values::{OrderedWrite, base_of, in_order, values_in_order};
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
-use crate::domain::checkpoint::View;
+use crate::domain::checkpoint::{LargeValues, View};
 use crate::storage::homes::CheckpointAt;
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::opening::Chunks;
@@ -22,7 +22,7 @@ use crate::storage::opening::Chunks;
 const DETAIL_ROWS: usize = 20;
 
 /// $1 tenant, $2 rows of the page: thread keys, $3 scopes, $4 namespaces, $5 ids, $6 where their sends are or null,
-/// $7 and $8 scopes and numbers of their values, each once.
+/// $7 and $8 scopes and numbers of their values, each once, $9 size over which values in parts come without their chunks.
 const DETAILS: &str = r"
 with p as materialized (
     select * from unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[])
@@ -60,7 +60,7 @@ select 10, 0, 0, null, null, null, null, null, null, c.body, null from content c
 
 /// Assembled once per process.
 static STATEMENT: LazyLock<String> =
-    LazyLock::new(|| format!("{DETAILS}{}{WITH_CHUNKS}", chunks_of_found("f.scope_id")));
+    LazyLock::new(|| format!("{DETAILS}{}{WITH_CHUNKS}", chunks_of_found("f.scope_id", "$9")));
 
 /// Fills in values, writes, sends and bases until the page is full. Answers how many rows are complete.
 pub(super) async fn read_details(
@@ -69,13 +69,13 @@ pub(super) async fn read_details(
     tenant: &str,
     listed: &mut [ListedRow],
     size_max: usize,
-    shelf: &Shelf,
+    (shelf, large_values): (&Shelf, LargeValues),
 ) -> Result<usize> {
     let mut size = 0;
     let mut done = 0;
     for group in listed.chunks_mut(DETAIL_ROWS) {
-        let rows = fetch_details(connection, tenant, group).await?;
-        let chunks = chunks_of(secret, &rows, shelf)?;
+        let rows = fetch_details(connection, tenant, group, large_values).await?;
+        let chunks = chunks_of(secret, &rows, shelf, large_values)?;
         let mut details = Details::read(secret, group, &rows, &chunks)?;
         for (at, row) in group.iter_mut().enumerate() {
             details.fill(secret, &chunks, at, row)?;
@@ -93,6 +93,7 @@ async fn fetch_details(
     connection: &mut PgConnection,
     tenant: &str,
     group: &[ListedRow],
+    large_values: LargeValues,
 ) -> Result<Vec<PgRow>> {
     let values: BTreeSet<(i64, i32)> = group
         .iter()
@@ -109,6 +110,7 @@ async fn fetch_details(
         .bind(group.iter().map(|it| it.sends_from.clone()).collect::<Vec<_>>())
         .bind(scopes)
         .bind(nos)
+        .bind(large_values.bytes_max())
         .fetch_all(connection)
         .await
         .map_err(|error| failure::of_call(&error))

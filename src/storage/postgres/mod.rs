@@ -87,6 +87,7 @@ use crate::storage::prepare::prepare;
 use crate::storage::secret_memory::{Memory, SecretMemory};
 use crate::storage::sessions::SessionMemory;
 use crate::storage::tenant_keys::{destroy, given, secret_of};
+use crate::storage::value_parts::named_in;
 use crate::storage::wrapped::rotate;
 
 /// Namespace roots whose scopes this process remembers.
@@ -269,7 +270,8 @@ impl PostgresStorage {
 impl CheckpointStorage for PostgresStorage {
     async fn prepare(&self, caller: &Caller, commit: Commit, deadline: Micros) -> Result<Prepared> {
         let secret = self.secret(&caller.tenant).await?;
-        prepare(&secret, caller, commit, deadline, &self.chunks)
+        let named = named_in(self, (&secret, &self.chunks), caller, &commit).await?;
+        prepare(&secret, caller, commit, deadline, &self.chunks, named.as_ref())
     }
 
     async fn write_batch(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {

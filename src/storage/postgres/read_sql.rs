@@ -4,7 +4,8 @@
 //! the whole primary key, whatever the statistics say.
 
 /// $1 tenant, $2 thread, $3 ns, $4 checkpoint id or null, $5 and $6 names and keys of the channels asked for,
-/// $7 history only: the channels asked for count even without a version; $8 whose the thread has to be, or null.
+/// $7 history only: the channels asked for count even without a version; $8 whose the thread has to be, or null; $9 size over
+/// which values in parts come without their chunks.
 const TARGET: &str = r"
 with recursive th as materialized (
     select thread_key, scope_id, generation, checkpoint_count
@@ -40,7 +41,8 @@ const WANTED: &str = r"
 )
 ";
 
-/// Of a thread that its transaction has found already. $1 tenant, $2 thread, $3 ns, $4 where the walk starts, $5 and $6 names and keys of the channels.
+/// Of a thread that its transaction has found already. $1 tenant, $2 thread, $3 ns, $4 where the walk starts, $5 and $6 names and keys of the channels,
+/// $7 as $9 of the target.
 const START: &str = r"
 with recursive th as materialized (
     select thread_key, scope_id, generation, checkpoint_count
@@ -148,15 +150,16 @@ select 10, 0, 0, null, null, null, null, null, null, c.body, null, null, null, n
 /// What the lists of `found` name, each chunk once and all in one value (a row for each would cost more than the chunk):
 /// 12 bytes name, 4 bytes length, big endian, and the envelope; null for none. `scope` is an expression for the scope of
 /// a row of `found`. Lists and nodes are read here by their layout: 13 bytes an entry, and 12 bytes a name after the 3
-/// bytes of a plain envelope. Chunks are looked up by arrays: one scan of the index for all of them takes half the time of
+/// bytes of a plain envelope. Values in parts over `bytes_max`, an expression, come without their chunks: their lists begin with
+/// one, a zero byte. Chunks are looked up by arrays: one scan of the index for all of them takes half the time of
 /// a look-up for each, and drops names that come twice.
-pub(super) fn chunks_of_found(scope: &str) -> String {
+pub(super) fn chunks_of_found(scope: &str, bytes_max: &str) -> String {
     format!(
         r"
 , entries as materialized (
     select {scope} as scope_id, substring(f.parts from at for 13) as entry
     from found f cross join lateral generate_series(1, octet_length(f.parts), 13) at
-    where f.parts is not null
+    where f.parts is not null and not (f.size_bytes > {bytes_max} and substring(f.parts for 1) = '\x00'::bytea)
 ), nodes as materialized (
     select s.scope_id, k.name, k.body from (
         select scope_id, array_agg(substring(entry from 2)) as names from entries
@@ -203,17 +206,18 @@ pub struct ReadStatements {
 
 impl ReadStatements {
     pub fn assemble() -> Self {
-        let content = chunks_of_found("(select scope_id from th)");
+        let content = chunks_of_found("(select scope_id from th)", "$9");
+        let walked = chunks_of_found("(select scope_id from th)", "$7");
         let kept = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
-        let of = |before: &[&str], rows: &[&str]| {
+        let of = |before: &[&str], rows: &[&str], content: &str| {
             let (before, rows) = (before.concat(), rows.concat());
             let split = format!("{before}, found as materialized ({rows}){content}{WITH_CHUNKS}");
             Forms { split: kept(split), whole: kept(format!("{before}{rows}")) }
         };
         Self {
-            target: of(&[TARGET, WANTED, WALK], &[OF_TARGET, "union all", OF_WALK]),
-            plain: of(&[TARGET], &[OF_TARGET]),
-            walk: of(&[START, WALK], &[OF_WALK]).split,
+            target: of(&[TARGET, WANTED, WALK], &[OF_TARGET, "union all", OF_WALK], &content),
+            plain: of(&[TARGET], &[OF_TARGET], &content),
+            walk: of(&[START, WALK], &[OF_WALK], &walked).split,
         }
     }
 }

@@ -12,6 +12,7 @@ use super::removal::{Gate, NewBase, begin, carry_out, check, key_of, lock};
 use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
+use crate::domain::checkpoint::LargeValues;
 use crate::domain::clock::Micros;
 use crate::domain::grants::Action;
 use crate::domain::retention::{Claim, PruneRequest, Pruned, Retained, Rule};
@@ -150,6 +151,7 @@ impl PostgresStorage {
                         tenant: job.thread.tenant,
                         thread_id: job.thread.thread_id,
                         scope_id,
+                        large_values: LargeValues::Whole,
                     };
                     let plan_and_shelf = (&plan, shelf);
                     let bases =
@@ -240,7 +242,12 @@ impl PostgresStorage {
         let part = plan.part(&contents.rows, &contents.weights(), PART_BYTES, &channel_key);
         let is_last = part.is_none();
         let plan = part.unwrap_or(plan);
-        let at = Walked { tenant: job.thread.tenant, thread_id: job.thread.thread_id, scope_id };
+        let at = Walked {
+            tenant: job.thread.tenant,
+            thread_id: job.thread.thread_id,
+            scope_id,
+            large_values: LargeValues::Whole,
+        };
         let bases = self.make_bases(connection, secret, at, (&plan, shelf)).await?;
         if !shelf.is_complete() {
             return Ok(Part { retained: Retained::Untouched, is_last: true });

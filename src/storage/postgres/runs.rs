@@ -11,6 +11,7 @@ use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
+use crate::domain::checkpoint::LargeValues;
 use crate::domain::grants::Action;
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::retention::without;
@@ -102,7 +103,8 @@ impl PostgresStorage {
                     .await?;
             let plan = without(&rows, doomed, &key_of(secret));
             if plan.removed > 0 {
-                let place = Walked { tenant, thread_id, scope_id };
+                let place =
+                    Walked { tenant, thread_id, scope_id, large_values: LargeValues::Whole };
                 let plan_and_shelf = (&plan, shelf);
                 let bases =
                     self.make_bases(&mut transaction, secret, place, plan_and_shelf).await?;

@@ -120,8 +120,8 @@ pub async fn find_documents<T: SessionEngine>(
         bytes += log.size_bytes.unsigned_abs();
         wanted.push(json!([at, row.integer(1)?, log.log_no, log.floor, row.integer(2)?]));
     }
-    if bytes > LIMITS.value_bytes_max {
-        let (field, limit) = ("documents".into(), LIMITS.value_bytes_max);
+    if bytes > LIMITS.document_bytes_max {
+        let (field, limit) = ("documents".into(), LIMITS.document_bytes_max);
         return Err(Error::TooLarge { field, limit });
     }
     let stored = read_pieces(access.as_mut(), dialect, &caller.tenant, wanted).await?;

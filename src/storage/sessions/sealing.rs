@@ -145,7 +145,7 @@ pub fn seal_entry(
 ) -> Result<Sealed> {
     let row = ValueRow::Entry(entry_no);
     if text.len() > WHOLE_BYTES_MAX {
-        return sealer.value("data", row, &Value { tag: tag()?, data: text });
+        return sealer.value("data", row, &Value::new(tag()?, text));
     }
     let too_large = |_| Error::TooLarge { field: "data".into(), limit: WHOLE_BYTES_MAX as u64 };
     let digest = secret.digest(&text);

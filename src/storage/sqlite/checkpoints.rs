@@ -34,7 +34,7 @@ impl SqliteStorage {
     ) -> Result<Found> {
         let secret = self.secret(&caller.tenant).await?;
         let shelf = Shelf::default();
-        let tenant = Tenant { name: &caller.tenant, secret: &secret, shelf: &shelf };
+        let tenant = Tenant::new(&caller.tenant, &secret, &shelf).reading(target.large_values);
         loop {
             let sought = (Sought::by(caller, target.thread_id.as_str(), Action::Read), target);
             let found = self.try_checkpoint(tenant, sought, history_channels).await;

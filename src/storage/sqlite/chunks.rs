@@ -64,7 +64,7 @@ pub(super) async fn chunks_of<'a>(
             names.entry(scope_id).or_default().insert(part.name().to_vec());
         }
     }
-    let mut chunks = Chunks::default();
+    let mut chunks = Chunks::for_read(tenant.large_values);
     for (scope_id, names) in nodes {
         let place = (tenant.name, scope_id);
         for (name, body) in read_chunks(connection, place, names.iter().map(Vec::as_slice)).await? {

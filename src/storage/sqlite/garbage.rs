@@ -76,12 +76,30 @@ impl SqliteStorage {
             }
         }
         remove_rows(self, &garbage.tenant, garbage.scope_id).await?;
+        self.remove_parts(garbage).await?;
         let packs = self.count_packs(garbage).await?;
         while !self.collect_values(garbage, &mut removed.values).await? {}
         while !self.collect_chunks(garbage, &mut removed.chunks).await? {}
         self.finish(garbage).await?;
         removed.packs = packs - self.count_packs(garbage).await?.min(packs);
         Ok(removed)
+    }
+
+    /// Parts of values that waited for a commit, of a scope that nobody holds any more.
+    async fn remove_parts(&self, garbage: &Garbage) -> Result<()> {
+        let mut write = self.connections.begin_write().await?;
+        sqlx::query(
+            "delete from content_slices where tenant = $1 and scope_id = $2
+                 and not exists (select 1 from scope_holders where tenant = $1 and scope_id = $2);
+             delete from contents where tenant = $1 and scope_id = $2 and length(namespace) = 0
+                 and not exists (select 1 from scope_holders where tenant = $1 and scope_id = $2)",
+        )
+        .bind(&garbage.tenant)
+        .bind(garbage.scope_id)
+        .execute(&mut *write)
+        .await
+        .map_err(storage_error)?;
+        write.commit().await
     }
 
     async fn count_packs(&self, garbage: &Garbage) -> Result<u64> {

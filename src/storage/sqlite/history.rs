@@ -42,7 +42,7 @@ impl SqliteStorage {
     ) -> Result<Option<TargetHistory>> {
         let secret = self.secret(&caller.tenant).await?;
         let shelf = Shelf::default();
-        let tenant = Tenant { name: &caller.tenant, secret: &secret, shelf: &shelf };
+        let tenant = Tenant::new(&caller.tenant, &secret, &shelf).reading(target.large_values);
         loop {
             let sought = (Sought::by(caller, target.thread_id.as_str(), Action::Read), target);
             let history = self.try_history(tenant, sought, channels).await;

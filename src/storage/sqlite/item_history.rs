@@ -50,7 +50,7 @@ impl ItemHistoryStorage for SqliteStorage {
     ) -> Result<Option<VersionPage>> {
         let secret = self.secret(&caller.tenant).await?;
         let shelf = Shelf::default();
-        let tenant = Tenant { name: &caller.tenant, secret: &secret, shelf: &shelf };
+        let tenant = Tenant::new(&caller.tenant, &secret, &shelf);
         loop {
             let mut read = self.connections.begin_read().await?;
             let rows = sqlx::query(LIST)

@@ -49,7 +49,7 @@ impl SqliteStorage {
         let secret = self.secret(&caller.tenant).await?;
         self.models.check_search(self, (&caller.tenant, &secret), near).await?;
         let shelf = Shelf::default();
-        let tenant = Tenant { name: &caller.tenant, secret: &secret, shelf: &shelf };
+        let tenant = Tenant::new(&caller.tenant, &secret, &shelf);
         loop {
             let wanted = Wanted::new(&caller.tenant, within, &query.scope, now);
             let mut read = self.connections.begin_read().await?;

@@ -53,7 +53,7 @@ impl SqliteStorage {
         let limit = query.limit.min(usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX));
         let secret = self.secret(&caller.tenant).await?;
         let shelf = Shelf::default();
-        let tenant = Tenant { name: &caller.tenant, secret: &secret, shelf: &shelf };
+        let tenant = Tenant::new(&caller.tenant, &secret, &shelf);
         let mut wanted = Wanted::new(&caller.tenant, within, &query.scope, now);
         wanted.behind(query.sort, query.after.as_ref());
         loop {
@@ -112,7 +112,7 @@ impl SqliteStorage {
         }
         let secret = self.secret(&caller.tenant).await?;
         let shelf = Shelf::default();
-        let tenant = Tenant { name: &caller.tenant, secret: &secret, shelf: &shelf };
+        let tenant = Tenant::new(&caller.tenant, &secret, &shelf);
         loop {
             let mut count = 0;
             let mut take = |_, _| {

@@ -87,7 +87,7 @@ impl ItemStorage for SqliteStorage {
         }
         let secret = self.secret(&caller.tenant).await?;
         let shelf = Shelf::default();
-        let tenant = Tenant { name: &caller.tenant, secret: &secret, shelf: &shelf };
+        let tenant = Tenant::new(&caller.tenant, &secret, &shelf);
         loop {
             let mut read = self.connections.begin_read().await?;
             let found = read_items(&mut read, tenant, addresses, now).await?;

@@ -37,7 +37,7 @@ impl SqliteStorage {
         }
         let secret = self.secret(&caller.tenant).await?;
         let shelf = Shelf::default();
-        let tenant = Tenant { name: &caller.tenant, secret: &secret, shelf: &shelf };
+        let tenant = Tenant::new(&caller.tenant, &secret, &shelf).reading(query.large_values);
         loop {
             let page = self.try_page(caller, tenant, query, limit).await;
             if shelf.is_complete() {

@@ -88,6 +88,7 @@ use crate::storage::sessions::SessionMemory;
 use crate::storage::sought::Sought;
 use crate::storage::storage_use::storage_use;
 use crate::storage::tenant_keys::{destroy, given};
+use crate::storage::value_parts::named_in;
 use crate::storage::wrapped::rotate;
 
 /// Namespace roots whose scopes this process remembers.
@@ -153,7 +154,8 @@ impl SqliteStorage {
 impl CheckpointStorage for SqliteStorage {
     async fn prepare(&self, caller: &Caller, commit: Commit, deadline: Micros) -> Result<Prepared> {
         let secret = self.secret(&caller.tenant).await?;
-        super::prepare::prepare(&secret, caller, commit, deadline, &self.chunks)
+        let named = named_in(self, (&secret, &self.chunks), caller, &commit).await?;
+        super::prepare::prepare(&secret, caller, commit, deadline, &self.chunks, named.as_ref())
     }
 
     async fn write_batch(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {

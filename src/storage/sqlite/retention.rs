@@ -186,7 +186,7 @@ impl SqliteStorage {
 
 impl<'a> Job<'a> {
     fn ground(&self, row: &ThreadRow, shelf: &'a Shelf) -> Ground<'a> {
-        let tenant = Tenant { name: self.thread.tenant, secret: self.secret, shelf };
+        let tenant = Tenant::new(self.thread.tenant, self.secret, shelf);
         Ground { tenant, thread_key: row.thread_key, scope_id: row.scope_id }
     }
 

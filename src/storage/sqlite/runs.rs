@@ -98,7 +98,7 @@ impl SqliteStorage {
         (thread_id, runs): (&str, &str),
         shelf: &Shelf,
     ) -> Result<()> {
-        let tenant = Tenant { name: &caller.tenant, secret, shelf };
+        let tenant = Tenant::new(&caller.tenant, secret, shelf);
         let thread = Sought::by(caller, thread_id, Action::Write);
         let mut write = self.connections.begin_write().await?;
         let Some(row) = read_thread_row(&mut write, thread).await? else {

@@ -8,10 +8,11 @@ use super::chunks::chunks_of;
 use super::errors::storage_error;
 use super::rows::RowSet;
 use super::views::Tenant;
-use crate::domain::checkpoint::Value;
+use crate::domain::checkpoint::{LargeValues, Value};
 use crate::domain::{Error, Result};
 use crate::storage::homes::ValueRow;
 use crate::storage::opening::{StoredValue, open_value};
+use crate::storage::value_parts::comes_as_names;
 
 /// A value that is wanted.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +64,7 @@ pub(super) async fn open_values<'a>(
     row_of: impl Fn(usize) -> ValueRow<'a>,
 ) -> Result<Vec<Value>> {
     let stored: Vec<StoredRow> = rows.iter().map(StoredRow::read).collect::<Result<_>>()?;
-    let lists = stored.iter().filter_map(|it| Some((it.scope_id, it.parts.as_deref()?)));
+    let lists = stored.iter().filter_map(|it| Some((it.scope_id, it.list(tenant.large_values)?)));
     let chunks = chunks_of(connection, tenant, lists).await?;
     let values = stored.iter().enumerate().map(|(at, it)| (it, row_of(at)));
     values.map(|(it, row)| open_value(tenant.secret, &it.value(row), &chunks)).collect()
@@ -88,6 +89,12 @@ impl StoredRow {
             body: row.try_get("body").map_err(storage_error)?,
             parts: row.try_get("parts").map_err(storage_error)?,
         })
+    }
+
+    /// The list of chunks whose bytes the reader wants.
+    fn list(&self, large_values: LargeValues) -> Option<&[u8]> {
+        let list = self.parts.as_deref()?;
+        (!comes_as_names(self.size_bytes, list, large_values)).then_some(list)
     }
 
     fn value<'a>(&'a self, row: ValueRow<'a>) -> StoredValue<'a> {

@@ -11,7 +11,7 @@ use super::errors::storage_error;
 use super::rows::RowSet;
 use super::values::{Wanted, open_values, read_values};
 use crate::content::keys::TenantSecret;
-use crate::domain::checkpoint::{PENDING_SENDS, PendingWrite, Value, View};
+use crate::domain::checkpoint::{LargeValues, PENDING_SENDS, PendingWrite, Value, View};
 use crate::domain::{Error, Result};
 use crate::storage::base_document::open_base;
 use crate::storage::channel_map::{self, Entry};
@@ -71,6 +71,18 @@ pub(super) struct Tenant<'a> {
     pub(super) secret: &'a TenantSecret,
     /// Content of packs that this operation has fetched.
     pub(super) shelf: &'a Shelf,
+    pub(super) large_values: LargeValues,
+}
+
+impl<'a> Tenant<'a> {
+    /// For reads that need the bytes of all values.
+    pub(super) fn new(name: &'a str, secret: &'a TenantSecret, shelf: &'a Shelf) -> Self {
+        Self { name, secret, shelf, large_values: LargeValues::Whole }
+    }
+
+    pub(super) fn reading(self, large_values: LargeValues) -> Self {
+        Self { large_values, ..self }
+    }
 }
 
 /// Whole views, in the order of `rows`.

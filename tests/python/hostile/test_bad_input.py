@@ -191,7 +191,7 @@ def test_a_declared_length_over_the_limit_is_refused_before_the_body_is_sent(
 
 
 def test_a_value_over_its_limit_is_too_large(server: Server, native: Native) -> None:
-    limit = server.get("/v1/limits", native.key).json()["value_bytes_max"]
+    limit = server.get("/v1/limits", native.key).json()["value_inline_bytes_max"]
     body = good_commit()
     body["ops"][0]["checkpoint"]["values"][0]["data"] = bytes(limit + 1)
 

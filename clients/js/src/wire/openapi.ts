@@ -722,6 +722,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/checkpoints/parts/get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get a part of a large value
+         * @description Its name is one of `parts` in the `data` of a value that was read with `value_parts`. 409 where it is gone, because the thread
+         *     was pruned or deleted: read the checkpoint again.
+         */
+        post: operations["get_value_part"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/checkpoints/parts/put": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Put a part of a large value
+         * @description Ahead of the commit that names it. Every part but the last has `value_part_bytes`. It waits for its commit for a day; put again,
+         *     it gets another name, and both are good. The thread is made where there is none.
+         */
+        post: operations["put_value_part"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/checkpoints/prune": {
         parameters: {
             query?: never;
@@ -2816,8 +2858,8 @@ export interface components {
         };
         /** @description Serialized bytes: base64 (standard alphabet, padded) in application/json, `bin` in application/msgpack. */
         Data: Uint8Array;
-        DataAnswered: components["schemas"]["Data"] | components["schemas"]["SameValue"] | components["schemas"]["Difference"];
-        DataIn: components["schemas"]["Data"] | components["schemas"]["Difference"];
+        DataAnswered: components["schemas"]["Data"] | components["schemas"]["SameValue"] | components["schemas"]["Difference"] | components["schemas"]["ValueInParts"];
+        DataIn: components["schemas"]["Data"] | components["schemas"]["Difference"] | components["schemas"]["ValueInParts"];
         DeletedFiles: {
             /**
              * Format: int64
@@ -3207,6 +3249,11 @@ export interface components {
             /** @description Channels whose history is wanted beside those that the checkpoint names itself. */
             history_channels?: string[] | null;
             thread_id: string;
+            /**
+             * @description Values that came in parts, over `value_in_parts_bytes_min`, come as the names of their parts. Default false: with their
+             *     bytes, and 413 for one over `value_inline_bytes_max`.
+             */
+            value_parts?: boolean | null;
         };
         GetHistory: {
             channels: string[];
@@ -3219,6 +3266,11 @@ export interface components {
              */
             have_values?: components["schemas"]["Data"][] | null;
             thread_id: string;
+            /**
+             * @description Values that came in parts, over `value_in_parts_bytes_min`, come as the names of their parts. Default false: with their
+             *     bytes, and 413 for one over `value_inline_bytes_max`.
+             */
+            value_parts?: boolean | null;
         };
         GetItem: {
             key: components["schemas"]["ItemKey"];
@@ -3233,6 +3285,10 @@ export interface components {
             version: number;
         };
         GetThread: {
+            thread_id: string;
+        };
+        GetValuePart: {
+            name: components["schemas"]["Data"];
             thread_id: string;
         };
         GlobFiles: {
@@ -3584,6 +3640,11 @@ export interface components {
             display_bytes_max: number;
             /**
              * Format: int64
+             * @description One skeleton or metadata document, item, or entry or document of a session.
+             */
+            document_bytes_max: number;
+            /**
+             * Format: int64
              * @description Entries of one page of a drive's listing.
              */
             drive_entries_max: number;
@@ -3929,9 +3990,34 @@ export interface components {
             url_bytes_max: number;
             /**
              * Format: int64
-             * @description One value, write, skeleton or metadata document.
+             * @description One value or write of a checkpoint. One over `value_inline_bytes_max` goes and comes in parts.
              */
             value_bytes_max: number;
+            /**
+             * Format: int64
+             * @description A reader that takes values in parts gets larger ones so; clients send larger ones so.
+             */
+            value_in_parts_bytes_min: number;
+            /**
+             * Format: int64
+             * @description One value or write inside of a commit's or an answer's body.
+             */
+            value_inline_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Every part of a value but the last, which may be shorter.
+             */
+            value_part_bytes: number;
+            /**
+             * Format: int64
+             * @description How long a part that was put waits for its commit.
+             */
+            value_part_seconds_kept: number;
+            /**
+             * Format: int64
+             * @description Parts of all values of one commit.
+             */
+            value_parts_per_commit_max: number;
             /**
              * Format: int64
              * @description Numbers in a vector.
@@ -3987,6 +4073,11 @@ export interface components {
             limit?: number | null;
             /** @description Absent: every thread the caller may read. */
             thread_id?: string | null;
+            /**
+             * @description Values that came in parts, over `value_in_parts_bytes_min`, come as the names of their parts. Default false: with their
+             *     bytes, and 413 for one over `value_inline_bytes_max`.
+             */
+            value_parts?: boolean | null;
             /** @description false: no values, writes and chain. */
             values?: boolean | null;
         };
@@ -4299,7 +4390,7 @@ export interface components {
          * @description What happened, for programs.
          * @enum {string}
          */
-        ProblemCode: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "snapshot_not_found" | "archive_not_found" | "thread_not_found" | "session_not_found" | "document_not_found" | "file_not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "namespace_exists" | "session_exists" | "version_conflict" | "base_mismatch" | "file_exists" | "thread_taken" | "session_taken" | "head_moved" | "import_conflict" | "resend_whole" | "position_gone" | "key_destroyed" | "too_large" | "value_too_large" | "quota_exceeded" | "range_not_satisfiable" | "unsupported_media_type" | "invalid" | "invalid_path" | "offset_past_end" | "not_text" | "old_string_empty" | "string_not_found" | "string_not_unique" | "invalid_glob" | "not_a_file" | "export_damaged" | "export_truncated" | "export_version_unsupported" | "export_signature_wrong" | "search_needs_plaintext" | "idempotency_mismatch" | "head_too_large" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
+        ProblemCode: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "snapshot_not_found" | "archive_not_found" | "thread_not_found" | "session_not_found" | "document_not_found" | "file_not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "namespace_exists" | "session_exists" | "version_conflict" | "base_mismatch" | "file_exists" | "thread_taken" | "session_taken" | "head_moved" | "import_conflict" | "resend_whole" | "parts_missing" | "position_gone" | "key_destroyed" | "too_large" | "value_too_large" | "quota_exceeded" | "range_not_satisfiable" | "unsupported_media_type" | "invalid" | "invalid_path" | "offset_past_end" | "not_text" | "old_string_empty" | "string_not_found" | "string_not_unique" | "invalid_glob" | "not_a_file" | "export_damaged" | "export_truncated" | "export_version_unsupported" | "export_signature_wrong" | "search_needs_plaintext" | "idempotency_mismatch" | "head_too_large" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
         Prune: {
             /** @description Only say what would go. Default false. */
             dry_run?: boolean | null;
@@ -4401,6 +4492,22 @@ export interface components {
              */
             older_than_seconds?: number | null;
             thread_id?: string | null;
+        };
+        PutValuePart: {
+            data: components["schemas"]["Data"];
+            /**
+             * Format: int64
+             * @description As in the commit.
+             */
+            fence?: number | null;
+            /** @description As in the commit. */
+            generation?: string | null;
+            /**
+             * Format: int64
+             * @description The place of the part in its value, from 0.
+             */
+            index: number;
+            thread_id: string;
         };
         /** @description What is absent is unlimited. */
         Quota: {
@@ -5133,6 +5240,26 @@ export interface components {
             data: components["schemas"]["DataAnswered"];
             tag: string;
         };
+        /** @description A value whose bytes travel in parts of their own. */
+        ValueInParts: {
+            /**
+             * Format: int64
+             * @description Bytes of the value.
+             */
+            length: number;
+            /**
+             * @description Names of its parts, in their order. In a commit as `POST /v1/checkpoints/parts/put` answered them, at most 128; in an answer
+             *     for `POST /v1/checkpoints/parts/get`.
+             */
+            parts: components["schemas"]["Data"][];
+        };
+        ValuePart: {
+            data: components["schemas"]["Data"];
+        };
+        ValuePartName: {
+            /** @description For the commit. */
+            name: components["schemas"]["Data"];
+        };
         /** @enum {string} */
         VectorMetric: "cosine" | "l2" | "inner_product";
         WriteFile: {
@@ -5652,6 +5779,29 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description `parts_missing`: A part of the value is not there */
+        "409.parts_missing": {
+            headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "parts_missing",
+                 *       "detail": "A part of the value is not there",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "A part of the value is not there",
+                 *       "type": "urn:threadkeep:problem:parts_missing"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description `session_taken`: The session belongs to somebody else */
         "409.session_taken": {
             headers: {
@@ -5744,8 +5894,31 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `thread_restored`: The thread was restored; `lease_held`: The lease is held by another; `fence_stale`: The fence is not the current one; `thread_taken`: The thread belongs to somebody else; `resend_whole`: Send the value whole */
-        "409.thread_restored.thread_taken.lease_held.fence_stale.resend_whole": {
+        /** @description `thread_restored`: The thread was restored; `lease_held`: The lease is held by another; `fence_stale`: The fence is not the current one; `thread_taken`: The thread belongs to somebody else */
+        "409.thread_restored.thread_taken.lease_held.fence_stale": {
+            headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "thread_restored",
+                 *       "detail": "The thread was restored",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The thread was restored",
+                 *       "type": "urn:threadkeep:problem:thread_restored"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `thread_restored`: The thread was restored; `lease_held`: The lease is held by another; `fence_stale`: The fence is not the current one; `thread_taken`: The thread belongs to somebody else; `resend_whole`: Send the value whole; `parts_missing`: A part of the value is not there */
+        "409.thread_restored.thread_taken.lease_held.fence_stale.resend_whole.parts_missing": {
             headers: {
                 /** @description Milliseconds until the answer began: `total;dur=1.234` */
                 "server-timing"?: string;
@@ -8354,7 +8527,7 @@ export interface operations {
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
-            409: components["responses"]["409.thread_restored.thread_taken.lease_held.fence_stale.resend_whole"];
+            409: components["responses"]["409.thread_restored.thread_taken.lease_held.fence_stale.resend_whole.parts_missing"];
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.quota_exceeded.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
@@ -8527,6 +8700,91 @@ export interface operations {
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    get_value_part: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/msgpack": components["schemas"]["GetValuePart"];
+            };
+        };
+        responses: {
+            /** @description Its bytes, at most 4 MiB */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["ValuePart"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.parts_missing"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded"];
+        };
+    };
+    put_value_part: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/msgpack": components["schemas"]["PutValuePart"];
+            };
+        };
+        responses: {
+            /** @description It is kept */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["ValuePartName"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.thread_restored.thread_taken.lease_held.fence_stale"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
         };
     };
     prune_threads: {
