@@ -89,8 +89,12 @@ impl Put {
     }
 
     /// What the client holds of a channel it carries over.
-    pub fn holds(mut self, channel: &str, version: &str, data: &str) -> Self {
-        self.carried.push(new_value(channel, version, value("msgpack", data.to_owned())));
+    pub fn holds(self, channel: &str, version: &str, data: &str) -> Self {
+        self.holds_value(channel, version, value("msgpack", data.to_owned()))
+    }
+
+    pub fn holds_value(mut self, channel: &str, version: &str, value: Value) -> Self {
+        self.carried.push(new_value(channel, version, value));
         self
     }
 

@@ -97,6 +97,8 @@ mod task_paths;
 mod threads;
 mod tokens;
 mod upheaval;
+mod value_parts;
+mod value_parts_lives;
 mod values;
 mod writes;
 
@@ -130,6 +132,19 @@ mod session_cases;
 mod snapshot_cases;
 
 contract! {
+    value_parts:
+        values_come_back_whole_and_in_parts
+        what_does_not_fit_a_body_comes_in_parts_only
+        equal_values_are_one_however_they_came
+        parts_that_are_not_there_are_named_by_their_field
+        parts_that_do_not_make_the_value_are_refused
+        a_part_needs_what_its_commit_needs;
+    value_parts_lives:
+        parts_wait_for_a_day_and_what_was_committed_stays
+        a_commit_of_parts_is_planned_again_after_a_removal
+        copies_and_snapshots_keep_them
+        exports_and_packs_keep_them
+        parts_count_once_for_the_quota;
     values:
         a_checkpoint_comes_back_as_it_was_sent
         latest_is_the_greatest_id_by_bytes
