@@ -64,4 +64,5 @@ mod threads;
 mod tokens;
 mod tokens_refused;
 mod transfer;
+mod value_parts;
 mod wire;
