@@ -73,7 +73,7 @@ def main() -> None:
     def encode() -> None:
         target = target_of(CONFIG)
         op = checkpoint_op(saver.serde, CONFIG, target, CHECKPOINT, METADATA, NEW)
-        commit_body("t", "w" * 16, {"generation": "g" * 16}, exchange.packed("t", [op]).ops)
+        commit_body("t", "w" * 16, {"generation": "g" * 16}, exchange.packed("t", [op]).joined())
 
     print("| part | median, µs |\n|---|---|")
     print(f"| serializer alone | {median_micros(serialize, calls):.0f} |")

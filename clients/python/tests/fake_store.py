@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from fake_chain import Checkpoint, Problem, Thread, channels_of, contains, difference, known, merge
+from fake_parts import FakeParts
 from fake_sessions import FakeSessions
 from fake_values import FakeValues
 
@@ -22,6 +23,7 @@ class FakeStore:
         self.leases: dict[str, tuple[str, int]] = {}
         self.lock = threading.RLock()
         self.values = FakeValues()
+        self.parts = FakeParts()
         self.sessions = FakeSessions()
         self.page_rows = 1000
         self.copies: dict[str, dict[str, Any]] = {}
@@ -43,6 +45,8 @@ class FakeStore:
                 "POST /v1/checkpoints/get": self.get,
                 "POST /v1/checkpoints/list": self.list,
                 "POST /v1/checkpoints/history": self.history,
+                "POST /v1/checkpoints/parts/put": self.put_part,
+                "POST /v1/checkpoints/parts/get": self.get_part,
                 "POST /v1/checkpoints/delete-for-runs": self.delete_for_runs,
                 "POST /v1/checkpoints/prune": self.prune,
                 "POST /v1/threads/delete": self.delete,
@@ -68,6 +72,9 @@ class FakeStore:
             if isinstance(body, dict) and body.get("have_values") is not None:
                 answer = copy.deepcopy(answer)
                 self.values.shorten(body["thread_id"], answer, body["have_values"])
+            if isinstance(body, dict) and body.get("value_parts"):
+                answer = copy.deepcopy(answer)
+                self.parts.cut(answer, body.get("thread_id"))
             return answer
 
     # commit
@@ -83,6 +90,7 @@ class FakeStore:
             for entry in op.get("checkpoint", op.get("writes", {})).get("writes", ()):
                 if entry["channel"] == "refused":
                     raise Problem(422, "invalid", field="writes.channel", limit=7)
+        self.parts.join(body)
         stored = self.values.expand(body)
         thread = self.threads.setdefault(body["thread_id"], Thread())
         for op in body["ops"]:
@@ -145,6 +153,17 @@ class FakeStore:
             path = op.get("task_path", "")
             thread.writes[key] = {**write, "task_path": path, "writer": writer, "seq": seq}
 
+    # parts
+
+    def put_part(self, body: dict[str, Any]) -> dict[str, Any]:
+        thread = self.threads.setdefault(body["thread_id"], Thread())
+        if body.get("generation") not in (None, thread.generation):
+            raise Problem(409, "thread_restored")
+        return self.parts.put(body)
+
+    def get_part(self, body: dict[str, Any]) -> dict[str, Any]:
+        return self.parts.get(body)
+
     # reads
 
     def find(self, body: dict[str, Any]) -> tuple[Thread | None, str, str | None]:
@@ -161,7 +180,7 @@ class FakeStore:
         known(
             body,
             *["thread_id", "checkpoint_ns", "checkpoint_id", "history_channels", "have"],
-            "have_values",
+            *["have_values", "value_parts"],
         )
         thread, ns, checkpoint_id = self.find(body)
         answer: dict[str, Any] = {"chain": [], "history_channels": []}
@@ -180,6 +199,7 @@ class FakeStore:
         known(
             body,
             *["thread_id", "checkpoint_ns", "checkpoint_id", "channels", "have", "have_values"],
+            "value_parts",
         )
         thread, ns, checkpoint_id = self.find(body)
         if thread is None or checkpoint_id is None:
@@ -236,8 +256,7 @@ class FakeStore:
                 "cursor",
                 "values",
             ],
-            "history_channels",
-            "have_values",
+            *["history_channels", "have_values", "value_parts"],
         )
         wanted = json.loads(body["filter"]) if body.get("filter") else {}
         rows = [

@@ -16,9 +16,9 @@ def test_the_error_names_the_channel_its_size_and_the_limit() -> None:
     checkpoint = empty_checkpoint()
     checkpoint["channel_values"] = {"messages": over}
     checkpoint["channel_versions"] = {"messages": "1"}
-    with pytest.raises(TooLargeError, match="'messages' has 67108865 bytes") as put:
+    with pytest.raises(TooLargeError, match="'messages' has 268435457 bytes") as put:
         checkpoint_op(SERDE, {}, TARGET, checkpoint, {}, {"messages": "1"})
-    with pytest.raises(TooLargeError, match="value_bytes_max is 67108864 bytes") as write:
+    with pytest.raises(TooLargeError, match="value_bytes_max is 268435456 bytes") as write:
         writes_op(SERDE, TARGET, [("messages", over)], "task", "", 1)
     for error in (put.value, write.value):
         assert (error.field, error.limit) == ("messages", VALUE_BYTES_MAX)

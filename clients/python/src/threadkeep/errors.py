@@ -185,6 +185,15 @@ class ResendWholeError(ConflictError):
     code = "resend_whole"
 
 
+class PartsMissingError(ConflictError):
+    """Parts of a value are gone: the thread was pruned or deleted meanwhile, again and again.
+
+    A saver puts parts again, and reads a checkpoint again, by itself before it raises this.
+    """
+
+    code = "parts_missing"
+
+
 class LeaseHeldError(ConflictError):
     """Somebody else holds the lease of the thread."""
 
@@ -330,6 +339,7 @@ _BY_CODE: dict[str, type[ThreadkeepError]] = {
     "version_conflict": VersionConflictError,
     "thread_taken": ThreadTakenError,
     "resend_whole": ResendWholeError,
+    "parts_missing": PartsMissingError,
     "file_not_found": NoSuchFileError,
     "base_mismatch": BaseMismatchError,
     "file_exists": PathTakenError,

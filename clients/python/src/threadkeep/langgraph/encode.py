@@ -25,7 +25,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from threadkeep.errors import InvalidError, TooLargeError
 from threadkeep.langgraph.differences import BYTES_MIN
 
-VALUE_BYTES_MAX = 64 * 1024 * 1024
+VALUE_BYTES_MAX = 256 * 1024 * 1024
 """As the server has it, `value_bytes_max` in GET /v1/limits."""
 EMPTY = "empty"
 """Tag of a channel whose version moved and that has no value: absent, which is not null."""
@@ -183,10 +183,9 @@ def commit_body(
 ) -> bytes:
     """The body of a commit from operations that are packed already: a head, then the parts.
 
-    `terms` are the conditions on the thread that are not None.
+    `terms` are the conditions on the thread.
     """
-    head: dict[str, Any] = {"thread_id": thread_id, "writer": writer}
-    head |= {name: value for name, value in terms.items() if value is not None}
+    head: dict[str, Any] = {"thread_id": thread_id, "writer": writer, **terms}
     # One entry more than the head has, in a map of under 16 entries: its first byte is the count.
     text = packed(head)
     count = len(ops)

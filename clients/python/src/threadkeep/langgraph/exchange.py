@@ -1,7 +1,7 @@
 """Values in their short forms: on their way out as differences, on their way in by their names.
 
 Both directions use one memory, `Values`. What cannot be resolved is asked for, or sent, whole;
-nothing here is ever needed for a call to succeed.
+nothing here is ever needed for a call to succeed. Values that travel in parts have no short form.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from threadkeep.langgraph import differences
+from threadkeep.langgraph import differences, parts
 from threadkeep.langgraph.decode import reading_answer
 from threadkeep.langgraph.differences import BYTES_MIN, DoesNotFitError, Piece, name_of
 from threadkeep.langgraph.encode import Op, Value, bin_of, packed
@@ -29,12 +29,37 @@ PAUSE_MAX = 64
 """Commits without differences after the server refused several in a row."""
 
 
-class Packed(NamedTuple):
-    """Operations as they are sent, and what is known to be stored when they are acknowledged."""
+ROOM_BYTES = parts.BODY_BYTES_MAX - 64 * 1024
+"""What operations may take of the body of a commit; the rest is for its head and names of parts."""
 
-    ops: list[bytes]
+
+class Packed(NamedTuple):
+    """Operations as they are sent, and what is known to be stored when they are acknowledged.
+
+    `shown` has the MessagePack of each of their values, None for one that goes in parts.
+    """
+
+    ops: Sequence[Op]
+    shown: list[list[bytes | None]]
     stored: list[Named]
     has_differences: bool
+
+    @property
+    def in_parts(self) -> list[bytes]:
+        """The values that go in parts, in their order."""
+        return [value.data for value, shown in self._values() if shown is None]
+
+    def joined(self, named: Sequence[bytes] = ()) -> list[bytes]:
+        """The operations as MessagePack, with these in the place of the values in parts."""
+        names = iter(named)
+        return [
+            _joined(op, [next(names) if it is None else it for it in shown])
+            for op, shown in zip(self.ops, self.shown, strict=True)
+        ]
+
+    def _values(self) -> Iterator[tuple[Value, bytes | None]]:
+        for op, shown in zip(self.ops, self.shown, strict=True):
+            yield from zip(op.values, shown, strict=True)
 
 
 class Exchange:
@@ -60,25 +85,31 @@ class Exchange:
 
     def packed(self, thread_id: str, ops: Sequence[Op], *, whole: bool = False) -> Packed:
         """The operations, with differences for values whose base the server should know."""
-        if self.values.bytes_max == 0:
-            return Packed([whole_op(op) for op in ops], [], False)
-        if self._pause > 0:
+        remembers = self.values.bytes_max > 0
+        if remembers and self._pause > 0:
             self._pause -= 1
             whole = True
-        stored: list[Named] = []
+        named: list[Named] = []
         found = False
-        parts: list[bytes] = []
+        shown: list[list[bytes | None]] = []
         for op in ops:
-            shown = []
+            forms: list[bytes | None] = []
             for value in op.values:
-                name = name_of(value.data)
-                difference = None if whole else self._difference(thread_id, value, name)
-                found = found or difference is not None
-                shown.append(bin_of(value.data) if difference is None else packed(difference))
-                if value.is_stored:
-                    stored.append(Named(value.place, name, value.data))
-            parts.append(_joined(op, shown))
-        return Packed(parts, stored, found)
+                if parts.is_large(value.data):
+                    forms.append(None)
+                    continue
+                difference = None
+                if remembers:
+                    name = name_of(value.data)
+                    difference = None if whole else self._difference(thread_id, value, name)
+                    found = found or difference is not None
+                    if value.is_stored:
+                        named.append(Named(value.place, name, value.data))
+                forms.append(bin_of(value.data) if difference is None else packed(difference))
+            shown.append(forms)
+        if ousted := _make_room(ops, shown):
+            named = [it for it in named if not any(it.data is data for data in ousted)]
+        return Packed(ops, shown, named, found)
 
     def acknowledged(self, thread_id: str, sent: Packed) -> None:
         """The operations are stored."""
@@ -172,6 +203,8 @@ class Offer:
                         continue
                     name = name_of(data)
                 elif isinstance(data, Mapping):
+                    if "parts" in data:
+                        continue
                     name, data = self._resolve(data)
                     entry["data"] = data
                 else:
@@ -214,9 +247,20 @@ def _cheapest(data: bytes, candidates: Sequence[Named]) -> tuple[Named, list[Pie
     return min(found, key=lambda it: differences.cost_of(it[1]), default=None)
 
 
-def whole_op(op: Op) -> bytes:
-    """An operation with its values as they are."""
-    return _joined(op, [bin_of(value.data) for value in op.values])
+def _make_room(ops: Sequence[Op], shown: list[list[bytes | None]]) -> list[bytes]:
+    """Have the largest values go in parts where all are too much for one body. Returns those."""
+    ousted: list[bytes] = []
+    if sum(op.size_bytes for op in ops) <= ROOM_BYTES:
+        return ousted
+    sizes = [(len(it), at, n) for at, forms in enumerate(shown) for n, it in enumerate(forms) if it]
+    total = sum(size for size, _, _ in sizes) + sum(len(text) for op in ops for text in op.texts)
+    for size, at, number in sorted(sizes, reverse=True):
+        if total <= ROOM_BYTES:
+            break
+        shown[at][number] = None
+        ousted.append(ops[at].values[number].data)
+        total -= size
+    return ousted
 
 
 def _joined(op: Op, shown: Sequence[bytes]) -> bytes:

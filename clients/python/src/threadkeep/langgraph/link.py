@@ -16,16 +16,19 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from threadkeep.errors import ProtocolError, ResendWholeError
+from threadkeep.errors import PartsMissingError, ProtocolError, ResendWholeError
 from threadkeep.http.connection import Connection
 from threadkeep.http.settings import Settings
 from threadkeep.http.transport import Request
+from threadkeep.langgraph import parts, reads
 from threadkeep.langgraph.commits import AsyncCommits, SyncCommits
+from threadkeep.langgraph.decode import View, reading_answer
 from threadkeep.langgraph.differences import DoesNotFitError
 from threadkeep.langgraph.encode import Op, commit_body, packed
 from threadkeep.langgraph.exchange import Exchange, Packed
 from threadkeep.langgraph.leases import SECONDS, Leases
 from threadkeep.langgraph.memory import Memory
+from threadkeep.langgraph.steps import Deadline, Step, Steps, afinish, finish
 
 
 class Link:
@@ -105,34 +108,32 @@ class Link:
         return await self.connection.acall(request, is_write=is_write, ends=ends)
 
     def read(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """A read, with the values of its answer whole, whichever way they came."""
-        thread_id = body.get("thread_id")
-        offer = self.exchange.offer(thread_id) if thread_id is not None else None
-        if thread_id is None or offer is None:
-            return self.call(path, body, is_write=False)
-        asked = {**body, "have_values": offer.have_values}
-        answer = self.call(path, asked, is_write=False)
-        try:
-            self.exchange.learned(thread_id, offer.resolved(answer))
-        except DoesNotFitError:
-            self.exchange.values.forget(thread_id)
-            return self.call(path, body, is_write=False)
-        return answer
+        """A read, with the values of its answer whole, whichever way they came.
+
+        Of a list, the checkpoints become whole one by one, by `whole`.
+        """
+        return finish(self.connection, self._reading(path, body, self._deadline()))
 
     async def aread(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """The same without blocking."""
-        thread_id = body.get("thread_id")
-        offer = self.exchange.offer(thread_id) if thread_id is not None else None
-        if thread_id is None or offer is None:
-            return await self.acall(path, body, is_write=False)
-        asked = {**body, "have_values": offer.have_values}
-        answer = await self.acall(path, asked, is_write=False)
-        try:
-            self.exchange.learned(thread_id, offer.resolved(answer))
-        except DoesNotFitError:
-            self.exchange.values.forget(thread_id)
-            return await self.acall(path, body, is_write=False)
-        return answer
+        return await afinish(self.connection, self._reading(path, body, self._deadline()))
+
+    def whole(self, view: View, held: parts.Held) -> View | None:
+        """A checkpoint of a list with the values that came in parts; None if it is gone by now.
+
+        `held` has the values in parts of the one before; afterwards it has those of this one.
+        """
+        entries = _in_parts(view)
+        if not entries:
+            return view
+        return finish(self.connection, self._completing_one(view, entries, held))
+
+    async def awhole(self, view: View, held: parts.Held) -> View | None:
+        """The same without blocking."""
+        entries = _in_parts(view)
+        if not entries:
+            return view
+        return await afinish(self.connection, self._completing_one(view, entries, held))
 
     def forget(self, thread_id: str) -> None:
         """The thread is about to be replaced or removed, or has been. Call before and after."""
@@ -154,45 +155,126 @@ class Link:
     def _commit_leased(self, thread_id: str, ops: Sequence[Op], ends: float) -> None:
         self._touch(thread_id, ops)
         try:
-            sent = self.exchange.packed(thread_id, ops)
-            try:
-                answer = self._sent(thread_id, sent, ends)
-            except ResendWholeError:
-                self.exchange.refused(thread_id)
-                sent = self.exchange.packed(thread_id, ops, whole=True)
-                answer = self._sent(thread_id, sent, ends)
+            finish(self.connection, self._committing(thread_id, ops, Deadline(ends)))
         finally:
             self._touch(thread_id, ops)
-        self._learn(thread_id, answer, sent)
 
     async def _acommit_leased(self, thread_id: str, ops: Sequence[Op], ends: float) -> None:
         self._touch(thread_id, ops)
         try:
-            sent = self.exchange.packed(thread_id, ops)
-            try:
-                answer = await self._asent(thread_id, sent, ends)
-            except ResendWholeError:
-                self.exchange.refused(thread_id)
-                sent = self.exchange.packed(thread_id, ops, whole=True)
-                answer = await self._asent(thread_id, sent, ends)
+            await afinish(self.connection, self._committing(thread_id, ops, Deadline(ends)))
         finally:
             self._touch(thread_id, ops)
-        self._learn(thread_id, answer, sent)
 
-    def _sent(self, thread_id: str, sent: Packed, ends: float) -> dict[str, Any]:
-        return self.connection.call(self._request(thread_id, sent), is_write=True, ends=ends)
+    def _committing(self, thread_id: str, ops: Sequence[Op], deadline: Deadline) -> Steps[None]:
+        """Large values first, then the commit; again what the server does not have."""
+        sent = self.exchange.packed(thread_id, ops)
+        named: list[bytes] | None = None
+        puts, is_whole = 0, False
+        while True:
+            terms = self._terms(thread_id)
+            try:
+                if named is None:
+                    puts += 1
+                    named = yield from parts.put_all(thread_id, terms, sent.in_parts, deadline)
+                body = commit_body(thread_id, self.writer, terms, sent.joined(named))
+                (answer,) = yield [_write("/v1/checkpoints/commit", body, deadline)]
+            except PartsMissingError:
+                if puts > parts.PUT_AGAIN_MAX:
+                    raise
+                named = None
+            except ResendWholeError:
+                if is_whole:
+                    raise
+                self.exchange.refused(thread_id)
+                before = sent.in_parts
+                sent, is_whole = self.exchange.packed(thread_id, ops, whole=True), True
+                if sent.in_parts != before:
+                    named = None
+            else:
+                self._learn(thread_id, answer, sent)
+                return
 
-    async def _asent(self, thread_id: str, sent: Packed, ends: float) -> dict[str, Any]:
-        request = self._request(thread_id, sent)
-        return await self.connection.acall(request, is_write=True, ends=ends)
+    def _reading(
+        self, path: str, body: Mapping[str, Any], deadline: Deadline
+    ) -> Steps[dict[str, Any]]:
+        answer = yield from self._answered(path, body, deadline)
+        try:
+            yield from self._completing(path, body, answer, deadline)
+        except PartsMissingError:
+            # Something was removed between the two requests.
+            answer = yield from self._answered(path, body, deadline)
+            yield from self._completing(path, body, answer, deadline)
+        return answer
 
-    def _request(self, thread_id: str, sent: Packed) -> Request:
+    def _answered(
+        self, path: str, body: Mapping[str, Any], deadline: Deadline
+    ) -> Steps[dict[str, Any]]:
+        """An answer without short forms; large values still have the names of their parts."""
+        whole = {**body, "value_parts": True}
+        thread_id = body.get("thread_id")
+        offer = self.exchange.offer(thread_id) if thread_id is not None else None
+        if thread_id is None or offer is None:
+            (answer,) = yield [_read(path, whole, deadline)]
+            return answer
+        asked = {**whole, "have_values": offer.have_values}
+        (answer,) = yield [_read(path, asked, deadline)]
+        try:
+            self.exchange.learned(thread_id, offer.resolved(answer))
+        except DoesNotFitError:
+            self.exchange.values.forget(thread_id)
+            (answer,) = yield [_read(path, whole, deadline)]
+        return answer
+
+    def _completing(
+        self, path: str, body: Mapping[str, Any], answer: dict[str, Any], deadline: Deadline
+    ) -> Steps[None]:
+        """Fetch the values of an answer that came in parts, but for the checkpoints of a list."""
+        with reading_answer():
+            entries = parts.of_histories(answer)
+            room = 0 if path == reads.List.path else self.memory.chain_bytes_max
+            if path != reads.History.path and parts.length_of(entries) > room:
+                # They would not be remembered; whoever needs them asks for them.
+                reads.drop_histories(answer)
+                entries = []
+            if path == reads.Get.path and answer.get("checkpoint") is not None:
+                entries += parts.of_view(answer["checkpoint"])
+        if entries:
+            yield from parts.fetch_all(body["thread_id"], entries, deadline, {})
+
+    def _completing_one(
+        self, view: View, entries: list[dict[str, Any]], held: parts.Held
+    ) -> Steps[View | None]:
+        deadline = self._deadline()
+        try:
+            found = yield from parts.fetch_all(view.thread_id, entries, deadline, held)
+        except PartsMissingError:
+            body = {
+                "thread_id": view.thread_id,
+                "checkpoint_ns": view.checkpoint_ns,
+                "checkpoint_id": view.checkpoint_id,
+            }
+            answer = yield from self._answered(reads.Get.path, body, deadline)
+            if (raw := answer.get("checkpoint")) is None:
+                return None
+            with reading_answer():
+                view = View(raw)
+                entries = parts.of_view(raw)
+            found = yield from parts.fetch_all(view.thread_id, entries, deadline, held)
+        held.clear()
+        held.update(found)
+        return view
+
+    def _terms(self, thread_id: str) -> dict[str, Any]:
+        """The conditions of a write on its thread."""
         terms = {
             "generation": self.memory.generation(thread_id),
             "fence": self.leases.fence(thread_id),
         }
-        body = commit_body(thread_id, self.writer, terms, sent.ops)
-        return Request("POST", "/v1/checkpoints/commit", body)
+        return {name: value for name, value in terms.items() if value is not None}
+
+    def _deadline(self) -> Deadline:
+        return Deadline(self._ends())
 
     def _touch(self, thread_id: str, ops: Sequence[Op]) -> None:
         self.memory.touch(
@@ -205,6 +287,19 @@ class Link:
             raise ProtocolError("the answer to a commit has no generation")
         self.memory.learn(thread_id, generation)
         self.exchange.acknowledged(thread_id, sent)
+
+
+def _in_parts(view: View) -> list[dict[str, Any]]:
+    with reading_answer():
+        return parts.of_view(view.raw)
+
+
+def _read(path: str, body: Mapping[str, Any], deadline: Deadline) -> Step:
+    return Step(Request("POST", path, packed(body)), False, deadline.ends)
+
+
+def _write(path: str, body: bytes, deadline: Deadline) -> Step:
+    return Step(Request("POST", path, body), True, deadline.ends)
 
 
 class _Writing:

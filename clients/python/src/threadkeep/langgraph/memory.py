@@ -75,7 +75,7 @@ class Memory:
     def __init__(
         self, chain_bytes_max: int, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._chain_bytes_max = chain_bytes_max
+        self.chain_bytes_max = chain_bytes_max
         self._clock = clock
         self._number = 0
         self.forget_everything()
@@ -223,12 +223,12 @@ class Memory:
 
     def _insert(self, slot: Slot, held: _Held) -> None:
         self._remove(slot)
-        if held.chain.size_bytes > self._chain_bytes_max:
+        if held.chain.size_bytes > self.chain_bytes_max:
             return
         self._chains[slot] = held
         self._slots.setdefault(slot[0], []).append(slot)
         self._bytes += held.chain.size_bytes
-        while self._bytes > self._chain_bytes_max:
+        while self._bytes > self.chain_bytes_max:
             self._remove(next(iter(self._chains)))
 
     def _remove(self, slot: Slot) -> _Held | None:

@@ -232,6 +232,16 @@ class _Walk:
         return chain
 
 
+def drop_histories(answer: dict[str, Any]) -> None:
+    """Take out of an answer what it brings along beside its checkpoints."""
+    answer.update(chain=[], history_channels=[])
+    for name in ("digest", "continues_at"):
+        answer.pop(name, None)
+    single = answer.get("checkpoint")
+    for view in [single] if single else answer.get("checkpoints") or ():
+        view["bases"] = []
+
+
 def loaded_history(
     serde: SerializerProtocol, channel: str, known: ChannelHistory
 ) -> DeltaChannelHistory:

@@ -32,6 +32,7 @@ from threadkeep.langgraph.encode import checkpoint_op, config_of, target_of, thr
 from threadkeep.langgraph.history import ChannelHistory
 from threadkeep.langgraph.leases import CLOSING_SECONDS_MAX, RELEASE, SECONDS, LeaseBlock
 from threadkeep.langgraph.link import Link, copy_request
+from threadkeep.langgraph.parts import Held
 from threadkeep.langgraph.ready import Ready, acheck, check
 from threadkeep.langgraph.serializer import ThreadkeepSerializer
 from threadkeep.retention import PRUNE, Age, PruneReport, nothing_pruned, prune_report
@@ -137,9 +138,11 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
         return self._pages(reads.List(self._link.memory, config, filter, before, limit))
 
     def _pages(self, read: reads.List) -> Iterator[CheckpointTuple]:
+        held: Held = {}
         while (body := read.next_body()) is not None:
             for view in read.views(self._link.read(read.path, body)):
-                yield self._tuple(view)
+                if (whole := self._link.whole(view, held)) is not None:
+                    yield self._tuple(whole)
 
     async def alist(
         self,
@@ -150,9 +153,11 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         read = reads.List(self._link.memory, config, filter, before, limit)
+        held: Held = {}
         while (body := read.next_body()) is not None:
             for view in read.views(await self._link.aread(read.path, body)):
-                yield self._tuple(view)
+                if (whole := await self._link.awhole(view, held)) is not None:
+                    yield self._tuple(whole)
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
