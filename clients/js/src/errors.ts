@@ -221,6 +221,14 @@ export class ResendWholeError extends ConflictError {
   static override readonly code = "resend_whole";
 }
 
+/**
+ * Parts of a value are gone: the thread was pruned or deleted meanwhile, again and again. A saver puts parts again, and reads a
+ * checkpoint again, by itself before it throws this.
+ */
+export class PartsMissingError extends ConflictError {
+  static override readonly code = "parts_missing";
+}
+
 /** Somebody else holds the lease of the thread. */
 export class LeaseHeldError extends ConflictError {
   static override readonly code = "lease_held";
@@ -273,7 +281,7 @@ export class CodecError extends ThreadkeepError {
 type Kind = new (detail: string, details?: ErrorDetails) => ThreadkeepError;
 
 /** The compiler sees to it that every code of the server's document has its class. */
-const BY_CODE: Record<Schemas["ProblemCode"], Kind> = {
+const BY_CODE: Record<Schemas["ProblemCode"] | "parts_missing", Kind> = {
   malformed_body: InvalidError,
   invalid: InvalidError,
   idempotency_mismatch: InvalidError,
@@ -323,6 +331,7 @@ const BY_CODE: Record<Schemas["ProblemCode"], Kind> = {
   key_destroyed: KeyDestroyedError,
   position_gone: PositionGoneError,
   resend_whole: ResendWholeError,
+  parts_missing: PartsMissingError,
   lease_held: LeaseHeldError,
   fence_stale: FenceStaleError,
   internal: InternalError,

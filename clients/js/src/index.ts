@@ -124,6 +124,7 @@ export {
   NoSuchFileError,
   NotFoundError,
   NotGrantedError,
+  PartsMissingError,
   PathTakenError,
   PositionGoneError,
   ProtocolError,

@@ -41,6 +41,12 @@ export class FakeServer {
   /** Channels of writes that are refused. */
   refused = new Set<string>();
   answers = new Map<string, (body: Record<string, unknown>) => unknown>();
+  /** Parts by their names; so many commits, and reads of a part, find that theirs are gone. */
+  readonly parts = new Map<string, { index: number; data: Uint8Array }>();
+  lostPuts = 0;
+  lostGets = 0;
+  /** Values of the last commit that came in parts, whole again. */
+  readonly joined = new Map<string, Uint8Array>();
   /** When set, commits wait for it. */
   gate: Promise<void> | undefined;
 
@@ -69,12 +75,20 @@ export class FakeServer {
   async #answer(path: string, body: Record<string, unknown>): Promise<Response> {
     const custom = this.answers.get(path);
     if (custom) return answered(200, packed(custom(body)), MSGPACK);
+    if (path.endsWith("/parts/put")) return this.#put(body as unknown as PutPart);
+    if (path.endsWith("/parts/get")) return this.#get(body["name"] as Uint8Array);
     if (!path.endsWith("/commit")) return answered(200, packed({}), MSGPACK);
     await this.gate;
     const arrived: Uint8Array[] = [];
     for (const entry of (body["ops"] as Schemas["CommitOp"][]).flatMap(entriesOf)) {
       if (this.refused.has(entry.channel)) {
         return problem(422, "invalid", { problem: { field: "writes.channel", limit: 7 } });
+      }
+      if (entry.data && "parts" in entry.data) {
+        const value = this.#join(entry.data);
+        if (!value) return problem(409, "parts_missing", {});
+        this.joined.set(entry.channel, value);
+        continue;
       }
       const whole = this.#whole(entry.data);
       if (!whole) return problem(409, "resend_whole", {});
@@ -86,7 +100,50 @@ export class FakeServer {
     return answered(200, packed({ generation: "g" }), MSGPACK);
   }
 
-  #whole(data: Schemas["DataIn"] | null | undefined): Uint8Array | undefined {
+  /** An answer in the form of the wire: a value in parts that are not of the size in which clients put them. */
+  cut(value: Uint8Array): InParts {
+    const parts: Uint8Array[] = [];
+    for (let at = 0; at < value.length; at += READ_PART_BYTES) {
+      const data = value.subarray(at, at + READ_PART_BYTES);
+      const name = Buffer.from(`read ${nameOf(data)}`);
+      this.parts.set(name.toString("hex"), { index: -1, data });
+      parts.push(new Uint8Array(name));
+    }
+    return { parts, length: value.length };
+  }
+
+  #put({ index, data }: PutPart): Response {
+    const name = Buffer.from(`part ${index} ${nameOf(data)}`);
+    this.parts.set(name.toString("hex"), { index, data: data.slice() });
+    return answered(200, packed({ name }), MSGPACK);
+  }
+
+  #get(name: Uint8Array): Response {
+    const part = this.parts.get(Buffer.from(name).toString("hex"));
+    if (this.lostGets > 0 || !part) {
+      this.lostGets -= 1;
+      return problem(409, "parts_missing", {});
+    }
+    return answered(200, packed({ data: part.data }), MSGPACK);
+  }
+
+  #join({ parts, length }: InParts): Uint8Array | undefined {
+    if (this.lostPuts > 0) {
+      this.lostPuts -= 1;
+      this.parts.clear();
+    }
+    const found = parts.map((name) => this.parts.get(Buffer.from(name).toString("hex")));
+    for (const [at, part] of found.entries()) {
+      if (!part) return undefined;
+      const isLast = at === found.length - 1;
+      if (part.index !== at || (!isLast && part.data.length !== 2 << 20)) throw new Error("wrong");
+    }
+    const value = new Uint8Array(Buffer.concat(found.flatMap((part) => part?.data ?? [])));
+    if (value.length !== length) throw new Error("another length");
+    return value;
+  }
+
+  #whole(data: Exclude<Schemas["DataIn"], InParts> | null | undefined): Uint8Array | undefined {
     if (!data) return new Uint8Array(0);
     if (data instanceof Uint8Array) return data;
     const base = this.values.get(Buffer.from(data.base).toString("hex"));
@@ -98,6 +155,15 @@ export class FakeServer {
     });
     return new Uint8Array(Buffer.concat(parts));
   }
+}
+
+const READ_PART_BYTES = 3 << 20;
+
+type InParts = Schemas["ValueInParts"];
+
+interface PutPart {
+  index: number;
+  data: Uint8Array;
 }
 
 const MSGPACK = { "content-type": "application/msgpack" };

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { TooLargeError } from "../src/errors.js";
 import { jsonSerializer, writesOp } from "../src/langgraph/encode.js";
 
-const LIMIT = 64 * 1024 * 1024;
+const LIMIT = 256 * 1024 * 1024;
 const target = { threadId: "t", checkpointNs: "", checkpointId: "1" };
 
 function write(bytes: number) {
@@ -18,7 +18,7 @@ it("names the channel, its size and the limit", async () => {
   await expect(refused).rejects.toMatchObject({
     field: "messages",
     limit: LIMIT,
-    message: expect.stringContaining('"messages" has 67108865 bytes'),
+    message: expect.stringContaining('"messages" has 268435457 bytes'),
   });
   await write(LIMIT);
 });

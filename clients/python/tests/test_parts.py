@@ -300,7 +300,7 @@ def test_sending_holds_some_parts_and_no_second_copy_of_the_value(
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 0.3 * size, "bytes are their own serialized form"
+    assert peak < 0.5 * size, "bytes are their own serialized form; both sides hold some parts"
 
 
 def test_reading_holds_one_buffer_and_some_parts(

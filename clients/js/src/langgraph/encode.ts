@@ -34,7 +34,7 @@ export function isAbsent(tag: string, data: Uint8Array): boolean {
 }
 
 /** As the server has it, `value_bytes_max` in GET /v1/limits. */
-const VALUE_BYTES_MAX = 64 * 1024 * 1024;
+export const VALUE_BYTES_MAX = 256 * 1024 * 1024;
 
 /** LangGraph's default serializer, whose text is JSON: metadata must be, so that it can be filtered. */
 export const jsonSerializer: Serializer = new MemorySaver().serde;

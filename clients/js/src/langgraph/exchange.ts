@@ -9,6 +9,7 @@ import { between, costOf, endsOf, toWire } from "./differences.js";
 import { type Name, nameOf } from "./digest.js";
 import type { Op, Value } from "./encode.js";
 import { Offer } from "./offer.js";
+import { BODY_BYTES_MAX, isLarge } from "./parts.js";
 import { type Named, Values } from "./values.js";
 
 /** A difference of so few bytes is taken without looking for a better one. */
@@ -25,8 +26,15 @@ const PLACES_MAX = 10_000;
 /** Commits without differences after the server refused several in a row. */
 const PAUSE_MAX = 64;
 
-/** What was put into the operations, and what is known to be stored when they are acknowledged. */
+/** What operations may take of the body of a commit; the rest is for its head and names of parts. */
+const ROOM_BYTES = BODY_BYTES_MAX - 64 * 1024;
+
+/**
+ * What was put into the operations, and what is known to be stored when they are acknowledged. Values in parts are for the
+ * caller to put.
+ */
 export interface Shortened {
+  inParts: Value[];
   stored: Named[];
   hasDifferences: boolean;
 }
@@ -46,21 +54,30 @@ export class Exchange {
 
   /** Puts differences into the operations for values whose base the server should know, and bytes for the others. */
   async shorten(threadId: string, ops: readonly Op[], isWhole = false): Promise<Shortened> {
-    const values = ops.flatMap((op) => op.values);
-    const stored: Named[] = [];
-    if (this.values.bytesMax === 0) return { stored, hasDifferences: false };
-    const names = await Promise.all(values.map((value) => nameOf(value.data)));
-    const isPaused = this.#pause > 0;
+    const all = ops.flatMap((op) => op.values);
+    const inParts = all.filter((value) => isLarge(value.data));
+    const values = all.filter((value) => !isLarge(value.data));
+    const isRemembering = this.values.bytesMax > 0;
+    const names = isRemembering
+      ? await Promise.all(values.map((value) => nameOf(value.data)))
+      : undefined;
+    const isPaused = isRemembering && this.#pause > 0;
     if (isPaused) this.#pause -= 1;
     let hasDifferences = false;
     for (const [index, value] of values.entries()) {
-      const name = names[index] as Name;
-      const difference = isWhole || isPaused ? undefined : this.#difference(threadId, value, name);
+      const name = names?.[index];
+      const mayShorten = name !== undefined && !isWhole && !isPaused;
+      const difference = mayShorten ? this.#difference(threadId, value, name) : undefined;
       value.entry.data = difference ?? value.data;
       hasDifferences ||= difference !== undefined;
-      if (value.isStored) stored.push({ place: value.place, name, data: value.data });
     }
-    return { stored, hasDifferences };
+    const ousted = withoutRoom(ops, values);
+    const stored = values.flatMap(({ place, data, isStored }, index): Named[] => {
+      const name = names?.[index];
+      const isKept = name !== undefined && isStored && !ousted.some((one) => one.data === data);
+      return isKept ? [{ place, name, data }] : [];
+    });
+    return { inParts: [...inParts, ...ousted], stored, hasDifferences };
   }
 
   /** The operations are stored. */
@@ -128,6 +145,35 @@ export class Exchange {
     this.#misses.set(key, misses + 1);
     return false;
   }
+}
+
+/** The largest values, where all are too much for one body: so many that the others have room. */
+function withoutRoom(ops: readonly Op[], values: readonly Value[]): Value[] {
+  let total = 0;
+  for (const op of ops) total += op.sizeBytes;
+  if (total <= ROOM_BYTES) return [];
+  const sized = values.map((value) => {
+    const { data } = value.entry;
+    return { value, size: data instanceof Uint8Array ? data.length : costIn(data) };
+  });
+  for (const op of ops) for (const { data } of op.values) total -= data.length;
+  for (const { size } of sized) total += size;
+  const ousted: Value[] = [];
+  for (const { value, size } of sized.sort((a, b) => b.size - a.size)) {
+    if (total <= ROOM_BYTES) break;
+    ousted.push(value);
+    total -= size;
+  }
+  return ousted;
+}
+
+/** About what a difference takes in a body. */
+function costIn(data: Schemas["DataIn"] | null | undefined): number {
+  if (!data || data instanceof Uint8Array) return data?.length ?? 0;
+  let size = 200;
+  if ("parts" in data) return size + data.parts.length * 20;
+  for (const op of data.ops) size += "insert" in op ? op.insert.length + 20 : 20;
+  return size;
 }
 
 /** The base that saves most; undefined when none saves enough. */

@@ -1,6 +1,6 @@
 /** What a saver's calls share: the connection, the memory, the commits under way. */
 
-import { ProtocolError, ResendWholeError } from "../errors.js";
+import { PartsMissingError, ProtocolError, ResendWholeError } from "../errors.js";
 import { Connection } from "../http/connection.js";
 import type { Deadline, Limits } from "../http/deadline.js";
 import type { Settings } from "../http/settings.js";
@@ -8,13 +8,15 @@ import { packed } from "../wire/packing.js";
 import { randomId } from "../wire/random_id.js";
 import type { AnswerOf, Body, Path } from "../wire/schemas.js";
 import { Commits } from "./commits.js";
+import { View } from "./decode.js";
 import { DoesNotFitError } from "./differences.js";
-import type { Op } from "./encode.js";
+import type { Op, Value } from "./encode.js";
 import { Exchange, type Shortened } from "./exchange.js";
 import { keyOf } from "./history.js";
 import { Leases } from "./leases.js";
 import { Memory } from "./memory.js";
 import type { ReadAnswer } from "./offer.js";
+import * as parts from "./parts.js";
 
 const COMMIT = "/v1/checkpoints/commit";
 type ReadPath = "/v1/checkpoints/get" | "/v1/checkpoints/list" | "/v1/checkpoints/history";
@@ -82,25 +84,49 @@ export class Link {
     return (await this.#connection.call(request)) as AnswerOf<P>;
   }
 
-  /** A read, with the values of its answer whole, whichever way they came. */
+  /**
+   * A read, with the values of its answer whole, whichever way they came. Of a list, the checkpoints become whole one by one, by
+   * `whole`.
+   */
   async read<P extends ReadPath>(
     path: P,
     body: Body<P> & OfThread,
     deadline: Deadline,
   ): Promise<AnswerOf<P>> {
-    const threadId = body.thread_id;
-    const offer = threadId ? this.exchange.offer(threadId) : undefined;
-    if (!threadId || !offer) return this.#read(path, body, deadline);
-    const answer = await this.#read(path, { ...body, have_values: offer.haveValues }, deadline);
+    const answer = await this.#answered(path, body, deadline);
     try {
-      const named = await offer.resolved(answer as ReadAnswer);
-      this.exchange.values.keep(threadId, named);
+      await this.#complete(path, body, answer as ReadAnswer, deadline);
       return answer;
     } catch (error) {
-      if (!(error instanceof DoesNotFitError)) throw error;
-      this.exchange.values.forget(threadId);
-      return this.#read(path, body, deadline);
+      if (!(error instanceof PartsMissingError)) throw error;
+      // Something was removed between the two requests.
+      const again = await this.#answered(path, body, deadline);
+      await this.#complete(path, body, again as ReadAnswer, deadline);
+      return again;
     }
+  }
+
+  /**
+   * A checkpoint of a list with the values that came in parts; undefined if it is gone by now. `held` has the values in parts of
+   * the one before; afterwards it has those of this one.
+   */
+  async whole(view: View, held: parts.Held, deadline: Deadline): Promise<View | undefined> {
+    const entries = parts.ofView(view.raw);
+    if (entries.length === 0) return view;
+    try {
+      replace(held, await parts.fetchAll(view.threadId, entries, held, this.#call(deadline)));
+      return view;
+    } catch (error) {
+      if (!(error instanceof PartsMissingError)) throw error;
+    }
+    const { threadId: thread_id, checkpointNs: checkpoint_ns, checkpointId: checkpoint_id } = view;
+    const body = { thread_id, checkpoint_ns, checkpoint_id };
+    const { checkpoint } = await this.#answered("/v1/checkpoints/get", body, deadline);
+    if (!checkpoint) return undefined;
+    const again = new View(checkpoint);
+    const left = parts.ofView(again.raw);
+    replace(held, await parts.fetchAll(thread_id, left, held, this.#call(deadline)));
+    return again;
   }
 
   /** Forgets threads before a request that replaces them, and what was read meanwhile after it. */
@@ -129,12 +155,65 @@ export class Link {
     }
   }
 
+  /** An answer without short forms; large values still have the names of their parts. */
+  async #answered<P extends ReadPath>(
+    path: P,
+    body: Body<P> & OfThread,
+    deadline: Deadline,
+  ): Promise<AnswerOf<P>> {
+    const threadId = body.thread_id;
+    const offer = threadId ? this.exchange.offer(threadId) : undefined;
+    if (!threadId || !offer) return this.#read(path, body, deadline);
+    const answer = await this.#read(path, { ...body, have_values: offer.haveValues }, deadline);
+    try {
+      const named = await offer.resolved(answer as ReadAnswer);
+      this.exchange.values.keep(threadId, named);
+      return answer;
+    } catch (error) {
+      if (!(error instanceof DoesNotFitError)) throw error;
+      this.exchange.values.forget(threadId);
+      return this.#read(path, body, deadline);
+    }
+  }
+
+  /** Fetches the values of an answer that came in parts, but for the checkpoints of a list. */
+  async #complete(
+    path: ReadPath,
+    body: OfThread,
+    answer: ReadAnswer,
+    deadline: Deadline,
+  ): Promise<void> {
+    const entries = parts.ofHistories(answer);
+    const room = path === "/v1/checkpoints/list" ? 0 : this.memory.chainBytesMax;
+    if (path !== "/v1/checkpoints/history" && parts.lengthOf(entries) > room) {
+      // They would not be remembered; whoever needs them asks for them.
+      parts.dropHistories(answer);
+      entries.length = 0;
+    }
+    if (answer.checkpoint) entries.push(...parts.ofView(answer.checkpoint));
+    if (entries.length === 0 || !body.thread_id) return;
+    await parts.fetchAll(body.thread_id, entries, new Map(), this.#call(deadline));
+  }
+
+  /** Sends requests of parts within one deadline. */
+  #call(deadline: Deadline, isWrite = false): parts.Call {
+    return (path, body) => {
+      const data = "data" in body && body.data instanceof Uint8Array ? body.data.length : 0;
+      return this.#connection.call({ path, body: packed(body, data), isWrite, deadline });
+    };
+  }
+
   async #read<P extends ReadPath>(
     path: P,
     body: Body<P>,
     deadline: Deadline,
   ): Promise<AnswerOf<P>> {
-    const request = { path, body: packed(body), isWrite: false, deadline };
+    const request = {
+      path,
+      body: packed({ ...body, value_parts: true }),
+      isWrite: false,
+      deadline,
+    };
     return (await this.#connection.call(request)) as AnswerOf<P>;
   }
 
@@ -151,22 +230,54 @@ export class Link {
     }
   }
 
+  /** Large values first, then the commit; again what the server does not have. */
   async #commitShortened(threadId: string, ops: readonly Op[], deadline: Deadline): Promise<void> {
     let sent: Shortened = await this.exchange.shorten(threadId, ops);
-    let answer: AnswerOf<typeof COMMIT>;
-    try {
-      answer = await this.#sendCommit(threadId, ops, deadline);
-    } catch (error) {
-      if (!(error instanceof ResendWholeError)) throw error;
-      this.exchange.refused(threadId);
-      sent = await this.exchange.shorten(threadId, ops, true);
-      answer = await this.#sendCommit(threadId, ops, deadline);
+    let [puts, isPut, isWhole] = [0, false, false];
+    for (;;) {
+      try {
+        if (!isPut) {
+          puts += 1;
+          await this.#putParts(threadId, sent.inParts, deadline);
+          isPut = true;
+        }
+        const answer = await this.#sendCommit(threadId, ops, deadline);
+        if (typeof answer.generation !== "string") {
+          throw new ProtocolError("the answer to a commit has no generation");
+        }
+        this.memory.learn(threadId, answer.generation);
+        this.exchange.acknowledged(threadId, sent);
+        return;
+      } catch (error) {
+        if (error instanceof PartsMissingError && puts <= parts.PUT_AGAIN_MAX) {
+          isPut = false;
+        } else if (error instanceof ResendWholeError && !isWhole) {
+          this.exchange.refused(threadId);
+          sent = await this.exchange.shorten(threadId, ops, true);
+          [isPut, isWhole] = [false, true];
+        } else {
+          throw error;
+        }
+      }
     }
-    if (typeof answer.generation !== "string") {
-      throw new ProtocolError("the answer to a commit has no generation");
+  }
+
+  /** Has the commit name what is put here. */
+  async #putParts(threadId: string, values: readonly Value[], deadline: Deadline): Promise<void> {
+    if (values.length === 0) return;
+    const data = values.map((value) => value.data);
+    const named = await parts.putAll(this.#terms(threadId), data, this.#call(deadline, true));
+    for (const [at, { entry }] of values.entries()) {
+      entry.data = named[at] ?? null;
     }
-    this.memory.learn(threadId, answer.generation);
-    this.exchange.acknowledged(threadId, sent);
+  }
+
+  #terms(threadId: string): parts.Terms {
+    return {
+      thread_id: threadId,
+      generation: this.memory.generation(threadId),
+      fence: this.leases.fence(threadId),
+    };
   }
 
   async #sendCommit(
@@ -175,13 +286,16 @@ export class Link {
     deadline: Deadline,
   ): Promise<AnswerOf<typeof COMMIT>> {
     const body: Body<typeof COMMIT> = {
-      thread_id: threadId,
+      ...this.#terms(threadId),
       writer: this.#writer,
-      generation: this.memory.generation(threadId),
-      fence: this.leases.fence(threadId),
       ops: ops.map((op) => op.body),
     };
     const request = { path: COMMIT, body: packed(body), isWrite: true, deadline };
     return (await this.#connection.call(request)) as AnswerOf<typeof COMMIT>;
   }
+}
+
+function replace(held: parts.Held, found: parts.Held): void {
+  held.clear();
+  for (const [key, value] of found) held.set(key, value);
 }

@@ -56,7 +56,7 @@ interface Held {
 
 /** See above. `chainBytesMax` bounds all chains together; 0 keeps none. */
 export class Memory {
-  readonly #chainBytesMax: number;
+  readonly chainBytesMax: number;
   readonly #clock: () => number;
   readonly #threads = new Map<string, ThreadMemory>();
   /** By slot: thread, namespace ("" for the pages of a list, which may mix them) and a number. */
@@ -66,7 +66,7 @@ export class Memory {
   #pages = 0;
 
   constructor(chainBytesMax: number, clock: () => number = Date.now) {
-    this.#chainBytesMax = chainBytesMax;
+    this.chainBytesMax = chainBytesMax;
     this.#clock = clock;
   }
 
@@ -202,13 +202,13 @@ export class Memory {
 
   #insert(slot: string, held: Held): void {
     this.#remove(slot);
-    if (held.chain.sizeBytes > this.#chainBytesMax) return;
+    if (held.chain.sizeBytes > this.chainBytesMax) return;
     this.#chains.set(slot, held);
     const slots = this.#slots.get(held.threadId) ?? new Set();
     this.#slots.set(held.threadId, slots.add(slot));
     this.#bytes += held.chain.sizeBytes;
     for (const oldest of this.#chains.keys()) {
-      if (this.#bytes <= this.#chainBytesMax) break;
+      if (this.#bytes <= this.chainBytesMax) break;
       this.#remove(oldest);
     }
   }

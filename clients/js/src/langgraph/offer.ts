@@ -5,6 +5,7 @@ import type { Schemas } from "../wire/schemas.js";
 import { applied, BYTES_MIN, DoesNotFitError, ofWire } from "./differences.js";
 import { bytesOfName, type Name, nameOf, nameOfBytes } from "./digest.js";
 import { placeOf } from "./encode.js";
+import { isInParts } from "./parts.js";
 import type { Named } from "./values.js";
 
 const PREFIX_BYTES = 16;
@@ -36,7 +37,7 @@ export class Offer {
       const { data: found } = entry;
       // Most are small, and there are thousands of them in a long history.
       if (found instanceof Uint8Array && found.length < BYTES_MIN) continue;
-      if (typeof found !== "object" || found === null) continue;
+      if (typeof found !== "object" || found === null || isInParts(found)) continue;
       const [name, data] =
         found instanceof Uint8Array ? [await nameOf(found), found] : await this.#resolve(found);
       entry.data = data;

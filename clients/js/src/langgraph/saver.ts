@@ -28,6 +28,7 @@ import { tupleOf, type View } from "./decode.js";
 import { checkpointOp, configOf, type Serializer, targetOf, writesOp } from "./encode.js";
 import { LEASE_SECONDS } from "./leases.js";
 import { Link } from "./link.js";
+import type { Held } from "./parts.js";
 import { Get, History, List, loadedHistory } from "./reads.js";
 
 const MEMORY_BYTES_MAX = 32 * 1024 * 1024;
@@ -127,11 +128,13 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
     options?: CheckpointListOptions,
   ): AsyncGenerator<CheckpointTuple> {
     const read = new List(this.#link.memory, config, options);
+    const held: Held = new Map();
     for (let body = read.nextBody(); body; body = read.nextBody()) {
       const deadline = this.#deadline(config);
       const page = await this.#link.read("/v1/checkpoints/list", body, deadline);
       for (const view of read.views(page)) {
-        const tuple = await this.#listed(view, read.threadId !== undefined);
+        const whole = await this.#link.whole(view, held, this.#deadline(config));
+        const tuple = whole && (await this.#listed(whole, read.threadId !== undefined));
         if (tuple) yield tuple;
       }
     }
