@@ -14,6 +14,8 @@ export const AGENTS = Number(process.env["THREADKEEP_TEST_RESTART_AGENTS"] ?? 16
 export const RESTART_MS = Number(process.env["THREADKEEP_TEST_RESTART_SECONDS"] ?? 3) * 1000;
 /** Tasks that call each other: how deep. `make soak` runs 1,000. */
 export const NESTED_TASKS = Number(process.env["THREADKEEP_TEST_NESTED_TASKS"] ?? 150);
+/** A value that fits into no body, in mebibytes. `make soak` has one of 200. */
+export const LARGE_VALUE_MIB = Number(process.env["THREADKEEP_TEST_LARGE_VALUE_MIB"] ?? 80);
 /** The same random operations in every run, so that a change alone can turn a test red. At 0 others each time. */
 export const DERANDOMIZED = (process.env["THREADKEEP_TEST_DERANDOMIZED"] ?? "1") === "1";
 /** Name and version of each peer that this run is meant to try, as JSON; unset, those of the lock file. */

@@ -56,6 +56,9 @@ RSS_GROWTH_PERCENT_MAX = _number("THREADKEEP_TEST_RSS_GROWTH_PERCENT_MAX", 50)
 # What it may grow by on top, so that a small process is not judged by its caches.
 RSS_GROWTH_BYTES_FREE = _number("THREADKEEP_TEST_RSS_GROWTH_MIB_FREE", 48) << 20
 
+# A value that fits into no body, in mebibytes: more than 64, at most 255.
+LARGE_VALUE_MIB = _number("THREADKEEP_TEST_LARGE_VALUE_MIB", 80)
+
 # Requests that schemathesis sends to each engine.
 SCHEMATHESIS_REQUESTS = _number("THREADKEEP_TEST_SCHEMATHESIS_REQUESTS", 600)
 
