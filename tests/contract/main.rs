@@ -83,6 +83,7 @@ mod snapshot_care;
 mod snapshot_desk;
 mod snapshot_items;
 mod snapshot_moves;
+mod snapshot_rights;
 mod snapshot_sessions;
 mod snapshot_upheaval;
 mod snapshots;
@@ -318,7 +319,14 @@ contract! {
     tables:
         every_table_of_the_schema_is_listed;
     keys:
-        keys_are_made_listed_and_revoked;
+        keys_are_made_listed_and_revoked
+        a_database_that_had_a_key_is_not_keyless_again
+        a_database_whose_only_key_was_erased_is_not_keyless_again;
+    snapshot_rights:
+        a_thread_that_may_only_be_written_is_not_read_in_a_snapshot
+        items_that_may_only_be_written_are_not_read_in_a_snapshot
+        a_session_that_may_only_be_written_is_not_read_in_a_snapshot
+        the_safety_snapshot_of_anothers_thread_is_not_read;
     quotas:
         a_quota_is_set_replaced_and_removed
         a_full_tenant_commits_to_its_threads_and_makes_none

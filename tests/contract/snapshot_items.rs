@@ -226,13 +226,16 @@ pub async fn only_who_may_read_takes_and_who_may_write_restores(h: Harness) {
         let scoped = Scoped { namespaces, snapshots, ..Scoped::default() };
         Caller { grants: Grants::Scoped(Arc::new(scoped)), ..h.caller.clone() }
     };
-    let (reader, writer) = (with(Actions::READ), with(Actions::WRITE));
-    assert_not_granted(desk.take(&writer, taking("s", &[&["a"]])).await);
+    let (reader, blind, writer) = (with(Actions::READ), with(Actions::WRITE), with(Actions::ALL));
+    assert_not_granted(desk.take(&blind, taking("s", &[&["a"]])).await);
     assert_not_granted(desk.take(&reader, taking("s", &[&["b"]])).await);
     desk.take(&reader, taking("s", &[&["a"]])).await.unwrap();
     store.delete(&["a"], "small").await;
     assert_not_granted(desk.restore(&reader, &in_place("s")).await);
     assert!(store.get(&["a"], "small").await.is_none());
+    // What a restore replaces would be in a snapshot that whoever may not read it could restore elsewhere.
+    let hidden = desk.restore(&blind, &in_place("s")).await.map(drop);
+    assert!(matches!(hidden, Err(Error::NotFound(_))), "{hidden:?}");
     desk.restore(&writer, &in_place("s")).await.unwrap();
     assert!(store.get(&["a"], "small").await.is_some());
     let other = moved("s", &[(&["b"], None)]);

@@ -297,10 +297,11 @@ pub async fn a_restore_for_another_owner_shares_nothing(h: Harness) {
     desk.restore(&h.caller, &into("s", &[("t", "b")])).await.unwrap();
     assert_eq!(threads.owner("b").await.as_deref(), Some("ann"));
     let granted = vec![exact("s", Actions::READ | Actions::APPEND)];
-    let scoped = threadkeep::domain::grants::Scoped {
+    let mut scoped = threadkeep::domain::grants::Scoped {
         snapshots: granted,
         ..threadkeep::domain::grants::Scoped::of_subject("bob")
     };
+    scoped.threads.push(exact("t", Actions::READ));
     let bob = threadkeep::domain::caller::Caller {
         grants: threadkeep::domain::caller::Grants::Scoped(std::sync::Arc::new(scoped)),
         ..bob

@@ -32,6 +32,7 @@ pub async fn get<T: SnapshotEngine>(
     let mut found = found.iter().map(|row| read(&secret, row)).collect::<Result<Vec<_>>>()?;
     found.retain(|it| is_reached(caller, it, action));
     add_parts(access.as_mut(), &caller.tenant, &mut found).await?;
+    found.retain(|it| action != Action::Read || caller.may_read_all_of(it));
     archives::add(access.as_mut(), (&caller.tenant, &secret), &mut found).await?;
     access.end().await?;
     Ok(found.pop())
@@ -66,23 +67,24 @@ pub async fn list<T: SnapshotEngine>(
             owner.unwrap_or_default().into(),
         ];
         let rows = access.rows(&text, &binds).await?;
+        let mut reached = Vec::new();
         for row in &rows {
             let snapshot = read(&secret, row)?;
             after = (snapshot.created_at, snapshot.id.clone());
             let has = |(name, value): (&String, &String)| snapshot.labels.get(name) == Some(value);
             if query.labels.iter().all(has) && is_reached(caller, &snapshot, Action::Read) {
-                snapshots.push(snapshot);
-            }
-            if snapshots.len() == query.limit {
-                break;
+                reached.push(snapshot);
             }
         }
+        add_parts(access.as_mut(), &caller.tenant, &mut reached).await?;
+        reached.retain(|it| caller.may_read_all_of(it));
+        snapshots.extend(reached);
+        snapshots.truncate(query.limit);
         let is_last = i64::try_from(rows.len()).unwrap_or(i64::MAX) < PAGE_ROWS;
         if is_last || snapshots.len() == query.limit {
             break;
         }
     }
-    add_parts(access.as_mut(), &caller.tenant, &mut snapshots).await?;
     archives::add(access.as_mut(), (&caller.tenant, &secret), &mut snapshots).await?;
     access.end().await?;
     Ok(snapshots)
