@@ -30,6 +30,8 @@ pub struct Revocation {
 pub struct Credentials {
     /// Those that are not revoked.
     pub keys: Vec<Key>,
+    /// There is a key, or was one.
+    pub had_keys: bool,
     pub signing_secrets: Vec<SigningSecret>,
     pub revocations: Vec<Revocation>,
 }

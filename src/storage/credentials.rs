@@ -25,7 +25,18 @@ where revoked_at is null
 union all
 select 'secret', tenant, kid, null, secret, created_at, null from signing_secrets
 union all
-select 'revocation', tenant, token_id, null, null, expires_at, revoked_at from token_revocations";
+select 'revocation', tenant, token_id, null, null, expires_at, revoked_at from token_revocations
+union all
+select 'had_key', '', '', null, null, 0, null where exists (select 1 from keys)";
+
+/// Before the keys of a subject are erased: a revoked key that opens nothing, so that a database whose last key goes is not taken for
+/// one that never had any. $1 tenant, $2 subject, $3 a hash that no key has.
+pub const KEEP_HAD_KEY: &str = "
+insert into keys (tenant, key_id, subject, hash, created_at, revoked_at)
+select $1, 'key_erased', null, $3, 0, 0
+where exists (select 1 from keys where tenant = $1 and subject = $2)
+    and not exists (select 1 from keys where tenant <> $1 or subject is null or subject <> $2)
+on conflict (tenant, key_id) do nothing";
 
 const HAS_KEY: &str = "select key_id from keys where hash = $1 and revoked_at is null";
 
@@ -53,13 +64,14 @@ returning token_id";
 impl<T: Accessible> CredentialStorage for T {
     /// Three round trips on PostgreSQL, two of them for the transaction.
     async fn load_credentials(&self) -> Result<Credentials> {
-        let mut access = self.look().await?;
+        let mut access = self.look_first().await?;
         let rows = access.rows(LOAD, &[]).await?;
         access.end().await?;
         let mut all = Credentials::default();
         for row in &rows {
             match row.text(0)? {
                 "key" => all.keys.push(key(row)?),
+                "had_key" => all.had_keys = true,
                 "secret" => {
                     let kid = row.text(2)?;
                     all.signing_secrets.push(secret(
@@ -76,7 +88,7 @@ impl<T: Accessible> CredentialStorage for T {
     }
 
     async fn has_key(&self, hash: &[u8; 32]) -> Result<bool> {
-        let mut access = self.look().await?;
+        let mut access = self.look_first().await?;
         let rows = access.rows(HAS_KEY, &[Cell::Bytes(hash.to_vec())]).await?;
         access.end().await?;
         Ok(!rows.is_empty())

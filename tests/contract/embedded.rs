@@ -92,3 +92,40 @@ async fn a_caller_that_leaves_in_the_middle_changes_nothing_for_the_others() {
         assert_eq!(h.latest("t").await.unwrap().id, "1");
     }
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn database_files_are_for_their_user_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode =
+        |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let set = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let outer = tempfile::tempdir().unwrap();
+    // A folder that was there keeps its mode; one that is made has 0700, with those above it.
+    let (there, made) = (outer.path().join("there"), outer.path().join("made/below"));
+    std::fs::create_dir(&there).unwrap();
+    set(&there, 0o755);
+    for folder in [&there, &made] {
+        let path = folder.join("tk.db");
+        let url = format!("sqlite://{}", path.display());
+        let storage = storage::open(&config(&url)).await.unwrap();
+        let files = || std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
+        assert!(files().count() >= 3, "with -wal and -shm");
+        for file in files() {
+            assert_eq!(mode(&file), 0o600, "{}", file.display());
+        }
+        // Files of an earlier version.
+        files().for_each(|it| set(&it, 0o644));
+        let beside = StorageConfig { exclusive: false, ..config(&url) };
+        let beside = storage::open(&beside).await.unwrap();
+        for file in files().filter(|it| it.extension().is_none_or(|it| it != "lock")) {
+            assert_eq!(mode(&file), 0o600, "{}", file.display());
+        }
+        beside.close().await;
+        storage.close().await;
+    }
+    assert_eq!(mode(&there), 0o755);
+    assert_eq!((mode(&made), mode(made.parent().unwrap())), (0o700, 0o700));
+}

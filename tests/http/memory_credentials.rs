@@ -20,6 +20,7 @@ impl CredentialStorage for Memory {
         }
         Ok(Credentials {
             keys: self.keys.lock().unwrap().clone(),
+            had_keys: false,
             signing_secrets: self.secrets.lock().unwrap().clone(),
             revocations: self.revocations.lock().unwrap().clone(),
         })

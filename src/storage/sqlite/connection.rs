@@ -4,6 +4,7 @@
 //! used again.
 
 use std::fs::{File, TryLockError};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex as SyncMutex;
 use std::time::Duration;
@@ -13,11 +14,15 @@ use sqlx::{Connection, Executor};
 use tokio::sync::{Mutex, MutexGuard, Semaphore, SemaphorePermit};
 
 use super::errors::{open_error, storage_error};
+use super::private_files::FILE_MODE;
 use crate::domain::error::Obstacle;
 use crate::domain::{Error, Result};
 
 /// Readers measured to be enough for 16 callers on 2 cores; more only cost memory.
 const READERS: usize = 6;
+/// For keys and readiness: without the keys nobody is let in, so they do not wait for searches. One for the poll, one for a key that
+/// is looked up.
+const FIRST_READERS: usize = 2;
 /// Only other processes make a connection wait: short commands beside the server.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -29,6 +34,7 @@ pub(super) struct Connections {
     /// Held by work that is done in slices, so that at most one slice waits before a batch.
     background: Mutex<()>,
     readers: Semaphore,
+    first_readers: Semaphore,
     idle: SyncMutex<Vec<SqliteConnection>>,
     /// Keeps the advisory lock of a server.
     _lock: Option<File>,
@@ -52,6 +58,7 @@ impl Connections {
             writer: Mutex::new(None),
             background: Mutex::new(()),
             readers: Semaphore::new(READERS),
+            first_readers: Semaphore::new(FIRST_READERS),
             idle: SyncMutex::new(Vec::new()),
             _lock: if exclusive { Some(lock(path)?) } else { None },
         })
@@ -91,8 +98,17 @@ impl Connections {
 
     /// A read transaction: everything read through it is one state of the database.
     pub(super) async fn begin_read(&self) -> Result<Read<'_>> {
+        self.begin_read_of(&self.readers).await
+    }
+
+    /// The same for keys and readiness: waits for no read of data.
+    pub(super) async fn begin_first_read(&self) -> Result<Read<'_>> {
+        self.begin_read_of(&self.first_readers).await
+    }
+
+    async fn begin_read_of<'a>(&'a self, readers: &'a Semaphore) -> Result<Read<'a>> {
         let closed = |_| Error::Internal("the database was closed".into());
-        let permit = self.readers.acquire().await.map_err(closed)?;
+        let permit = readers.acquire().await.map_err(closed)?;
         let kept = self.idle.lock().expect("nothing panics while it holds the list").pop();
         let mut connection = match kept {
             Some(connection) => connection,
@@ -105,6 +121,7 @@ impl Connections {
     /// Waits for the writer, then closes what is idle.
     pub(super) async fn close(&self) {
         self.readers.close();
+        self.first_readers.close();
         if let Some(connection) = self.writer.lock().await.take() {
             // Nothing is lost when closing fails: what was acknowledged is in the file.
             let _ = connection.close().await;
@@ -184,7 +201,9 @@ fn lock(path: &Path) -> Result<File> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     let name = PathBuf::from(name);
-    let file = File::options().create(true).write(true).truncate(false).open(&name);
+    let mut options = File::options();
+    options.create(true).write(true).truncate(false).mode(FILE_MODE);
+    let file = options.open(&name);
     let file = file.map_err(|error| {
         Error::file(format!("the lock file {} cannot be opened", name.display()), &error)
     })?;
@@ -221,5 +240,32 @@ mod tests {
         writer.rollback().await.unwrap();
         assert_eq!((full, journal.as_str()), (2, "wal"));
         connections.close().await;
+    }
+
+    /// As many searches as there are readers would else lock everybody out who has a key.
+    #[tokio::test]
+    async fn keys_and_readiness_wait_for_no_reader_of_data() {
+        use crate::domain::storage::{CredentialStorage as _, Engine as _};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let config = crate::storage::sqlite::SqliteConfig {
+            path: &path,
+            migrate: true,
+            exclusive: true,
+            objects: None,
+            masters: None,
+        };
+        let storage = crate::storage::sqlite::SqliteStorage::open(config).await.unwrap();
+        let mut searches = Vec::new();
+        for _ in 0..READERS {
+            searches.push(storage.connections.begin_read().await.unwrap());
+        }
+        let within = Duration::from_secs(5);
+        tokio::time::timeout(within, storage.check_ready()).await.expect("ready").unwrap();
+        let loaded = tokio::time::timeout(within, storage.load_credentials()).await;
+        loaded.expect("the keys are read").unwrap();
+        let looked_up = tokio::time::timeout(within, storage.has_key(&[0; 32])).await;
+        assert!(!looked_up.expect("a key is looked up").unwrap());
+        drop(searches);
     }
 }

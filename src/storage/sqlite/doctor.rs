@@ -86,6 +86,10 @@ impl Accessible for SqliteStorage {
         Ok(Box::new(self.connections.begin_read().await?))
     }
 
+    async fn look_first(&self) -> Result<Box<dyn Access + '_>> {
+        Ok(Box::new(self.connections.begin_first_read().await?))
+    }
+
     async fn hold(&self) -> Result<Box<dyn Access + '_>> {
         let turn = self.connections.background().await;
         Ok(Box::new(Turn { write: self.connections.begin_write().await?, _turn: turn }))

@@ -36,6 +36,7 @@ mod list;
 mod pack_writes;
 mod packs;
 mod policies;
+mod private_files;
 mod removal_rows;
 mod retention;
 mod rows;
@@ -59,6 +60,7 @@ use async_trait::async_trait;
 
 use self::connection::Connections;
 use crate::content::master_key::MasterKeys;
+use crate::domain::Result;
 use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::{Commit, ListQuery, Target};
@@ -76,7 +78,6 @@ use crate::domain::storage::{
 };
 use crate::domain::storage_use::StorageUse;
 use crate::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
-use crate::domain::{Error, Result};
 use crate::storage::chunk_memory::ChunkMemory;
 use crate::storage::contents;
 use crate::storage::encrypting::encrypt;
@@ -126,11 +127,8 @@ impl SqliteStorage {
     /// # Errors
     /// `Unavailable`, with advice, when another server has the file or its schema does not fit this binary.
     pub async fn open(config: SqliteConfig<'_>) -> Result<Self> {
-        if let Some(folder) = config.path.parent().filter(|it| !it.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(|error| {
-                Error::file(format!("the folder {} cannot be made", folder.display()), &error)
-            })?;
-        }
+        private_files::make_folder(config.path)?;
+        private_files::protect(config.path);
         let connections = Connections::new(config.path, config.exclusive)?;
         connections.check(config.path).await?;
         schema::migrate(&connections, config.migrate).await?;
@@ -260,7 +258,7 @@ impl Engine for SqliteStorage {
     }
 
     async fn check_ready(&self) -> Result<()> {
-        let mut read = self.connections.begin_read().await?;
+        let mut read = self.connections.begin_first_read().await?;
         sqlx::query("select 1 from schema_version")
             .fetch_one(&mut *read)
             .await
