@@ -100,6 +100,8 @@ pub struct Settings {
     pub audit_keep_days: u32,
     /// Of tenants whose quota does not say.
     pub rates: Rates,
+    /// Local programs need no key once every key was revoked.
+    pub keyless: bool,
 }
 
 /// What the server may hold in memory for differences; see the settings of these names.
@@ -149,11 +151,11 @@ impl App {
         outside: impl Into<Outside>,
     ) -> Result<Self> {
         let Outside { issuers, embedder, browsers, agentrail_other_user } = outside.into();
-        let Settings { memory, retention_interval, audit_keep_days, rates } = settings;
+        let Settings { memory, retention_interval, audit_keep_days, rates, keyless } = settings;
         let credentials: Arc<dyn CredentialStorage> = Arc::<dyn Storage>::clone(&storage);
         let acts: Arc<dyn AuditStorage> = Arc::<dyn Storage>::clone(&storage);
         let gate = Gate::load(Arc::clone(&credentials), Arc::clone(&clock), listen, issuers);
-        let gate = Arc::new(gate.await?);
+        let gate = Arc::new(gate.await?.reopening(keyless));
         let commits = Arc::new(GroupCommit::start(&storage, &clock));
         let item_commits = Arc::new(ItemCommit::start(&storage, &clock));
         let session_commits = Arc::new(SessionCommit::start(&storage, &clock));

@@ -85,6 +85,10 @@ pub struct Serve {
     /// Address to listen on; port 0 takes a free one. Without any key only loopback addresses are allowed.
     #[arg(long, env = "THREADKEEP_LISTEN", default_value = "127.0.0.1:7070")]
     pub listen: String,
+    /// Let local programs in without a key although every key was revoked. A database that never had a key does so by itself; while
+    /// there is a key, it is needed.
+    #[arg(long, env = "THREADKEEP_KEYLESS")]
+    pub keyless: bool,
     #[command(flatten)]
     pub database: Database,
     #[command(flatten)]

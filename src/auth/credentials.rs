@@ -16,6 +16,7 @@ use crate::domain::token::{Token, TokenId};
 pub struct CredentialSet {
     /// By the first bytes of their hash. The full hash is compared in constant time.
     keys: HashMap<[u8; 8], Vec<Key>>,
+    had_keys: bool,
     /// By tenant.
     key_ids: HashMap<String, HashSet<String>>,
     /// By kid.
@@ -28,7 +29,8 @@ pub struct CredentialSet {
 
 impl CredentialSet {
     pub fn new(all: Credentials) -> Self {
-        let mut set = Self::default();
+        let had_keys = all.had_keys || !all.keys.is_empty();
+        let mut set = Self { had_keys, ..Self::default() };
         for key in all.keys.into_iter().filter(|key| key.revoked_at.is_none()) {
             set.key_ids.entry(key.tenant.clone()).or_default().insert(key.key_id.clone());
             set.keys.entry(prefix(&key.hash)).or_default().push(key);
@@ -48,6 +50,11 @@ impl CredentialSet {
 
     pub fn has_keys(&self) -> bool {
         !self.keys.is_empty()
+    }
+
+    /// Whether there is a key or was one, revoked since.
+    pub fn had_keys(&self) -> bool {
+        self.had_keys
     }
 
     pub fn key(&self, hash: &[u8; 32]) -> Option<&Key> {

@@ -48,6 +48,8 @@ pub(super) const UNKNOWN: Refusal = Refusal::Unauthorized("the key or token is n
 pub struct Gate {
     listen: SocketAddr,
     issuers: Issuers,
+    /// Local programs need no key although there was one: the person who starts the server wants it so.
+    reopens: bool,
     storage: Arc<dyn CredentialStorage>,
     clock: Arc<Clock>,
     known: RwLock<Known>,
@@ -89,7 +91,14 @@ impl Gate {
         let set = Arc::new(CredentialSet::new(storage.load_credentials().await?));
         let known = RwLock::new(Known { set, read_at });
         let (reread, lookups) = (Mutex::default(), Mutex::default());
-        Ok(Self { listen, issuers, storage, clock, known, reread, lookups })
+        let reopens = false;
+        Ok(Self { listen, issuers, reopens, storage, clock, known, reread, lookups })
+    }
+
+    /// Whether local programs need no key once every key was revoked.
+    #[must_use]
+    pub fn reopening(self, reopens: bool) -> Self {
+        Self { reopens, ..self }
     }
 
     /// Whether the server would be open to whoever can reach its address.
@@ -97,9 +106,21 @@ impl Gate {
         self.is_keyless() && !self.listen.ip().is_loopback()
     }
 
-    /// Whether there is neither a key nor an issuer.
+    /// Whether local programs need no key: there is no issuer, and there never was a key.
     pub fn is_keyless(&self) -> bool {
-        !self.known().0.has_keys() && self.issuers.is_empty()
+        self.opens_keyless(&self.known().0)
+    }
+
+    /// Whether nobody can get in: every key was revoked.
+    pub fn is_closed(&self) -> bool {
+        let set = self.known().0;
+        !set.has_keys() && self.issuers.is_empty() && !self.opens_keyless(&set)
+    }
+
+    /// Revoking the last key must not open to everybody what it protected.
+    fn opens_keyless(&self, set: &CredentialSet) -> bool {
+        let is_open = !set.had_keys() || self.reopens;
+        !set.has_keys() && self.issuers.is_empty() && is_open
     }
 
     /// Whether the credentials were read lately; a server without keys has nothing that could be revoked.
@@ -128,7 +149,7 @@ impl Gate {
     pub async fn identify(&self, presented: Option<&str>) -> Result<Identity, Refusal> {
         let (set, read_at) = self.known();
         let Some(text) = presented else {
-            if !set.has_keys() && self.issuers.is_empty() {
+            if self.opens_keyless(&set) {
                 return Ok(Identity {
                     caller: Caller::of_tenant(KEYLESS_TENANT),
                     pass: Pass::Local,
@@ -159,7 +180,7 @@ impl Gate {
     pub async fn open_url(&self, text: &str) -> Result<(SignedUrl, Caller), Refusal> {
         const NO_ADDRESS: Refusal = Refusal::Unauthorized("this is not an address of a file");
         let (set, read_at) = self.known();
-        if set.has_keys() && read_at.elapsed() > FRESH_FOR {
+        if !self.opens_keyless(&set) && read_at.elapsed() > FRESH_FOR {
             return Err(Refusal::Stale);
         }
         let kid = signed_url::kid(text).ok_or(NO_ADDRESS)?;

@@ -15,8 +15,39 @@ pub struct Visit<'a> {
     pub origins: Vec<&'a [u8]>,
     /// Every `Sec-Fetch-Site` header.
     pub fetch_sites: Vec<&'a [u8]>,
-    /// Whether `Forwarded` or any `X-Forwarded-…` is there.
+    /// Whether there is a header that proxies add.
     pub forwarded: bool,
+}
+
+/// What proxies, tunnels and content networks add, in lower case: where a request came from, or that it came through them.
+const OF_PROXIES: [&str; 20] = [
+    "via",
+    "forwarded",
+    "forwarded-for",
+    "x-real-ip",
+    "x-client-ip",
+    "x-remote-ip",
+    "x-remote-addr",
+    "x-cluster-client-ip",
+    "x-proxyuser-ip",
+    "x-envoy-external-address",
+    "x-azure-clientip",
+    "x-azure-socketip",
+    "x-amz-cf-id",
+    "x-arr-log-id",
+    "true-client-ip",
+    "fastly-client-ip",
+    "proxy-client-ip",
+    "wl-proxy-client-ip",
+    "cdn-loop",
+    "client-ip",
+];
+const PREFIXES_OF_PROXIES: [&str; 7] =
+    ["x-forwarded", "x-original-", "cf-", "fly-", "x-vercel-", "x-appengine-", "tailscale-"];
+
+/// Whether proxies add a header of this name, which is in lower case. One that adds none cannot be told from a local program.
+pub fn is_of_proxy(name: &str) -> bool {
+    OF_PROXIES.contains(&name) || PREFIXES_OF_PROXIES.iter().any(|it| name.starts_with(it))
 }
 
 /// # Errors

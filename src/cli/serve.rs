@@ -98,6 +98,7 @@ async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHan
             per_tenant: serve.requests_per_second,
             per_token: serve.requests_per_second_per_token,
         },
+        keyless: serve.keyless,
     };
     let clock = Arc::new(Clock::System);
     let outside = Outside {
@@ -126,7 +127,16 @@ async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHan
         feeds.close();
     };
     if app.gate.is_keyless() {
-        tracing::info!("no key exists: only local programs are answered, as tenant `default`");
+        tracing::info!(
+            "no key exists: only local programs are answered, as tenant `default`. A proxy or tunnel in front of this server is \
+             a local program: make a key before there is one, or everybody who reaches it is the local user"
+        );
+    }
+    if app.gate.is_closed() {
+        tracing::warn!(
+            "every key was revoked: nobody is let in. Make a key (threadkeep keys create --tenant NAME), or let local programs in \
+             without one (--keyless)"
+        );
     }
     print(&format!("listening on http://{local}\n"))?;
     listener::serve(listener, router, bounds(serve), stop).await;

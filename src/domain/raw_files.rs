@@ -287,8 +287,8 @@ impl<'a> Storing<'a> {
         if put.if_version.is_some_and(|it| it != current) {
             return Err(Error::Conflict(Conflict::VersionConflict { current }));
         }
-        // Who may neither read nor replace is not told whether he guessed it. And the end of an upload is remembered with what it
-        // writes.
+        // Who may not read is not told whether he guessed it: his put is written. And the end of an upload is remembered with what
+        // it writes.
         let Some(row) = before
             .filter(|_| may_know(caller, &put.address) && put.repetition != Repetition::Upload)
         else {
@@ -347,8 +347,7 @@ fn tag_of_bytes(sha256: &[u8; 32]) -> String {
 }
 
 fn may_know(caller: &Caller, address: &Address) -> bool {
-    let labels = address.namespace.labels();
-    [Action::Read, Action::Write].iter().any(|it| caller.may_touch_namespace(labels, *it))
+    caller.may_touch_namespace(address.namespace.labels(), Action::Read)
 }
 
 fn require_read(caller: &Caller, address: &Address) -> Result<()> {

@@ -17,12 +17,14 @@ use super::origins;
 use super::problem::Problem;
 use super::refusals::{self, Seen};
 use crate::app::App;
-use crate::auth::loopback::Visit;
+use crate::auth::loopback::{Visit, is_of_proxy};
 use crate::domain::clock::random_hex;
 use crate::domain::limits::LIMITS;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
+const NEVER_CACHED: [&str; 3] =
+    ["application/json", "application/problem+json", "application/msgpack"];
 const REQUEST_ID_BYTES_MAX: usize = 128;
 /// Name of the latency histogram; its `_count` is the number of requests.
 pub const SECONDS: &str = "threadkeep_http_request_seconds";
@@ -83,6 +85,7 @@ fn finish(response: Response, id: &str, started: Instant) -> Response {
         }
         None => response,
     };
+    protect(response.headers_mut());
     if let Ok(value) = HeaderValue::from_str(id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
@@ -92,6 +95,17 @@ fn finish(response: Response, id: &str, started: Instant) -> Response {
     }
     tracing::debug!(status = response.status().as_u16(), milliseconds, "answered");
     response
+}
+
+/// What is answered to one caller stays in no cache, and no browser takes it for another type. Answers that say so themselves, as files
+/// do, are left alone.
+fn protect(headers: &mut HeaderMap) {
+    let media = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    if !NEVER_CACHED.iter().any(|it| media.starts_with(it.as_bytes())) {
+        return;
+    }
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    headers.entry(header::X_CONTENT_TYPE_OPTIONS).or_insert(HeaderValue::from_static("nosniff"));
 }
 
 fn log(problem: &Problem) {
@@ -137,8 +151,6 @@ fn visit(request: &Request) -> Visit<'_> {
         hosts,
         origins: all(header::ORIGIN),
         fetch_sites: all(HeaderName::from_static("sec-fetch-site")),
-        forwarded: headers
-            .keys()
-            .any(|name| *name == header::FORWARDED || name.as_str().starts_with("x-forwarded-")),
+        forwarded: headers.keys().any(|name| is_of_proxy(name.as_str())),
     }
 }

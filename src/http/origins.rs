@@ -26,7 +26,7 @@ const PREFLIGHT_SECONDS: &str = "600";
 pub async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
     if let Some(origin) = &app.browsers.files_origin {
-        let on_files_host = host(&request) == authority(origin);
+        let on_files_host = hosts(&request).any(|it| is_host_of(origin, it));
         if on_files_host != (path == SIGNED) && (on_files_host || path == SIGNED) {
             let detail = "on the host of files nothing is answered but signed addresses, and these nowhere else";
             return Problem::new(Code::ForbiddenHost, detail).into_response();
@@ -74,12 +74,30 @@ pub fn kept(headers: &HeaderMap) -> Vec<(HeaderName, HeaderValue)> {
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-fn host(request: &Request) -> String {
-    let named = request.headers().get(header::HOST).and_then(|it| it.to_str().ok());
-    let named = named.or_else(|| request.uri().authority().map(Authority::as_str));
-    named.unwrap_or_default().to_ascii_lowercase()
+/// Every host that the request names.
+fn hosts(request: &Request) -> impl Iterator<Item = &str> {
+    let named = request.headers().get_all(header::HOST).iter();
+    let named = named.map(|it| it.to_str().unwrap_or_default());
+    named.chain(request.uri().authority().map(Authority::as_str))
 }
 
-fn authority(origin: &str) -> &str {
-    origin.split_once("://").map_or(origin, |(_, it)| it)
+/// Whether it names the host of the origin, however it is spelled. Its port counts only where the origin has one.
+fn is_host_of(origin: &str, host: &str) -> bool {
+    let (scheme, authority) = origin.split_once("://").unwrap_or(("https", origin));
+    let (own, named) = (name_and_port(authority), name_and_port(host));
+    let usual = if scheme == "http" { "80" } else { "443" };
+    let same_port = own.1.is_none_or(|port| named.1.unwrap_or(usual) == port);
+    own.0.eq_ignore_ascii_case(named.0) && same_port
+}
+
+/// Without user, and without the dot at the end that makes a name absolute.
+fn name_and_port(authority: &str) -> (&str, Option<&str>) {
+    let host = authority.rsplit_once('@').map_or(authority, |(_, it)| it);
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => {
+            (name, Some(port).filter(|it| !it.is_empty()))
+        }
+        _ => (host, None),
+    };
+    (name.trim_end_matches('.'), port)
 }

@@ -1,7 +1,14 @@
 //! Keys of tenants.
 
+use std::sync::Arc;
+
+use threadkeep::auth::gate::Gate;
+use threadkeep::auth::issuers::Issuers;
 use threadkeep::domain::audit::{Act, ActKind};
+use threadkeep::domain::clock::Clock;
+use threadkeep::domain::erasure::Erasures;
 use threadkeep::domain::key::Key;
+use threadkeep::domain::storage::{CredentialStorage, Storage};
 
 use crate::harness::Harness;
 
@@ -41,4 +48,31 @@ pub async fn keys_are_made_listed_and_revoked(h: Harness) {
     assert!(!h.storage.has_key(&[9; 32]).await.unwrap());
     let listed = h.storage.list_keys("a").await.unwrap();
     assert!(listed[1].revoked_at.is_some() && listed[0].revoked_at.is_none());
+}
+
+async fn is_keyless(h: &Harness) -> bool {
+    let storage: Arc<dyn CredentialStorage> = Arc::<dyn Storage>::clone(&h.storage);
+    let listen = "127.0.0.1:7070".parse().unwrap();
+    let gate = Gate::load(storage, Arc::new(Clock::System), listen, Issuers::default());
+    gate.await.unwrap().is_keyless()
+}
+
+pub async fn a_database_that_had_a_key_is_not_keyless_again(h: Harness) {
+    assert!(is_keyless(&h).await, "a fresh database is open to local programs");
+    let act = Act::of_operator("a", ActKind::KeyCreated, "", 1);
+    h.storage.create_key(&key("a", "key_1", 1), &act).await.unwrap();
+    assert!(!is_keyless(&h).await);
+    assert!(h.storage.revoke_key("a", "key_1", &act).await.unwrap());
+    assert!(!is_keyless(&h).await, "its only key was revoked");
+}
+
+pub async fn a_database_whose_only_key_was_erased_is_not_keyless_again(h: Harness) {
+    let act = Act::of_operator(&h.caller.tenant, ActKind::KeyCreated, "", 1);
+    h.storage.create_key(&key(&h.caller.tenant, "key_1", 2), &act).await.unwrap();
+    let erasures = Erasures::new(Arc::clone(&h.storage), Arc::new(Clock::System));
+    erasures.erase(&h.caller, "subject", |_| {}).await.unwrap();
+    assert!(!is_keyless(&h).await);
+    let listed = h.storage.list_keys(&h.caller.tenant).await.unwrap();
+    assert!(listed.iter().all(|it| it.subject.is_none() && it.revoked_at.is_some()), "{listed:?}");
+    assert!(!h.storage.has_key(&[2; 32]).await.unwrap());
 }

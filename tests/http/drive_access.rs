@@ -294,6 +294,23 @@ async fn files_have_a_host_of_their_own() {
         answer.assert_problem(403, "forbidden_host");
     }
     server.get_with("/api/storage/list", &[key]).await.ok();
+    // However its name is written: with a port, a dot at the end, capitals, or in an absolute form.
+    let spellings = [
+        "files.example.com:443",
+        "files.example.com.",
+        "files.example.com.:443",
+        "FILES.example.com",
+        "files.example.com:",
+        "files.example.com:8080",
+        "x@files.example.com",
+    ];
+    for host in spellings {
+        let there = ("host", host);
+        server.get_with("/v1/whoami", &[key, there]).await.assert_problem(403, "forbidden_host");
+    }
+    let absolute = "http://files.example.com/v1/whoami";
+    server.get_with(absolute, &[key]).await.assert_problem(403, "forbidden_host");
+    server.get_with(path, &[("host", "files.example.com:443")]).await.ok();
 }
 
 #[tokio::test]

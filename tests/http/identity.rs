@@ -83,6 +83,17 @@ async fn the_first_key_ends_the_keyless_mode_within_two_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn revoking_the_only_key_opens_nothing() {
+    let (server, _) = Server::with_keys(&["default"]).await;
+    server.get("/v1/whoami").await.assert_problem(401, "unauthorized");
+    server.storage.keys.lock().unwrap()[0].revoked_at = Some(1);
+    tokio::time::sleep(Duration::from_millis(2_100)).await;
+    server.get("/v1/whoami").await.assert_problem(401, "unauthorized");
+    let get = json!({"namespace": ["a"], "key": "k"});
+    server.post("/v1/store/get", &get).await.assert_problem(401, "unauthorized");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_revoked_key_is_refused_within_two_seconds() {
     let (server, keys) = Server::with_keys(&["acme", "globex"]).await;
     server.storage.keys.lock().unwrap().retain(|key| key.tenant != "acme");

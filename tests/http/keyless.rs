@@ -28,6 +28,18 @@ async fn whatever_did_not_come_from_a_local_program_is_refused_on_every_route() 
         ("x-forwarded-for", "203.0.113.7", "forbidden_forwarding"),
         ("x-forwarded-host", "127.0.0.1", "forbidden_forwarding"),
         ("forwarded", "for=203.0.113.7", "forbidden_forwarding"),
+        ("via", "1.1 proxy", "forbidden_forwarding"),
+        ("x-real-ip", "203.0.113.7", "forbidden_forwarding"),
+        ("x-client-ip", "203.0.113.7", "forbidden_forwarding"),
+        ("x-cluster-client-ip", "203.0.113.7", "forbidden_forwarding"),
+        ("x-original-forwarded-for", "203.0.113.7", "forbidden_forwarding"),
+        ("true-client-ip", "203.0.113.7", "forbidden_forwarding"),
+        ("cf-connecting-ip", "203.0.113.7", "forbidden_forwarding"),
+        ("cf-ray", "1", "forbidden_forwarding"),
+        ("fastly-client-ip", "203.0.113.7", "forbidden_forwarding"),
+        ("fly-client-ip", "203.0.113.7", "forbidden_forwarding"),
+        ("x-envoy-external-address", "203.0.113.7", "forbidden_forwarding"),
+        ("x-azure-clientip", "203.0.113.7", "forbidden_forwarding"),
     ];
     for (name, value, code) in refused {
         for path in ["/v1/whoami", "/v1/threads", "/metrics", "/healthz", "/openapi.json"] {

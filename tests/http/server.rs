@@ -35,6 +35,7 @@ pub const SETTINGS: Settings = Settings {
     retention_interval: NEVER,
     audit_keep_days: 90,
     rates: Rates { per_tenant: None, per_token: None },
+    keyless: false,
 };
 
 /// Every operation with every form of its bodies: what the served documents describe together.
@@ -209,6 +210,17 @@ impl Answer {
     }
 
     fn check_documented(&self, method: &Method, path: &str) {
+        let json = |it: &str| {
+            it.starts_with("application/json") || it.starts_with("application/problem+json")
+        };
+        if self.header("content-type").is_some_and(json) {
+            let cached = self.header("cache-control").unwrap_or_default();
+            assert!(
+                cached.contains("no-store") || cached.contains("private"),
+                "{method} {path}: {cached:?}"
+            );
+            assert_eq!(self.header("x-content-type-options"), Some("nosniff"), "{method} {path}");
+        }
         let operation = &DOCUMENT["paths"][path][method.as_str().to_lowercase()];
         if operation.is_null() {
             return;

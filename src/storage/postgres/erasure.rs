@@ -13,6 +13,7 @@ use crate::domain::contention::Contention;
 use crate::domain::erasure::{More, Receipt, Slice, Stage};
 use crate::domain::storage::ErasureStorage;
 use crate::domain::{Error, Result};
+use crate::storage::credentials::KEEP_HAD_KEY;
 use crate::storage::sessions::removal;
 use crate::storage::snapshots;
 
@@ -90,6 +91,13 @@ impl PostgresStorage {
         let text = "delete from keys where ctid = any (array(select ctid from keys
             where tenant = $1 and subject = $2 limit $3))";
         let mut connection = self.pool.get().await?;
+        sqlx::query(KEEP_HAD_KEY)
+            .bind(tenant)
+            .bind(subject)
+            .bind([0_u8; 32].as_slice())
+            .execute(&mut *connection)
+            .await
+            .map_err(fail)?;
         let keys = delete(&mut connection, text, tenant, subject).await?;
         connection.release();
         let removed = Receipt { keys, ..Receipt::default() };

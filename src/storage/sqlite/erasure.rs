@@ -13,6 +13,7 @@ use crate::domain::caller::Caller;
 use crate::domain::clock::Clock;
 use crate::domain::erasure::{More, Receipt, Slice, Stage};
 use crate::domain::storage::ErasureStorage;
+use crate::storage::credentials::KEEP_HAD_KEY;
 use crate::storage::sessions::removal;
 use crate::storage::snapshots;
 
@@ -70,6 +71,13 @@ impl SqliteStorage {
         let text = "delete from keys where rowid in (
             select rowid from keys where tenant = $1 and subject = $2 limit $3)";
         let mut write = self.connections.begin_write().await?;
+        sqlx::query(KEEP_HAD_KEY)
+            .bind(tenant)
+            .bind(subject)
+            .bind([0_u8; 32].as_slice())
+            .execute(&mut *write)
+            .await
+            .map_err(storage_error)?;
         let keys = delete(&mut write, text, tenant, subject).await?;
         write.commit().await?;
         let removed = Receipt { keys, ..Receipt::default() };
