@@ -35,11 +35,11 @@ if ! is_made_from "$venv/.packages" "$packages"; then
     rm -rf "$venv"
     "$interpreter" -m venv "$venv" >&2
     awk '/^[^ ]/ { left_out = /^(claude-agent-sdk|computer-agent-py)==/ } !left_out' "$pins" >"$venv/requirements.txt"
-    "$venv/bin/pip" install -q --only-binary=:all: --require-hashes -r "$venv/requirements.txt" >&2
+    "$venv/bin/pip" install -q --only-binary=:all: --require-hashes --no-deps -r "$venv/requirements.txt" >&2
     printf '%s' "$packages" >"$venv/.packages"
 fi
 if [ -n "$whole" ] && ! is_made_from "$venv/.whole" "$packages"; then
-    "$venv/bin/pip" install -q --only-binary=:all: --require-hashes -r "$pins" >&2
+    "$venv/bin/pip" install -q --only-binary=:all: --require-hashes --no-deps -r "$pins" >&2
     printf '%s' "$packages" >"$venv/.whole"
 fi
 

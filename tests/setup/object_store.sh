@@ -9,7 +9,7 @@ wanted=$(cksum <"$pins"; pwd)
 if [ ! -f "$venv/.made-from" ] || [ "$(cat "$venv/.made-from")" != "$wanted" ]; then
     rm -rf "$venv"
     python3 -m venv "$venv"
-    "$venv/bin/pip" install -q --disable-pip-version-check --only-binary=:all: --require-hashes -r "$pins" >&2
+    "$venv/bin/pip" install -q --disable-pip-version-check --only-binary=:all: --require-hashes --no-deps -r "$pins" >&2
     printf '%s' "$wanted" >"$venv/.made-from"
 fi
 echo "$venv/bin/moto_server"

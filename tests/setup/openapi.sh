@@ -11,7 +11,7 @@ if [ ! -f "$venv/.made-from" ] || [ "$(cat "$venv/.made-from")" != "$wanted" ]; 
     rm -rf "$venv"
     mkdir -p target
     python3 -m venv "$venv"
-    "$venv/bin/pip" install -q --disable-pip-version-check --only-binary=:all: --require-hashes -r "$pins" >&2
+    "$venv/bin/pip" install -q --disable-pip-version-check --only-binary=:all: --require-hashes --no-deps -r "$pins" >&2
     printf '%s' "$wanted" >"$venv/.made-from"
 fi
 echo "$venv/bin"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Makes target/py, the project's own Python environment, from requirements.txt (every package pinned by hash), and puts
-# the client package in place. Two stamps make a second run cost nothing.
+# the client package in place. Two stamps make a second run cost nothing. The pins are whole, so pip resolves nothing (--no-deps):
+# the resolver of an older pip takes a newer release than the pinned one where a package asks for an extra.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -21,7 +22,7 @@ if ! is_made_from "$venv/.packages" "$packages"; then
     rm -rf "$venv"
     mkdir -p target
     python3 -m venv "$venv"
-    "$venv/bin/pip" install -q --only-binary=:all: --require-hashes -r tests/setup/requirements.txt
+    "$venv/bin/pip" install -q --only-binary=:all: --require-hashes --no-deps -r tests/setup/requirements.txt
     printf '%s' "$packages" >"$venv/.packages"
 fi
 

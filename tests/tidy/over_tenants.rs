@@ -23,6 +23,11 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
         "the tenant of a key is not known before it was found; the hash of a key is unique",
     ),
     (
+        "storage/credentials.rs",
+        "and not exists (select 1 from keys where tenant <> $1",
+        "whether any tenant has another key decides if the server answers without one; it answers no row",
+    ),
+    (
         "storage/encrypting.rs",
         "from tenants t where t.tenant > $1",
         "goes through the tenants one by one",
