@@ -1,9 +1,10 @@
-"""Runs a command: shows and keeps its output, and lets it clean up on Ctrl-C."""
+"""Runs a command: shows and keeps its output, says how long it took, and lets it clean up on Ctrl-C."""
 
 import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ def run(
 ) -> tuple[int, str]:
     """Exit status and all output. An interruption is passed on, the child's end awaited."""
     print(f"\n== {title}", flush=True)
+    begun = time.monotonic()
     child = subprocess.Popen(
         list(command),
         cwd=cwd,
@@ -34,7 +36,9 @@ def run(
         for line in child.stdout:
             print(line, end="", flush=True)
             lines.append(line)
-        return child.wait(), "".join(lines)
+        code = child.wait()
+        print(f"== {title}: {time.monotonic() - begun:.0f} s", flush=True)
+        return code, "".join(lines)
     except KeyboardInterrupt:
         print(f"interrupted: waiting for {title} to clean up", flush=True)
         os.killpg(child.pid, signal.SIGTERM)
