@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import copy
 import pickle
+import re
 import socket
 import sys
 import threading
@@ -216,6 +218,45 @@ def silent() -> Iterator[tuple[str, threading.Event, threading.Event]]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}", came, left
         listener.close()
         thread.join(10)
+
+
+@pytest.fixture(params=["head", "body"])
+def trickling(request: pytest.FixtureRequest) -> Iterator[tuple[str, threading.Event]]:
+    """A server that answers byte by byte, without end: its address, when nobody reads any more."""
+    left = threading.Event()
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99999999\r\n"
+    head += b"x-slow: " if request.param == "head" else b"\r\n"
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection, contextlib.suppress(OSError):
+                connection.recv(65536)
+                connection.sendall(head)
+                for _ in range(3_000):
+                    connection.sendall(b" ")
+                    if left.wait(0.01):
+                        return
+                return
+            left.set()
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}", left
+        listener.close()
+        left.set()
+        thread.join(10)
+
+
+def test_an_answer_that_trickles_ends_with_the_time_of_the_call(trickling: Any) -> None:
+    url, left = trickling
+    client = Client(url, transport="stdlib", timeout=0.3)
+    with pytest.raises(TransportError, match=re.escape(url)):
+        client.limits()
+    assert left.wait(10), "the server does not see that nobody reads"
 
 
 CALLS: dict[str, Callable[[str], Any]] = {

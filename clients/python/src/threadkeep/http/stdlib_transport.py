@@ -9,15 +9,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import http.client
+import io
 import math
 import select
 import socket
 import ssl
 import threading
+import time
 import urllib.request
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-from typing import BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import unquote, urlsplit
 
 from threadkeep.http.settings import CONNECT_SECONDS_MAX, Settings
@@ -30,6 +32,9 @@ from threadkeep.http.transport import (
     headers_of,
     own_headers_of,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 IDLE_MAX = 32
 """Connections kept alive, and threads that send for coroutines."""
@@ -52,7 +57,7 @@ class StdlibTransport:
         self._prefix = parts.path
         self._proxy = None if settings.is_loopback else _proxy_of(parts.scheme, self._host)
         self._tls = ssl.create_default_context() if self._https else None
-        self._idle: list[http.client.HTTPConnection] = []
+        self._idle: list[_Connection] = []
         self._lock = threading.Lock()
         self._threads: ThreadPoolExecutor | None = None
         weakref.finalize(self, _close_all, self._idle)
@@ -64,6 +69,7 @@ class StdlibTransport:
         seconds = self._settings.seconds if limits is None else limits.seconds
         connection = self._take()
         try:
+            connection.until = time.monotonic() + seconds
             if connection.sock is None:
                 self._connect(connection, seconds)
             else:
@@ -143,7 +149,7 @@ class StdlibTransport:
             return f"{self._settings.url}{path}"
         return self._prefix + path
 
-    def _take(self) -> http.client.HTTPConnection:
+    def _take(self) -> _Connection:
         while True:
             with self._lock:
                 connection = self._idle.pop() if self._idle else None
@@ -153,7 +159,7 @@ class StdlibTransport:
                 return connection
             connection.close()
 
-    def _give_back(self, connection: http.client.HTTPConnection) -> None:
+    def _give_back(self, connection: _Connection) -> None:
         if connection.sock is None:
             return
         with self._lock:
@@ -162,11 +168,11 @@ class StdlibTransport:
                 return
         connection.close()
 
-    def _new(self) -> http.client.HTTPConnection:
+    def _new(self) -> _Connection:
         host, port = self._proxy or (self._host, self._port)
         if self._tls is None:
-            return http.client.HTTPConnection(host, port)
-        connection = http.client.HTTPSConnection(host, port, context=self._tls)
+            return _PlainConnection(host, port)
+        connection = _TlsConnection(host, port, context=self._tls)
         if self._proxy is not None:
             connection.set_tunnel(self._host, self._port)
         return connection
@@ -180,6 +186,61 @@ class StdlibTransport:
             raise SendFailedError(_detail(error), _connect_failure(error)) from error
         connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.sock.settimeout(_socket_seconds(seconds))
+
+
+class _PlainConnection(http.client.HTTPConnection):
+    """A connection whose answer must be there whole `until` a time of the monotonic clock."""
+
+    until = math.inf
+
+    def response_class(  # type: ignore[override]
+        self, sock: socket.socket, *rest: Any, **named: Any
+    ) -> http.client.HTTPResponse:
+        timed: Any = _TimedSocket(sock, self.until)
+        return http.client.HTTPResponse(timed, *rest, **named)
+
+
+class _TlsConnection(_PlainConnection, http.client.HTTPSConnection):
+    """The same over TLS."""
+
+
+_Connection = _PlainConnection
+
+
+class _TimedSocket:
+    """What an answer needs of a socket, whose own timeout counts from byte to byte, not in all."""
+
+    def __init__(self, sock: socket.socket, until: float) -> None:
+        self._sock = sock
+        self._until = until
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        return io.BufferedReader(_TimedReader(self._sock, self._until))
+
+
+class _TimedReader(io.RawIOBase):
+    """Reads from a socket until a time of the monotonic clock."""
+
+    def __init__(self, sock: socket.socket, until: float) -> None:
+        self._sock = sock
+        # Keeps the socket open until it is closed itself.
+        self._raw = sock.makefile("rb", buffering=0)
+        self._until = until
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Buffer) -> int | None:
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("timed out")
+        if left != math.inf:
+            self._sock.settimeout(left)
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
 
 
 class _Flight:
@@ -213,7 +274,7 @@ class _Flight:
                     sock.shutdown(socket.SHUT_RDWR)
 
 
-def _close_all(idle: list[http.client.HTTPConnection]) -> None:
+def _close_all(idle: list[_Connection]) -> None:
     while idle:
         with contextlib.suppress(IndexError):  # Somebody took the last one.
             idle.pop().close()
