@@ -34,7 +34,8 @@ npm-package: setup-node ## packs the npm package: target/packages/threadkeep-*.t
 bench: setup release ## speed and size against the Postgres savers, on one PostgreSQL with fsync on
 	THREADKEEP_BIN=$(RELEASE) THREADKEEP_TEST_PG_BIN="$$(tests/setup/postgres.sh)" $(PYTHON) clients/python/bench/run.py
 	if [ -d node_modules ]; then THREADKEEP_BIN=$(RELEASE) THREADKEEP_TEST_PG_BIN="$$(tests/setup/postgres.sh)" \
-		node --import tsx clients/js/bench/run.ts; \
+		node --import tsx clients/js/bench/run.ts && THREADKEEP_BIN=$(RELEASE) THREADKEEP_TEST_PG_BIN="$$(tests/setup/postgres.sh)" \
+		node --import tsx clients/js/bench/large_states.ts; \
 		else echo "no Node.js 20 here: the JavaScript benchmark did not run" >&2; fi
 
 soak: setup release ## the fault and concurrency suites at full length, then ten minutes of fuzzing

@@ -76,6 +76,12 @@ export class Server {
     }
   }
 
+  get pid(): number {
+    const pid = this.#process?.pid;
+    if (pid === undefined) throw new Error("the server does not run");
+    return pid;
+  }
+
   /** SIGTERM by default; SIGKILL is what a crash does. */
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
     const running = this.#process;
