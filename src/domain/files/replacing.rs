@@ -1,7 +1,9 @@
-//! Replacing a text in a text: how occurrences are counted, and what is said where there are none or too many.
+//! Replaces a text in a text: counts the occurrences, reckons the size of the result before it is built, and says what is
+//! wrong where there are none or too many.
 
 use memchr::memmem;
 
+use super::changing::at_most;
 use super::dialect::Dialect;
 use super::problem::{FileProblem, problem};
 use crate::domain::error::Result;
@@ -10,7 +12,7 @@ use crate::domain::wide_text::WideText;
 /// The new text and how many occurrences were replaced.
 ///
 /// # Errors
-/// `old_string_empty`, `string_not_found`, `string_not_unique`.
+/// `old_string_empty`, `string_not_found`, `string_not_unique`; `TooLarge` where a file may not be as large as the result.
 pub fn replace(
     dialect: Dialect,
     content: &WideText,
@@ -31,8 +33,8 @@ pub fn replace(
         };
     }
     let finder = memmem::Finder::new(old.as_bytes());
-    let found: Vec<usize> = finder.find_iter(content.as_bytes()).collect();
-    match found.len() {
+    // Counted and not collected: a file may hold as many occurrences as bytes.
+    match finder.find_iter(content.as_bytes()).count() {
         0 => Err(problem(FileProblem::StringNotFound, not_found(dialect, content, old))),
         count if count > 1 && !all => {
             let appears = match dialect {
@@ -46,15 +48,30 @@ pub fn replace(
             );
             Err(problem(FileProblem::StringNotUnique, detail))
         }
-        count => Ok((spliced(content.as_bytes(), &found, old, new), count as u64)),
+        count => {
+            let size_bytes = size_after(content, count, (old, new));
+            at_most("new_string", size_bytes)?;
+            Ok((spliced(content.as_bytes(), &finder, (old, new), size_bytes), count as u64))
+        }
     }
 }
 
-fn spliced(content: &[u8], found: &[usize], old: &WideText, new: &WideText) -> WideText {
-    let mut made = Vec::with_capacity(content.len());
+/// Bytes of the content once `count` occurrences are replaced; as many as there can be where that is no number of ours.
+fn size_after(content: &WideText, count: usize, (old, new): (&WideText, &WideText)) -> usize {
+    let kept = content.as_bytes().len().saturating_sub(count.saturating_mul(old.as_bytes().len()));
+    count.saturating_mul(new.as_bytes().len()).saturating_add(kept)
+}
+
+fn spliced(
+    content: &[u8],
+    finder: &memmem::Finder<'_>,
+    (old, new): (&WideText, &WideText),
+    size_bytes: usize,
+) -> WideText {
+    let mut made = Vec::with_capacity(size_bytes);
     let mut from = 0;
-    for at in found {
-        made.extend_from_slice(&content[from..*at]);
+    for at in finder.find_iter(content) {
+        made.extend_from_slice(&content[from..at]);
         made.extend_from_slice(new.as_bytes());
         from = at + old.as_bytes().len();
     }
@@ -85,6 +102,8 @@ fn not_found(dialect: Dialect, content: &WideText, old: &WideText) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::error::Error;
+    use crate::domain::limits::LIMITS;
 
     fn run(
         dialect: Dialect,
@@ -104,6 +123,23 @@ mod tests {
         assert_eq!(python("aaaa", "aa", "b", true), Ok(("bb".into(), 2)));
         assert_eq!(python("abc", "b", "", false), Ok(("ac".into(), 1)));
         assert_eq!(python("x", "x", "x", false), Ok(("x".into(), 1)));
+    }
+
+    #[test]
+    fn a_result_larger_than_a_file_may_be_is_refused_before_it_is_built() {
+        let most = usize::try_from(LIMITS.file_bytes_max).unwrap();
+        let content = WideText::of_bytes(vec![b'a'; most / 2]);
+        let new = |length| WideText::of_bytes(vec![b'b'; length]);
+        let edit = |new: &WideText| replace(Dialect::Python, &content, (&"a".into(), new), true);
+        assert_eq!(edit(&new(2)).unwrap().0.as_bytes().len(), most);
+        // The last of them would be 8 MiB times 64 MiB.
+        for length in [3, 100_000, 64 << 20] {
+            let refused = edit(&new(length)).unwrap_err();
+            let (field, limit) = ("new_string".into(), LIMITS.file_bytes_max);
+            assert_eq!(refused.to_string(), Error::TooLarge { field, limit }.to_string());
+        }
+        let huge = size_after(&content, usize::MAX / 2, (&"a".into(), &new(3)));
+        assert_eq!(huge, usize::MAX);
     }
 
     #[test]
