@@ -5,6 +5,7 @@
 //! before it is looked at.
 
 mod decoding;
+mod folding;
 mod member;
 pub mod whole;
 
@@ -50,6 +51,12 @@ pub enum TarError {
     /// The member is named, as far as it has a name.
     #[error("member {member:?} of the archive {reason}")]
     Member { member: String, reason: &'static str },
+    /// The number counts members from 1.
+    #[error(
+        "member {member:?} of the archive has the name of member {other}, or of a folder above it, on file systems without \
+         case or with Unicode normalization"
+    )]
+    Twins { member: String, other: u32 },
     #[error("the archive has more than {0} members")]
     Members(u64),
     #[error("the archive has more than {0} links")]

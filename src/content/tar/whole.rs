@@ -2,7 +2,8 @@
 //! its way. What whoever unpacks one could be led astray by is refused.
 //!
 //! **Invariant:** with [`Links::Inside`] nothing that follows the links of an archive gets out of the folder that it is unpacked
-//! in: no member lies behind a link, and a link goes up at its beginning only, not further than to the top.
+//! in: no member lies behind a link, and a link goes up at its beginning only, not further than to the top. It holds on file
+//! systems without case or with Unicode normalization too: two names that are one there are refused.
 
 use std::collections::HashSet;
 use std::io::{self, Read};
@@ -10,6 +11,7 @@ use std::io::{self, Read};
 use tar::{Archive, Entry};
 
 use super::decoding::decoded;
+use super::folding::{Names, folded};
 use super::member::{Extensions, Kind, Member, check_global, is_absolute, names};
 use super::{TarError, TarLimits, extension};
 
@@ -63,7 +65,8 @@ fn read_members(
     links: Links,
 ) -> Result<Whole, TarError> {
     let (mut members, mut file_count, mut end) = (0, 0, 0);
-    let (mut before, mut seen) = (Extensions::default(), Seen { links, known: HashSet::new() });
+    let mut before = Extensions::default();
+    let mut seen = Seen { links, known: HashSet::new(), names: Names::default() };
     let mut archive = Archive::new(&mut *tee);
     for entry in archive.entries().map_err(|_| TarError::Damaged)?.raw(true) {
         let mut entry = entry.map_err(|_| TarError::Damaged)?;
@@ -81,7 +84,8 @@ fn read_members(
         } else if kind.is_pax_global_extensions() {
             check_global(&extension(&mut entry)?)?;
         } else {
-            file_count += u64::from(seen.add(&entry, std::mem::take(&mut before), limits)?);
+            let member = Member::of(entry.header(), std::mem::take(&mut before))?;
+            file_count += u64::from(seen.add(&entry, member, members, limits)?);
         }
     }
     if !before.is_empty() {
@@ -95,9 +99,11 @@ fn read_members(
     Ok(Whole { size_bytes: tee.size_bytes, file_count })
 }
 
-/// The links that came by.
+/// What came by.
 struct Seen {
     links: Links,
+    names: Names,
+    /// The links.
     /// Digests of their paths: an archive must not decide how much memory it takes to be looked at.
     known: HashSet<[u8; 16]>,
 }
@@ -107,10 +113,10 @@ impl Seen {
     fn add(
         &mut self,
         entry: &Entry<'_, impl Read>,
-        before: Extensions,
+        member: Member,
+        number: u64,
         limits: TarLimits,
     ) -> Result<bool, TarError> {
-        let member = Member::of(entry.header(), before)?;
         let kind = member.kind(entry.header(), limits)?;
         let Links::Inside(links_max) = self.links else { return Ok(kind != Kind::Folder) };
         let depth = names(&member.path).count();
@@ -120,6 +126,7 @@ impl Seen {
         if self.is_behind(&member.path) {
             return Err(member.refusal("lies behind a link"));
         }
+        self.names.add(&member.path, number, limits)?;
         match &kind {
             Kind::File => {}
             Kind::Folder => return Ok(false),
@@ -150,11 +157,12 @@ impl Seen {
     }
 }
 
-/// Of a path and of all that are above it, the top one first.
+/// Of a path and of all that are above it, the top one first. Paths that are one where case or normalization does not count have
+/// the same.
 fn digests(path: &str) -> impl Iterator<Item = [u8; 16]> {
     let mut hash = blake3::Hasher::new();
     names(path).map(move |name| {
-        hash.update(b"/").update(name.as_bytes());
+        hash.update(b"/").update(folded(name).as_bytes());
         let digest = hash.finalize();
         std::array::from_fn(|at| digest.as_bytes()[at])
     })

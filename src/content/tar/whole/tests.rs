@@ -114,6 +114,42 @@ fn what_is_cut_off_or_damaged_is_refused_wherever_it_is() {
 }
 
 #[test]
+fn names_that_are_one_without_case_or_with_normalization_are_refused() {
+    let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}");
+    for (members, second) in [
+        (vec![Of::File("a/README", b""), Of::File("a/readme", b"")], "a/readme"),
+        (vec![Of::File("A/x", b""), Of::File("a/y", b"")], "a/y"),
+        (vec![Of::File(composed, b""), Of::File(decomposed, b"")], decomposed),
+        (vec![Of::Folder("x/y/"), Of::Symlink("X/Y", "z")], "X/Y"),
+        (vec![Of::Symlink("x/y", ".."), Of::Symlink("X/Y/l", "..")], "X/Y/l"),
+    ] {
+        let reason = refused(&archive(&members));
+        let named = reason.contains(&format!("{second:?}")) && reason.contains("member 1");
+        assert!(named || reason.contains("lies behind a link"), "{reason}");
+        assert!(kept(&archive(&members), Links::Any).is_ok(), "whoever takes any links");
+    }
+    // The same name twice is one that is replaced.
+    let again =
+        [Of::File("a/b", b"1"), Of::Folder("./a/"), Of::File("a/b", b"2"), Of::File("ab", b"")];
+    kept(&archive(&again), Links::Inside(3)).unwrap();
+}
+
+#[test]
+fn a_hard_link_to_a_link_is_refused_in_any_case() {
+    let members = [Of::Symlink("a/l", "b"), Of::HardLink("c", "A/L")];
+    assert!(refused(&archive(&members)).contains("leads outside"));
+}
+
+#[test]
+fn folders_have_a_limit_too() {
+    let below = vec!["d"; 45].join("/");
+    let paths: Vec<String> = (0..10).map(|at| format!("{at}/{below}")).collect();
+    let members: Vec<_> = paths.iter().map(|it| Of::File(it, b"")).collect();
+    kept(&archive(&members[..5]), Links::Inside(3)).unwrap();
+    assert!(refused(&archive(&members)).contains("members"));
+}
+
+#[test]
 fn links_lead_inside_or_the_archive_is_refused() {
     let outside = "leads outside";
     for (members, reason) in [
