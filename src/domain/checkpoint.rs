@@ -259,15 +259,28 @@ impl Commit {
         if self.ops.is_empty() {
             return Err(Error::invalid("ops", "ops must not be empty"));
         }
-        let mut paths_bytes = 0;
+        let (mut paths_bytes, mut entries) = (0, 0);
         for op in &self.ops {
             match op {
-                Op::Checkpoint(put) => at_most("values", put.values.len(), LIMITS.channels_max)?,
+                Op::Checkpoint(put) => {
+                    at_most("values", put.values.len(), LIMITS.channels_max)?;
+                    at_most("carried", put.carried.len(), LIMITS.channels_max)?;
+                    entries += put.values.len() + put.carried.len();
+                }
                 Op::Writes(group) => {
                     at_most("writes", group.writes.len(), LIMITS.writes_per_op_max)?;
+                    entries += group.writes.len();
                     paths_bytes += group.task_path.as_str().len() * group.writes.len();
                 }
             }
+        }
+        let limit = LIMITS.writes_per_commit_max;
+        if entries as u64 > limit {
+            let detail = format!(
+                "the checkpoints and groups of this commit have {entries} values and writes together, at most {limit} \
+                 are allowed"
+            );
+            return Err(Error::out_of_range("writes", detail, limit));
         }
         let limit = LIMITS.task_paths_per_commit_bytes_max;
         if paths_bytes as u64 > limit {

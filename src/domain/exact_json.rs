@@ -12,17 +12,25 @@ use super::limits::LIMITS;
 /// Stands before the four hex digits of what a string of Rust cannot hold, and of itself.
 const MARK: char = '\u{fdd0}';
 
-/// Checks that `text` is one JSON document within the limits of size and depth.
+/// Checks that `text` is one JSON document within the limits of size, depth and entries: parsed it takes up to a hundred bytes
+/// for each entry.
 ///
 /// # Errors
-/// 413 over the value limit; 422 for text that is not UTF-8, not JSON, or nested too deep.
+/// 413 over the value limit; 422 for text that is not UTF-8, not JSON, nested too deep, or of too many entries.
 pub fn check(field: &str, text: &[u8]) -> Result<()> {
     if text.len() as u64 > LIMITS.document_bytes_max {
         return Err(Error::TooLarge { field: field.into(), limit: LIMITS.document_bytes_max });
     }
-    if depth(text) > LIMITS.json_depth_max {
+    let (depth, entries) = extent(text);
+    if depth > LIMITS.json_depth_max {
         let detail = format!("{field} is nested deeper than {}", LIMITS.json_depth_max);
         return Err(Error::out_of_range(field, detail, LIMITS.json_depth_max));
+    }
+    let max = LIMITS.document_entries_max;
+    if entries > max {
+        let detail =
+            format!("{field} has more than {max} entries in its lists and objects together");
+        return Err(Error::out_of_range(field, detail, max));
     }
     serde_json::from_slice::<&RawValue>(text)
         .map(|_| ())
@@ -39,6 +47,19 @@ pub fn check_object(field: &str, text: &[u8]) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(field, format!("{field} must be a JSON object")))
+}
+
+/// As [`check_object`] and [`parse`], for a filter.
+///
+/// # Errors
+/// Theirs; 413 over the limit of a filter.
+pub fn read_filter(text: &[u8]) -> Result<Value> {
+    const FIELD: &str = "filter";
+    if text.len() as u64 > LIMITS.filter_bytes_max {
+        return Err(Error::TooLarge { field: FIELD.into(), limit: LIMITS.filter_bytes_max });
+    }
+    check_object(FIELD, text)?;
+    parse(FIELD, text)
 }
 
 /// Parses without losing anything that comparisons see: numbers keep their digits, lone surrogates stay
@@ -113,15 +134,19 @@ fn equal_numbers(a: &Number, b: &Number) -> bool {
     Decimal::read(&a.to_string()) == Decimal::read(&b.to_string())
 }
 
-/// Greatest nesting of brackets outside strings. Iterative: hostile depth costs no stack.
-fn depth(text: &[u8]) -> u64 {
-    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_u64, 0, false, false);
+/// Greatest nesting of brackets outside strings, and how many entries there are at most: one more than commas in each list and
+/// object. Iterative: hostile depth costs no stack.
+fn extent(text: &[u8]) -> (u64, u64) {
+    let (mut depth, mut deepest, mut entries) = (0_u64, 0, 0);
+    let (mut in_string, mut escaped) = (false, false);
     for byte in text {
         match (in_string, byte) {
             (true, _) if escaped => escaped = false,
             (true, b'\\') => escaped = true,
             (_, b'"') => in_string = !in_string,
+            (false, b',') => entries += 1,
             (false, b'[' | b'{') => {
+                entries += 1;
                 depth += 1;
                 deepest = deepest.max(depth);
             }
@@ -129,7 +154,7 @@ fn depth(text: &[u8]) -> u64 {
             _ => {}
         }
     }
-    deepest
+    (deepest, entries)
 }
 
 /// Rewrites `\ud800` without its partner as U+FDD0 and four hex digits, and U+FDD0 itself as U+FDD0 `fdd0`:
@@ -262,6 +287,22 @@ mod tests {
         assert!(!same("true", "1") && !same("\"2\"", "2") && !same("0", "false"));
         let huge = |text: &str| check_numbers("x", &parse("x", text.as_bytes()).unwrap()).is_err();
         assert!(huge(r#"{"a":[1,1e5000]}"#) && !huge(r#"{"a":[1,1e4999]}"#));
+    }
+
+    #[test]
+    fn a_document_of_too_many_entries_is_refused_before_it_is_parsed() {
+        let of = |entries: usize| format!("{{\"a\":[0{}]}}", ",0".repeat(entries));
+        let max = usize::try_from(LIMITS.document_entries_max).unwrap();
+        // The object and the list count too.
+        check_object("x", of(max - 2).as_bytes()).unwrap();
+        let refused = check_object("x", of(max - 1).as_bytes());
+        assert!(
+            matches!(refused, Err(Error::Invalid { limit: Some(it), .. }) if it == LIMITS.document_entries_max)
+        );
+        let texts = format!("[\"{}\"]", ",[{".repeat(max));
+        check("x", texts.as_bytes()).unwrap();
+        let long = format!("{{\"a\":\"{}\"}}", "x".repeat(1 << 20));
+        assert!(matches!(read_filter(long.as_bytes()), Err(Error::TooLarge { .. })));
     }
 
     #[test]

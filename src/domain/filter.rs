@@ -70,8 +70,7 @@ impl Filter {
     /// # Errors
     /// 422, with the reference's text for an operator that there is not.
     pub fn read(text: &[u8]) -> Result<Option<Self>> {
-        exact_json::check_object("filter", text)?;
-        let parsed = exact_json::parse("filter", text)?;
+        let parsed = exact_json::read_filter(text)?;
         exact_json::check_numbers("filter", &parsed)?;
         let mut reader = Reader { terms: 0 };
         match parsed {

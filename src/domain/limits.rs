@@ -49,8 +49,12 @@ pub struct Limits {
     pub value_parts_per_commit_max: u64,
     /// One skeleton or metadata document, item, or entry or document of a session.
     pub document_bytes_max: u64,
+    /// Entries of all lists and objects of a skeleton, a metadata document or an item together.
+    pub document_entries_max: u64,
     /// A request body after decompression.
     pub body_bytes_max: u64,
+    /// Entries of all lists and maps of a request body together. Numbers of vectors do not count.
+    pub body_entries_max: u64,
     /// The address of a request, and its address and headers together.
     pub url_bytes_max: u64,
     pub head_bytes_max: u64,
@@ -62,6 +66,8 @@ pub struct Limits {
     /// Channels of one checkpoint.
     pub channels_max: u64,
     pub writes_per_op_max: u64,
+    /// Values and writes of one commit, over all of its checkpoints and groups.
+    pub writes_per_commit_max: u64,
     /// Ids in one request of prune and delete-for-runs.
     pub ids_per_request_max: u64,
     pub list_rows_max: u64,
@@ -93,6 +99,8 @@ pub struct Limits {
     pub number_digits_max: u64,
     /// Conditions of one filter, and entries of one list of `$in`.
     pub filter_terms_max: u64,
+    /// The JSON text of one filter.
+    pub filter_bytes_max: u64,
     /// Operations of one batch of the store.
     pub store_ops_max: u64,
     /// Items that a listing may skip; beyond, use its cursor.
@@ -234,7 +242,9 @@ pub const LIMITS: Limits = Limits {
     value_part_seconds_kept: 86_400,
     value_parts_per_commit_max: 512,
     document_bytes_max: 64 << 20,
+    document_entries_max: 500_000,
     body_bytes_max: 72 << 20,
+    body_entries_max: 250_000,
     url_bytes_max: 32 << 10,
     head_bytes_max: 64 << 10,
     json_depth_max: 100,
@@ -242,6 +252,7 @@ pub const LIMITS: Limits = Limits {
     ops_per_commit_max: 256,
     channels_max: 4_096,
     writes_per_op_max: 10_000,
+    writes_per_commit_max: 10_000,
     ids_per_request_max: 1_000,
     list_rows_max: 1_000,
     list_bytes_max: 4 << 20,
@@ -260,6 +271,7 @@ pub const LIMITS: Limits = Limits {
     item_key_bytes_max: 1_024,
     number_digits_max: 5_000,
     filter_terms_max: 128,
+    filter_bytes_max: 256 << 10,
     store_ops_max: 1_000,
     offset_max: 1_000_000,
     encrypted_candidates_max: 10_000,

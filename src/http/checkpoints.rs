@@ -347,8 +347,7 @@ fn before(text: Text) -> Result<CheckpointId> {
 }
 
 fn filter(text: &Exact<'_>) -> Result<serde_json::Value> {
-    exact_json::check_object("filter", text.0)?;
-    exact_json::parse("filter", text.0)
+    exact_json::read_filter(text.0)
 }
 
 /// Absent: as many as fit in a page.

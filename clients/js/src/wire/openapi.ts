@@ -3592,6 +3592,11 @@ export interface components {
              * @description A request body after decompression.
              */
             body_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Entries of all lists and maps of a request body together. Numbers of vectors do not count.
+             */
+            body_entries_max: number;
             /** Format: int64 */
             budget_ms_max: number;
             /**
@@ -3643,6 +3648,11 @@ export interface components {
              * @description One skeleton or metadata document, item, or entry or document of a session.
              */
             document_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Entries of all lists and objects of a skeleton, a metadata document or an item together.
+             */
+            document_entries_max: number;
             /**
              * Format: int64
              * @description Entries of one page of a drive's listing.
@@ -3702,6 +3712,11 @@ export interface components {
              * @description Files that one glob, grep or recursive deletion looks at.
              */
             files_searched_max: number;
+            /**
+             * Format: int64
+             * @description The JSON text of one filter.
+             */
+            filter_bytes_max: number;
             /**
              * Format: int64
              * @description Conditions of one filter, and entries of one list of `$in`.
@@ -4051,6 +4066,11 @@ export interface components {
             workspace_path_bytes_max: number;
             /** Format: int64 */
             writer_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Values and writes of one commit, over all of its checkpoints and groups.
+             */
+            writes_per_commit_max: number;
             /** Format: int64 */
             writes_per_op_max: number;
         };
