@@ -23,6 +23,9 @@ const TRUSTED_CAPACITY_MAX: u64 = 1 << 20;
 /// RFC 9659: a decoder of HTTP content needs at most 8 MB of window. Bounds what a frame can ask for.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 const DECODE_STEP_BYTES: usize = 64 << 10;
+/// What the decoders take beside a window of zstd: a step, and tables.
+const GZIP_BYTES: usize = DECODE_STEP_BYTES + (64 << 10);
+const ZSTD_BYTES: usize = DECODE_STEP_BYTES + (256 << 10);
 
 /// A whole body; its bytes count against the server's budget until this is dropped.
 #[derive(Debug)]
@@ -193,19 +196,25 @@ async fn decompress(
 ) -> Result<Whole, Problem> {
     let work = tokio::task::spawn_blocking(move || {
         if encoding == Encoding::Gzip {
-            return unpack(flate2::read::MultiGzDecoder::new(&packed[..]), &budget);
+            return unpack(flate2::read::MultiGzDecoder::new(&packed[..]), GZIP_BYTES, &budget);
         }
         let mut decoder = zstd::stream::read::Decoder::with_buffer(&packed[..])
             .map_err(|error| Problem::internal(error.to_string()))?;
         decoder
             .window_log_max(ZSTD_WINDOW_LOG_MAX)
             .map_err(|error| Problem::internal(error.to_string()))?;
-        unpack(decoder, &budget)
+        unpack(decoder, ZSTD_BYTES + zstd_window_bytes(&packed), &budget)
     });
     work.await.map_err(|error| Problem::internal(error.to_string()))?
 }
 
-fn unpack(mut decoder: impl Read, budget: &Arc<Semaphore>) -> Result<Whole, Problem> {
+/// `working_bytes`: what the decoder itself holds meanwhile.
+fn unpack(
+    mut decoder: impl Read,
+    working_bytes: usize,
+    budget: &Arc<Semaphore>,
+) -> Result<Whole, Problem> {
+    let _working = Held::take(budget, working_bytes)?;
     let mut held = Held::default();
     let mut out = Vec::new();
     let mut step = vec![0; DECODE_STEP_BYTES];
@@ -216,12 +225,49 @@ fn unpack(mut decoder: impl Read, budget: &Arc<Semaphore>) -> Result<Whole, Prob
         if read == 0 {
             return Ok(Whole { bytes: Bytes::from(out), held });
         }
-        if (out.len() + read) as u64 > LIMITS.body_bytes_max {
+        let length = out.len() + read;
+        if length as u64 > LIMITS.body_bytes_max {
             return Err(too_large());
         }
-        held.grow(budget, read)?;
+        if length > out.capacity() {
+            // By a quarter and not twice: room is memory that is held, used or not.
+            let room = length + (length / 4).max(DECODE_STEP_BYTES);
+            held.grow(budget, room - out.capacity())?;
+            out.reserve_exact(room - out.len());
+        }
         out.extend_from_slice(&step[..read]);
     }
+}
+
+/// The largest window that a frame asks for (RFC 8878, 3.1.1.1), as far as it may have one.
+fn zstd_window_bytes(mut packed: &[u8]) -> usize {
+    const MOST: u64 = 1 << ZSTD_WINDOW_LOG_MAX;
+    let mut largest = 0;
+    while !packed.is_empty() {
+        largest = largest.max(frame_window_bytes(packed).min(MOST));
+        // What is no frame is refused where it is unpacked.
+        let Ok(length) = zstd::zstd_safe::find_frame_compressed_size(packed) else { break };
+        packed = packed.get(length.max(1)..).unwrap_or_default();
+    }
+    usize::try_from(largest).unwrap_or(usize::MAX)
+}
+
+fn frame_window_bytes(frame: &[u8]) -> u64 {
+    let Some(([0x28, 0xb5, 0x2f, 0xfd], [descriptor, rest @ ..])) = frame.split_first_chunk()
+    else {
+        return 0;
+    };
+    let (is_single, size_flag) = (descriptor & 0x20 != 0, usize::from(descriptor >> 6));
+    if !is_single {
+        let Some(window) = rest.first() else { return 0 };
+        let base = 1_u64 << (10 + u32::from(window >> 3));
+        return base + (base / 8) * u64::from(window & 7);
+    }
+    // Its window is its content.
+    let dictionary_bytes = [0, 1, 2, 4][usize::from(descriptor & 3)];
+    let number = rest.iter().skip(dictionary_bytes).take([1, 2, 4, 8][size_flag]);
+    let content = number.rev().fold(0, |all, byte| all << 8 | u64::from(*byte));
+    content.saturating_add(if size_flag == 1 { 256 } else { 0 })
 }
 
 impl Held {
@@ -287,6 +333,45 @@ mod tests {
             it
         });
         (Body::from_stream(all), dropped)
+    }
+
+    #[test]
+    fn the_window_of_every_frame_is_known() {
+        let frame = |log: u32, bytes: usize, is_sized: bool| {
+            let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+            encoder.window_log(log).unwrap();
+            encoder.include_contentsize(is_sized).unwrap();
+            if is_sized {
+                encoder.set_pledged_src_size(Some(bytes as u64)).unwrap();
+            }
+            std::io::Write::write_all(&mut encoder, &vec![b' '; bytes]).unwrap();
+            encoder.finish().unwrap()
+        };
+        assert_eq!(zstd_window_bytes(&frame(20, 3 << 20, false)), 1 << 20);
+        assert_eq!(zstd_window_bytes(&frame(23, 100, false)), 8 << 20);
+        for content in [100, 300, 70_000] {
+            assert_eq!(zstd_window_bytes(&frame(23, content, true)), content);
+        }
+        assert_eq!(zstd_window_bytes(&frame(27, 100, false)), 8 << 20, "it is refused");
+        let both = [frame(10, 5_000, false), frame(22, 5_000, false)].concat();
+        assert_eq!(zstd_window_bytes(&both), 4 << 20);
+        assert_eq!(zstd_window_bytes(b"hello"), 0);
+    }
+
+    #[test]
+    fn what_an_unpacked_body_has_room_for_is_counted() {
+        let all = usize::try_from(LIMITS.bytes_in_flight_max).unwrap();
+        let budget = Arc::new(Semaphore::new(all));
+        let packed = zstd::encode_all(&vec![b' '; 10 << 20][..], 1).unwrap();
+        let decoder = zstd::stream::read::Decoder::with_buffer(&packed[..]).unwrap();
+        let whole = unpack(decoder, 8 << 20, &budget).unwrap();
+        let held = all - budget.available_permits();
+        assert_eq!(whole.bytes.len(), 10 << 20);
+        assert!((10 << 20..14 << 20).contains(&held), "{held}");
+        drop(whole);
+        assert_eq!(budget.available_permits(), all);
+        let few = Arc::new(Semaphore::new(1 << 20));
+        assert!(unpack(&b"{}"[..], 8 << 20, &few).is_err(), "the window finds no room");
     }
 
     #[tokio::test]
