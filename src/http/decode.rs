@@ -10,9 +10,13 @@ use sha2::{Digest as _, Sha256};
 
 use super::exact::NOT_UTF8;
 use super::media::Format;
+use super::meter::{Meter, Refusal};
 use super::problem::{Code, Problem};
 use crate::domain::limits::LIMITS;
 use crate::domain::{Error, Result as DomainResult};
+
+/// Of an error, and of a field's path in it.
+const QUOTED_BYTES_MAX: usize = 1_024;
 
 /// A request of the domain, and the shape in which it arrives.
 pub trait Input: Sized + Send + 'static {
@@ -77,13 +81,20 @@ fn from_json<'a, W: Deserialize<'a>>(bytes: &'a [u8]) -> Result<W, Problem> {
             Err(error) => malformed(error.to_string()),
         });
     }
-    serde_json::from_slice(bytes).map_err(|error| {
+    let meter = Meter::default();
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let read = W::deserialize(meter.over(&mut deserializer));
+    let wire = read.and_then(|wire| deserializer.end().map(|()| wire));
+    wire.map_err(|error| {
         let detail = error.to_string();
+        if let Some(refusal) = meter.refusal() {
+            return refusal.into();
+        }
         if !error.is_data() {
             return malformed(detail);
         }
         let mut again = serde_json::Deserializer::from_slice(bytes);
-        invalid(&detail, path::<W, _>(&mut again))
+        invalid(&detail, path::<W, _>(Meter::default().over(&mut again)))
     })
 }
 
@@ -92,14 +103,18 @@ fn from_msgpack<'a, W: Deserialize<'a>>(bytes: &'a [u8]) -> Result<W, Problem> {
     if !bytes.first().is_none_or(is_map) {
         return Err(not_an_object());
     }
+    let meter = Meter::default();
     let mut deserializer = rmp_serde::Deserializer::from_read_ref(bytes);
-    let wire = W::deserialize(&mut deserializer).map_err(|error| {
+    let wire = W::deserialize(meter.over(&mut deserializer)).map_err(|error| {
         let detail = error.to_string();
+        if let Some(refusal) = meter.refusal() {
+            return refusal.into();
+        }
         if is_malformed(&error) {
             return malformed(detail);
         }
         let mut again = rmp_serde::Deserializer::from_read_ref(bytes);
-        invalid(&detail, path::<W, _>(&mut again))
+        invalid(&detail, path::<W, _>(Meter::default().over(&mut again)))
     })?;
     // After the document only the end may come.
     match IgnoredAny::deserialize(&mut deserializer) {
@@ -142,9 +157,27 @@ fn invalid(detail: &str, path: String) -> Problem {
         None if path.is_empty() => "body".to_owned(),
         None => path,
     };
+    let (field, detail) = (shortened(field), shortened(detail.to_owned()));
     Problem::new(Code::Invalid, format!("{field}: {detail}")).at(field)
 }
 
 fn malformed(detail: String) -> Problem {
-    Problem::new(Code::MalformedBody, detail).at("body")
+    Problem::new(Code::MalformedBody, shortened(detail)).at("body")
+}
+
+/// Errors quote what they found, which may be most of the body.
+fn shortened(mut text: String) -> String {
+    if text.len() > QUOTED_BYTES_MAX {
+        text.truncate(text.floor_char_boundary(QUOTED_BYTES_MAX));
+        text.push('…');
+        text.shrink_to_fit();
+    }
+    text
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        let Refusal { field, limit, detail } = refusal;
+        Self::new(Code::Invalid, detail).at(field).limited(limit)
+    }
 }

@@ -27,6 +27,7 @@ mod item_history;
 mod item_words;
 mod jwt;
 mod keyless;
+mod lists;
 mod matrix;
 mod matrix_files;
 mod matrix_sessions;

@@ -1,7 +1,7 @@
 //! Snapshots: `take`, `get`, `list`, `delete`; `archive` is what a workspace had; `restoring` brings back what one has.
 
 pub(super) mod archive;
-mod restoring;
+pub(super) mod restoring;
 
 pub use self::restoring::restore;
 

@@ -1,0 +1,40 @@
+//! The largest wire types by number, for whoever tries the decoders with any bytes (tests/fuzz).
+
+use bytes::Bytes;
+
+use super::checkpoints::{Get, History, List};
+use super::decode::{self, Input, Received};
+use super::expand::Draft;
+use super::media::Format;
+use super::pruning::Prune;
+use super::snapshots::restoring::Restoring;
+use super::store_batch::Batch;
+
+/// How many there are.
+pub const COUNT: u8 = 7;
+
+/// Reads a body as one of the operations does.
+///
+/// # Errors
+/// Status, code and field of the answer.
+pub fn decode(number: u8, is_json: bool, body: &[u8]) -> Result<(), (u16, &'static str, String)> {
+    let format = if is_json { Format::Json } else { Format::MessagePack };
+    let received = Received { format, body: Bytes::copy_from_slice(body), idempotency_key: None };
+    match number % COUNT {
+        0 => read::<Draft>(&received),
+        1 => read::<Batch>(&received),
+        2 => read::<Restoring>(&received),
+        3 => read::<Prune>(&received),
+        4 => read::<Get>(&received),
+        5 => read::<List>(&received),
+        _ => read::<History>(&received),
+    }
+}
+
+fn read<T: Input>(received: &Received) -> Result<(), (u16, &'static str, String)> {
+    let problem = decode::decode::<T>(received).err();
+    problem.map_or(Ok(()), |it| {
+        let (status, code, _) = it.code.parts();
+        Err((status, code, it.field.unwrap_or_default()))
+    })
+}
