@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod chunking;
+mod decoders;
 mod display;
 mod envelope;
 mod mutation;
@@ -54,6 +55,18 @@ fn envelopes_hold_their_rules() {
 }
 
 #[test]
+fn bodies_hold_their_rules() {
+    run("decoders", 20_000, decoders::check);
+}
+
+#[test]
+fn seeds_of_bodies_are_read_but_for_hostile_ones() {
+    for (name, seed) in seeds_of("decoders") {
+        assert_eq!(decoders::is_read(&seed), !name.contains("hostile"), "{name}");
+    }
+}
+
+#[test]
 fn lists_hold_their_rules() {
     run("parts", 20_000, parts::check);
 }
@@ -90,7 +103,7 @@ fn the_seeds_are_small_and_made_by_the_code() {
     if std::env::var_os("UPDATE_SEEDS").is_some() {
         seeds::write();
     }
-    for target in ["envelope", "parts", "chunking", "display"] {
+    for target in ["envelope", "parts", "chunking", "display", "decoders"] {
         for (name, seed) in seeds_of(target) {
             assert!(seed.len() <= 60_000, "{name} has {} bytes", seed.len());
         }

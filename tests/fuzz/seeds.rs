@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use bytes::Bytes;
+use serde_json::json;
 use threadkeep::content::envelope::{open_at_most, seal, seal_plain};
 use threadkeep::content::keys::TenantSecret;
 use threadkeep::domain::checkpoint::Value;
@@ -48,6 +49,61 @@ pub fn write() {
         save("chunking", name, &[&from.to_le_bytes()[..], &value].concat());
     }
     display();
+    decoders();
+}
+
+/// Requests as clients send them, and bodies that once took gigabytes, cut to what the rules can tell.
+fn decoders() {
+    let commit = json!({"thread_id": "t", "writer": "w", "ops": [{"checkpoint": {
+        "checkpoint_id": "1", "skeleton": {"v": 4, "channel_versions": {"m": "1"}}, "metadata": {"step": 1},
+        "values": [{"channel": "m", "version": "1", "tag": "msgpack", "data": "kaVoZWxsbw=="}]
+    }}, {"writes": {"checkpoint_id": "1", "task_id": "a", "seq": 1,
+        "writes": [{"idx": 0, "channel": "m", "tag": "msgpack", "data": "pWhlbGxv"}]
+    }}]});
+    let batch = json!({"ops": [{"put": {"namespace": ["a"], "key": "k", "value": {"t": "x"}, "index": ["t"]}},
+        {"get": {"namespace": ["a"], "key": "k"}}, {"search": {"prefix": ["a"], "filter": {"t": {"$in": ["x"]}}}}]});
+    let restore = json!({"snapshot_id": "s", "threads": [{"thread_id": "t", "into": "u"}], "namespaces": "all",
+        "sessions": [{"kind": "k", "key": ["a"]}], "subjects": {"ann": "bob"}});
+    let prune = json!({"thread_ids": ["t", "u"], "keep_last": 2, "older_than": 60});
+    let get = json!({"thread_id": "t", "history_channels": ["m"], "have_values": []});
+    let list = json!({"thread_id": "t", "filter": {"step": 1}, "limit": 3});
+    let history = json!({"thread_id": "t", "channels": ["m"]});
+    for (number, name, body) in [
+        (0, "commit", &commit),
+        (1, "batch", &batch),
+        (2, "restore", &restore),
+        (3, "prune", &prune),
+        (4, "get", &get),
+        (5, "list", &list),
+        (6, "history", &history),
+    ] {
+        save(
+            "decoders",
+            name,
+            &[&[0x80 | number], &serde_json::to_vec(body).unwrap()[..]].concat(),
+        );
+        if [2, 3, 4, 6].contains(&number) {
+            let packed = rmp_serde::to_vec(body).unwrap();
+            save("decoders", &format!("{name}-packed"), &[&[number], &packed[..]].concat());
+        }
+    }
+    let many = |name: &[u8], entry: &[u8], count: usize| {
+        [&[0x81][..], name, b"\xdd\xff\xff\xff\xff", &entry.repeat(count)].concat()
+    };
+    for (number, name, body) in [
+        (3, "texts", many(b"\xaathread_ids", b"\xa0", 1_100)),
+        (6, "channels", many(b"\xa8channels", b"\xa1a", 4_200)),
+        (2, "subjects", b"\x81\xa8subjects\xdf\xff\xff\xff\xff\xa1a\xa1b".to_vec()),
+        (2, "deep", many(b"\xa7threads", b"\xdd\xff\xff\xff\xff", 300)),
+        (
+            0,
+            "claims",
+            b"\x81\xa3ops\xdd\xff\xff\xff\xff\x81\xa6writes\xdf\xff\xff\xff\xff".to_vec(),
+        ),
+        (1, "groups", many(b"\xa3ops", b"\x81\xa5count\x80", 1_100)),
+    ] {
+        save("decoders", &format!("hostile-{name}"), &[&[number], &body[..]].concat());
+    }
 }
 
 /// Samples of both languages, and states of a graph whose node `a` is next.

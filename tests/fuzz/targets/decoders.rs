@@ -1,0 +1,10 @@
+//! The rules of `decoders.rs`, driven by libFuzzer.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[path = "../decoders.rs"]
+mod decoders;
+
+fuzz_target!(|data: &[u8]| decoders::check(data));
