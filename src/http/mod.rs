@@ -77,6 +77,7 @@ mod usage;
 mod value_parts;
 mod views;
 mod wide;
+mod zstd_window;
 
 use std::sync::Arc;
 
