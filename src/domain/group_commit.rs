@@ -10,6 +10,7 @@ use async_trait::async_trait;
 
 use super::clock::{Clock, Micros};
 use super::error::{Conflict, Error, Result};
+use super::fair_queue::Weight;
 use super::lanes::{ATTEMPTS_MAX, Job, Lanes, Writer, refusal, unavailable, write};
 use super::planner::{Batch, fold};
 use super::prepared::Prepared;
@@ -80,6 +81,14 @@ impl Writer for CommitWriter {
 
     fn deadline(command: &Prepared) -> Micros {
         command.deadline
+    }
+
+    fn tenant(command: &Prepared) -> &str {
+        &command.tenant
+    }
+
+    fn weight(command: &Prepared) -> Weight {
+        Weight { bytes: command.size_bytes, rows: command.rows() }
     }
 
     async fn write_next(&mut self, mut waiting: Vec<Job<Self>>) -> Vec<Job<Self>> {

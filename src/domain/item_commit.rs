@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 
 use super::clock::{Clock, Micros};
 use super::error::{Conflict, Error, Result};
+use super::fair_queue::Weight;
 use super::item_batch::{ItemBatch, ItemOutcome, PreparedChanges, Role, Taken, fold};
 use super::lanes::{Job, Lanes, Writer, refusal, write};
 use super::storage::{BatchError, Storage};
@@ -76,6 +77,16 @@ impl Writer for ItemWriter {
 
     fn deadline(command: &PreparedChanges) -> Micros {
         command.deadline
+    }
+
+    fn tenant(command: &PreparedChanges) -> &str {
+        &command.tenant
+    }
+
+    fn weight(command: &PreparedChanges) -> Weight {
+        let contents = command.changes.iter().filter_map(|it| it.put.as_ref()?.content.as_ref());
+        let rows = command.changes.len() + contents.map(|it| it.chunks.len()).sum::<usize>();
+        Weight { bytes: command.size_bytes, rows }
     }
 
     async fn write_next(&mut self, waiting: Vec<Job<Self>>) -> Vec<Job<Self>> {

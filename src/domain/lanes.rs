@@ -1,21 +1,24 @@
 //! Queues in front of a storage engine: while one batch is being written the next gathers, without a timer. What a batch is and
-//! how it is written says whoever has the queue.
+//! how it is written says whoever has the queue; who is next says [`super::fair_queue`].
 //!
-//! **Invariant:** a caller that leaves cancels nothing that was taken.
+//! **Invariant:** a caller that leaves cancels nothing that was taken. While nobody has a large command, the first command that a
+//! tenant has waiting is in the next batch, whatever the others have, up to 256 tenants.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::FutureExt;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 
 use super::clock::{Clock, Micros};
 use super::error::{Error, Result};
+use super::fair_queue::{FairQueue, Queued, Size, Weight};
+use super::limits::LIMITS;
 use super::storage::BatchError;
 
 /// Attempts at one batch when the database asks for a retry or breaks the connection.
@@ -30,6 +33,12 @@ pub trait Writer: Send + 'static {
     /// The write must have begun by then.
     fn deadline(command: &Self::Command) -> Micros;
 
+    /// Tenants take turns.
+    fn tenant(command: &Self::Command) -> &str;
+
+    /// How much of the database the command takes.
+    fn weight(command: &Self::Command) -> Weight;
+
     /// Writes one batch and answers its members; gives back what was not taken. Never called with nothing.
     async fn write_next(&mut self, waiting: Vec<Job<Self>>) -> Vec<Job<Self>>;
 }
@@ -37,6 +46,8 @@ pub trait Writer: Send + 'static {
 /// A command that waits, and who waits for it.
 pub struct Job<W: Writer + ?Sized> {
     pub command: W::Command,
+    key: u64,
+    weight: Weight,
     reply: oneshot::Sender<Result<W::Answer>>,
 }
 
@@ -47,29 +58,59 @@ impl<W: Writer + ?Sized> Job<W> {
     }
 }
 
-/// One task per lane, each with a writer of its own.
+impl<W: Writer> Queued for Job<W> {
+    fn tenant(&self) -> &str {
+        W::tenant(&self.command)
+    }
+
+    fn key(&self) -> u64 {
+        self.key
+    }
+
+    fn weight(&self) -> Weight {
+        self.weight
+    }
+}
+
+/// Two tasks per lane, each with a writer of its own: one for small commands, which go in batches, one for large ones.
 pub struct Lanes<W: Writer> {
-    lanes: Vec<mpsc::UnboundedSender<Job<W>>>,
+    lanes: Vec<Arc<Lane<W>>>,
     tasks: Vec<JoinHandle<()>>,
 }
 
+struct Lane<W: Writer> {
+    waiting: Mutex<Waiting<W>>,
+    /// By size: something is ready, or the lane ends.
+    ready: [Notify; 2],
+}
+
+struct Waiting<W: Writer> {
+    queue: FairQueue<Job<W>>,
+    is_closed: bool,
+}
+
 impl<W: Writer> Lanes<W> {
-    /// They end when this is dropped and their queues are empty.
+    /// They end when this is stopped or dropped and their queues are empty.
     pub fn start(count: usize, clock: &Arc<Clock>, writer: impl Fn() -> W) -> Self {
-        let (lanes, tasks) = (0..count.max(1))
-            .map(|_| {
-                let (sender, receiver) = mpsc::unbounded_channel();
-                (sender, tokio::spawn(run(writer(), Arc::clone(clock), receiver)))
-            })
-            .unzip();
+        let (mut lanes, mut tasks) = (Vec::new(), Vec::new());
+        for _ in 0..count.max(1) {
+            let waiting = Waiting { queue: FairQueue::default(), is_closed: false };
+            let lane = Arc::new(Lane { waiting: Mutex::new(waiting), ready: Default::default() });
+            for size in [Size::Small, Size::Large] {
+                let lane = Arc::clone(&lane);
+                tasks.push(tokio::spawn(lane.run(size, writer(), Arc::clone(clock))));
+            }
+            lanes.push(lane);
+        }
         Self { lanes, tasks }
     }
 
     /// Takes no more, and returns when everything taken is written and answered.
-    pub async fn stop(self) {
-        drop(self.lanes);
-        for task in self.tasks {
-            // A lane that panicked has answered its callers with `CommitUnknown` already.
+    pub async fn stop(mut self) {
+        let tasks = std::mem::take(&mut self.tasks);
+        drop(self);
+        for task in tasks {
+            // What a lane's writer panics with has been answered with `CommitUnknown` already.
             let _ = task.await;
         }
     }
@@ -78,46 +119,111 @@ impl<W: Writer> Lanes<W> {
     /// the future loses only the answer.
     ///
     /// # Errors
-    /// What the writer answers; `DeadlineExceeded` when it was not begun in time, `CommitUnknown` when the lane broke.
+    /// What the writer answers; `DeadlineExceeded` when it was not begun in time, `CommitUnknown` when the lane broke, `Unavailable`
+    /// while too much of the tenant waits.
     pub async fn commit(&self, key: impl Hash, command: W::Command) -> Result<W::Answer> {
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);
-        let lane = usize::try_from(hasher.finish() % self.lanes.len() as u64).unwrap_or(0);
+        let key = hasher.finish();
+        let lane = usize::try_from(key % self.lanes.len() as u64).unwrap_or(0);
         let (reply, answer) = oneshot::channel();
-        let closed = || Error::Unavailable {
-            detail: "the server is stopping".into(),
-            retry_after: Duration::from_secs(1),
-        };
-        self.lanes[lane].send(Job { command, reply }).map_err(|_| closed())?;
+        let weight = W::weight(&command);
+        self.lanes[lane].push(Job { command, key, weight, reply })?;
         answer.await.map_err(|_| Error::CommitUnknown)?
     }
 }
 
-async fn run<W: Writer>(
-    mut writer: W,
-    clock: Arc<Clock>,
-    mut queue: mpsc::UnboundedReceiver<Job<W>>,
-) {
-    let mut waiting: Vec<Job<W>> = Vec::new();
-    loop {
-        if waiting.is_empty() {
-            match queue.recv().await {
-                Some(job) => waiting.push(job),
-                None => return,
-            }
+impl<W: Writer> Drop for Lanes<W> {
+    fn drop(&mut self) {
+        for lane in &self.lanes {
+            lane.waiting().is_closed = true;
+            lane.wake_all();
         }
-        while let Ok(job) = queue.try_recv() {
-            waiting.push(job);
-        }
-        // Commands whose budget ran out before they were begun are refused: nothing of them happened.
-        let now = clock.now();
-        let (late, kept): (Vec<Job<W>>, Vec<Job<W>>) =
-            waiting.into_iter().partition(|job| W::deadline(&job.command) < now);
-        for job in late {
-            job.answer(Err(Error::DeadlineExceeded));
-        }
-        waiting = if kept.is_empty() { kept } else { writer.write_next(kept).await };
     }
+}
+
+impl<W: Writer> Lane<W> {
+    fn push(&self, job: Job<W>) -> Result<()> {
+        let mut waiting = self.waiting();
+        if waiting.is_closed {
+            let detail = "the server is stopping".into();
+            return Err(Error::Unavailable { detail, retry_after: Duration::from_secs(1) });
+        }
+        let pushed = waiting.queue.push(job);
+        drop(waiting);
+        match pushed {
+            Ok(Some(size)) => self.ready[size as usize].notify_one(),
+            Ok(None) => {}
+            Err(_) => return Err(line_is_full()),
+        }
+        Ok(())
+    }
+
+    async fn run(self: Arc<Self>, size: Size, mut writer: W, clock: Arc<Clock>) {
+        while let Some(jobs) = self.next(size).await {
+            let keys: Vec<u64> = jobs.iter().map(|it| it.key).collect();
+            // Commands whose budget ran out before they were begun are refused: nothing of them happened.
+            let now = clock.now();
+            let (late, kept): (Vec<Job<W>>, Vec<Job<W>>) =
+                jobs.into_iter().partition(|job| W::deadline(&job.command) < now);
+            for job in late {
+                job.answer(Err(Error::DeadlineExceeded));
+            }
+            let rest = if kept.is_empty() {
+                kept
+            } else {
+                // Who waits for a writer that panics is told that nobody knows; the lane goes on.
+                let written = AssertUnwindSafe(writer.write_next(kept)).catch_unwind().await;
+                written.unwrap_or_default()
+            };
+            self.finish(&keys, rest);
+        }
+    }
+
+    /// The next batch; none when nothing more comes.
+    async fn next(&self, size: Size) -> Option<Vec<Job<W>>> {
+        loop {
+            {
+                let mut waiting = self.waiting();
+                let jobs = waiting.queue.take(size);
+                if !jobs.is_empty() {
+                    return Some(jobs);
+                }
+                if waiting.is_closed && waiting.queue.is_empty() {
+                    return None;
+                }
+            }
+            // What came since is remembered by it.
+            self.ready[size as usize].notified().await;
+        }
+    }
+
+    fn finish(&self, keys: &[u64], rest: Vec<Job<W>>) {
+        let mut waiting = self.waiting();
+        let has_freed = waiting.queue.finish(keys, rest);
+        let is_over = waiting.is_closed && waiting.queue.is_empty();
+        drop(waiting);
+        if has_freed || is_over {
+            self.wake_all();
+        }
+    }
+
+    fn wake_all(&self) {
+        self.ready.iter().for_each(Notify::notify_one);
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting<W>> {
+        self.waiting.lock().expect("nothing panics while it holds the queue")
+    }
+}
+
+fn line_is_full() -> Error {
+    let (commands, bytes) =
+        (LIMITS.waiting_commands_per_tenant_max, LIMITS.waiting_bytes_per_tenant_max);
+    let detail = format!(
+        "too many writes of this tenant wait to be made durable; {commands} of them, and {bytes} bytes, may wait at one time"
+    );
+    Error::Unavailable { detail, retry_after: Duration::from_secs(1) }
 }
 
 /// Tries a batch again while the database asks for it. A panic in an engine is a failed statement and does not end the lane.
@@ -166,3 +272,6 @@ pub fn refusal(error: &BatchError) -> Error {
 pub fn unavailable(detail: &str) -> Error {
     Error::Unavailable { detail: detail.into(), retry_after: Duration::from_millis(500) }
 }
+
+#[cfg(test)]
+mod tests;

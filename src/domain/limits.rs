@@ -35,6 +35,8 @@ pub struct Limits {
     pub token_depth_max: u64,
     /// Living revocations of a tenant up to which tokens can revoke themselves. Keys of the whole tenant always can.
     pub token_revocations_max: u64,
+    /// Of these, what one token and all that are narrowed from it may have revoked.
+    pub token_revocations_per_chain_max: u64,
     /// One value or write of a checkpoint. One over `value_inline_bytes_max` goes and comes in parts.
     pub value_bytes_max: u64,
     /// One value or write inside of a commit's or an answer's body.
@@ -82,6 +84,11 @@ pub struct Limits {
     /// Policies of a tenant's threads.
     pub thread_policies_max: u64,
     pub budget_ms_max: u64,
+    /// What a search, a list or a count may take in the database.
+    pub search_seconds_max: u64,
+    /// Writes of a tenant that wait in one line of a server, and their bytes.
+    pub waiting_commands_per_tenant_max: u64,
+    pub waiting_bytes_per_tenant_max: u64,
     /// Request bodies in memory at one time, over all requests.
     pub bytes_in_flight_max: u64,
     /// Copies and inserts of one difference.
@@ -116,7 +123,10 @@ pub struct Limits {
     /// Paths in `text_fields` of a namespace's setting, and bytes of one.
     pub text_fields_max: u64,
     pub text_field_bytes_max: u64,
-    /// Followers of the change feed of one tenant, and of all, on one server.
+    /// Followers of the change feed on one server: of one key, or of the tokens that one key makes for one subject, whatever is
+    /// narrowed from them; of all that are not the whole tenant; of one tenant; of all.
+    pub feed_followers_per_credential_max: u64,
+    pub feed_followers_scoped_max: u64,
     pub feed_followers_per_tenant_max: u64,
     pub feed_followers_max: u64,
     /// How long a position of the change feed leads on.
@@ -235,6 +245,7 @@ pub const LIMITS: Limits = Limits {
     token_ttl_seconds_default: 3_600,
     token_depth_max: 8,
     token_revocations_max: 10_000,
+    token_revocations_per_chain_max: 100,
     value_bytes_max: 256 << 20,
     value_inline_bytes_max: 64 << 20,
     value_in_parts_bytes_min: 8 << 20,
@@ -262,6 +273,9 @@ pub const LIMITS: Limits = Limits {
     retention_seconds_max: 3_153_600_000,
     thread_policies_max: 1_000,
     budget_ms_max: 30_000,
+    search_seconds_max: 8,
+    waiting_commands_per_tenant_max: 4_096,
+    waiting_bytes_per_tenant_max: 128 << 20,
     bytes_in_flight_max: 256 << 20,
     difference_ops_max: 1_024,
     difference_bytes_min: 512,
@@ -280,6 +294,8 @@ pub const LIMITS: Limits = Limits {
     item_versions_max: 1_000,
     text_fields_max: 32,
     text_field_bytes_max: 256,
+    feed_followers_per_credential_max: 25,
+    feed_followers_scoped_max: 90,
     feed_followers_per_tenant_max: 100,
     feed_followers_max: 1_000,
     feed_seconds_kept: 86_400,

@@ -21,6 +21,7 @@ pub mod exact_fields;
 pub mod exact_json;
 pub mod export;
 pub mod export_items;
+pub mod fair_queue;
 pub mod feeds;
 pub mod field_path;
 pub mod files;

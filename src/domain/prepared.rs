@@ -48,6 +48,17 @@ pub struct Prepared {
     pub size_bytes: usize,
 }
 
+impl Prepared {
+    /// About how many rows and map entries a database writes for it.
+    pub fn rows(&self) -> usize {
+        let of_op = |op: &PreparedOp| match op {
+            PreparedOp::Checkpoint(put) => 1 + put.slots.len() + put.unlisted.len(),
+            PreparedOp::Writes(group) => group.writes.len(),
+        };
+        self.chunks.len() + self.ops.iter().map(of_op).sum::<usize>()
+    }
+}
+
 /// What must hold for the thread when the commit is applied.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Condition {

@@ -132,6 +132,7 @@ fn complete_operation(operation: &mut Value) {
         codes.extend([Code::Unauthorized, Code::TokenExpired, Code::TokenRevoked]);
         codes.extend([Code::NotGranted, Code::NotAcceptable]);
         codes.extend([Code::TooManyRequests, Code::Unavailable, Code::KeyDestroyed]);
+        codes.push(Code::DeadlineExceeded);
         operation["security"] = json!([{"bearer": []}, {"api_key": []}]);
     } else {
         operation["security"] = json!([]);
@@ -145,9 +146,6 @@ fn complete_operation(operation: &mut Value) {
     }
     if let Some(parameters) = operation.get_mut("parameters") {
         generators::never_null(parameters);
-    }
-    if writes {
-        codes.push(Code::DeadlineExceeded);
     }
     // Who streams a body, or has none, has the whole budget.
     if writes && operation.pointer("/requestBody/content/application~1json").is_some() {

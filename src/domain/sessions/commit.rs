@@ -11,6 +11,7 @@ use super::change::{Done, PreparedChange, PreparedEntry, Step};
 use super::ledger::{Batch, Outcome};
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::Result;
+use crate::domain::fair_queue::Weight;
 use crate::domain::lanes::{Job, Lanes, Writer, refusal, write};
 use crate::domain::storage::Storage;
 
@@ -62,6 +63,20 @@ impl Writer for SessionWriter {
 
     fn deadline(command: &PreparedChange) -> Micros {
         command.deadline
+    }
+
+    fn tenant(command: &PreparedChange) -> &str {
+        &command.tenant
+    }
+
+    fn weight(command: &PreparedChange) -> Weight {
+        let entries = |step: &Step<PreparedEntry>| match step {
+            Step::Append(append) => append.entries.len(),
+            Step::Compact(compact) => compact.replacement.len(),
+            _ => 1,
+        };
+        let rows = command.chunks.len() + command.steps.iter().map(entries).sum::<usize>();
+        Weight { bytes: command.size_bytes, rows }
     }
 
     async fn write_next(&mut self, waiting: Vec<Job<Self>>) -> Vec<Job<Self>> {

@@ -3672,9 +3672,14 @@ export interface components {
             feed_followers_max: number;
             /**
              * Format: int64
-             * @description Followers of the change feed of one tenant, and of all, on one server.
+             * @description Followers of the change feed on one server: of one key, or of the tokens that one key makes for one subject, whatever is
+             *     narrowed from them; of all that are not the whole tenant; of one tenant; of all.
              */
+            feed_followers_per_credential_max: number;
+            /** Format: int64 */
             feed_followers_per_tenant_max: number;
+            /** Format: int64 */
+            feed_followers_scoped_max: number;
             /**
              * Format: int64
              * @description How long a position of the change feed leads on.
@@ -3834,6 +3839,11 @@ export interface components {
             scored_rows_max: number;
             /**
              * Format: int64
+             * @description What a search, a list or a count may take in the database.
+             */
+            search_seconds_max: number;
+            /**
+             * Format: int64
              * @description Entries that are looked at together for a budget of tokens.
              */
             session_budget_page_rows: number;
@@ -3978,6 +3988,11 @@ export interface components {
             token_revocations_max: number;
             /**
              * Format: int64
+             * @description Of these, what one token and all that are narrowed from it may have revoked.
+             */
+            token_revocations_per_chain_max: number;
+            /**
+             * Format: int64
              * @description Of a token whose maker did not say.
              */
             token_ttl_seconds_default: number;
@@ -4045,6 +4060,13 @@ export interface components {
             vector_field_bytes_max: number;
             /** Format: int64 */
             vectors_per_item_max: number;
+            /** Format: int64 */
+            waiting_bytes_per_tenant_max: number;
+            /**
+             * Format: int64
+             * @description Writes of a tenant that wait in one line of a server, and their bytes.
+             */
+            waiting_commands_per_tenant_max: number;
             /**
              * Format: int64
              * @description An archive of a workspace, unpacked; `archive_ratio_max` times its size at most.
@@ -6538,7 +6560,7 @@ export interface components {
             };
         };
         /** @description `unavailable`: Not available now; `deadline_exceeded`: The time budget ran out; `overloaded`: Too much at once; `commit_unknown`: It is not known whether the write happened */
-        "503.commit_unknown.unavailable.overloaded.deadline_exceeded": {
+        "503.commit_unknown.unavailable.deadline_exceeded.overloaded": {
             headers: {
                 /** @description Seconds */
                 "retry-after"?: number;
@@ -6562,8 +6584,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `unavailable`: Not available now; `overloaded`: Too much at once */
-        "503.overloaded.unavailable": {
+        /** @description `unavailable`: Not available now; `deadline_exceeded`: The time budget ran out; `overloaded`: Too much at once */
+        "503.overloaded.unavailable.deadline_exceeded": {
             headers: {
                 /** @description Seconds */
                 "retry-after"?: number;
@@ -6582,31 +6604,6 @@ export interface components {
                  *       "status": 503,
                  *       "title": "Too much at once",
                  *       "type": "urn:threadkeep:problem:overloaded"
-                 *     }
-                 */
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description `unavailable`: Not available now */
-        "503.unavailable": {
-            headers: {
-                /** @description Seconds */
-                "retry-after"?: number;
-                /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                "server-timing"?: string;
-                /** @description Of the request; finds it in the server's log */
-                "x-request-id"?: string;
-                [name: string]: unknown;
-            };
-            content: {
-                /**
-                 * @example {
-                 *       "code": "unavailable",
-                 *       "detail": "Not available now",
-                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
-                 *       "status": 503,
-                 *       "title": "Not available now",
-                 *       "type": "urn:threadkeep:problem:unavailable"
                  *     }
                  */
                 "application/problem+json": components["schemas"]["Problem"];
@@ -6637,33 +6634,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `unavailable`: Not available now; `overloaded`: Too much at once */
-        "503.unavailable.overloaded": {
-            headers: {
-                /** @description Seconds */
-                "retry-after"?: number;
-                /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                "server-timing"?: string;
-                /** @description Of the request; finds it in the server's log */
-                "x-request-id"?: string;
-                [name: string]: unknown;
-            };
-            content: {
-                /**
-                 * @example {
-                 *       "code": "unavailable",
-                 *       "detail": "Not available now",
-                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
-                 *       "status": 503,
-                 *       "title": "Not available now",
-                 *       "type": "urn:threadkeep:problem:unavailable"
-                 *     }
-                 */
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
         /** @description `unavailable`: Not available now; `deadline_exceeded`: The time budget ran out; `overloaded`: Too much at once */
-        "503.unavailable.overloaded.deadline_exceeded": {
+        "503.unavailable.deadline_exceeded.overloaded": {
             headers: {
                 /** @description Seconds */
                 "retry-after"?: number;
@@ -6688,7 +6660,7 @@ export interface components {
             };
         };
         /** @description `unavailable`: Not available now; `deadline_exceeded`: The time budget ran out; `overloaded`: Too much at once; `commit_unknown`: It is not known whether the write happened */
-        "503.unavailable.overloaded.deadline_exceeded.commit_unknown": {
+        "503.unavailable.deadline_exceeded.overloaded.commit_unknown": {
             headers: {
                 /** @description Seconds */
                 "retry-after"?: number;
@@ -6749,7 +6721,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     inspect_sessions: {
@@ -6781,7 +6753,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     inspect_messages: {
@@ -6819,7 +6791,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     inspect_orchestration: {
@@ -6857,7 +6829,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     inspect_trace: {
@@ -6895,7 +6867,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     agentrail_get_memo: {
@@ -6935,7 +6907,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     agentrail_put_memo: {
@@ -6984,7 +6956,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     agentrail_append_memo: {
@@ -7033,7 +7005,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     agentrail_put_session: {
@@ -7080,7 +7052,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     agentrail_list_archives: {
@@ -7116,7 +7088,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     agentrail_load_archive: {
@@ -7154,7 +7126,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     agentrail_list_artifacts: {
@@ -7190,7 +7162,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     agentrail_get_artifact: {
@@ -7228,7 +7200,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     agentrail_put_artifact: {
@@ -7276,7 +7248,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     agentrail_compact_session: {
@@ -7324,7 +7296,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     agentrail_load_messages: {
@@ -7364,7 +7336,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     agentrail_append_messages: {
@@ -7411,7 +7383,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     agentrail_get_history: {
@@ -7449,7 +7421,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     agentrail_put_history: {
@@ -7497,7 +7469,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     agentrail_load_mailbox: {
@@ -7534,7 +7506,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     agentrail_append_mailbox: {
@@ -7582,7 +7554,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     agentrail_get_mailbox_state: {
@@ -7620,7 +7592,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     agentrail_put_mailbox_state: {
@@ -7668,7 +7640,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     agentrail_load_events: {
@@ -7704,7 +7676,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     agentrail_append_events: {
@@ -7751,7 +7723,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     agentrail_get_snapshot: {
@@ -7788,7 +7760,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     agentrail_put_snapshot: {
@@ -7835,7 +7807,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     agentrail_log_skill: {
@@ -7882,7 +7854,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     agentrail_get_todos: {
@@ -7919,7 +7891,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     agentrail_put_todos: {
@@ -7966,7 +7938,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     agentrail_load_trace: {
@@ -8002,7 +7974,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     agentrail_append_trace: {
@@ -8049,7 +8021,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     agentrail_record_turn: {
@@ -8096,7 +8068,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     agentrail_list_sessions: {
@@ -8135,7 +8107,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     list_drive: {
@@ -8179,7 +8151,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     upload_to_drive: {
@@ -8227,7 +8199,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.commit_unknown.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.commit_unknown.unavailable.deadline_exceeded.overloaded"];
         };
     };
     get_drive_url: {
@@ -8272,7 +8244,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     inspect_health_by_token: {
@@ -8308,7 +8280,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     inspect_sessions_by_token: {
@@ -8344,7 +8316,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     inspect_messages_by_token: {
@@ -8384,7 +8356,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     inspect_orchestration_by_token: {
@@ -8424,7 +8396,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     inspect_trace_by_token: {
@@ -8464,7 +8436,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     list_audit_events: {
@@ -8511,7 +8483,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     commit_checkpoints: {
@@ -8555,7 +8527,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     delete_checkpoints_of_runs: {
@@ -8599,7 +8571,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     get_checkpoint: {
@@ -8639,7 +8611,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     get_channel_history: {
@@ -8679,7 +8651,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     list_checkpoints: {
@@ -8719,7 +8691,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     get_value_part: {
@@ -8760,7 +8732,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     put_value_part: {
@@ -8804,7 +8776,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     prune_threads: {
@@ -8848,7 +8820,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     get_checkpoint_values: {
@@ -8892,7 +8864,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     export_tenant: {
@@ -8934,7 +8906,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.overloaded.unavailable"];
+            503: components["responses"]["503.overloaded.unavailable.deadline_exceeded"];
         };
     };
     append_file: {
@@ -8981,7 +8953,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     put_file_content: {
@@ -9034,7 +9006,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.commit_unknown.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.commit_unknown.unavailable.deadline_exceeded.overloaded"];
         };
     };
     copy_files: {
@@ -9081,7 +9053,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     delete_files: {
@@ -9128,7 +9100,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     download_files: {
@@ -9168,7 +9140,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     edit_file: {
@@ -9215,7 +9187,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     glob_files: {
@@ -9255,7 +9227,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     grep_files: {
@@ -9295,7 +9267,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     list_files: {
@@ -9335,7 +9307,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     move_files: {
@@ -9382,7 +9354,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     read_file: {
@@ -9423,7 +9395,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     stat_file: {
@@ -9464,7 +9436,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     upload_files: {
@@ -9507,7 +9479,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     begin_upload: {
@@ -9550,7 +9522,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     get_upload: {
@@ -9671,7 +9643,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.commit_unknown.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.commit_unknown.unavailable.deadline_exceeded.overloaded"];
         };
     };
     put_upload_part: {
@@ -9718,7 +9690,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     write_file: {
@@ -9764,7 +9736,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     import_tenant: {
@@ -9811,7 +9783,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.overloaded.unavailable"];
+            503: components["responses"]["503.overloaded.unavailable.deadline_exceeded"];
         };
     };
     get_limits: {
@@ -9843,7 +9815,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     delete_retention_policy: {
@@ -9886,7 +9858,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     get_retention_policy: {
@@ -9926,7 +9898,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     put_retention_policy: {
@@ -9970,7 +9942,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     list_retention_reports: {
@@ -10009,7 +9981,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     run_retention: {
@@ -10052,7 +10024,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     store_artifacts: {
@@ -10102,7 +10074,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.commit_unknown.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.commit_unknown.unavailable.deadline_exceeded.overloaded"];
         };
     };
     append_entries: {
@@ -10148,7 +10120,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     compact_stream: {
@@ -10195,7 +10167,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     add_to_counter: {
@@ -10241,7 +10213,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     create_session: {
@@ -10285,7 +10257,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     delete_session: {
@@ -10328,7 +10300,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     append_document: {
@@ -10374,7 +10346,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     delete_document: {
@@ -10417,7 +10389,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     find_documents: {
@@ -10457,7 +10429,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     get_document: {
@@ -10498,7 +10470,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     list_documents: {
@@ -10538,7 +10510,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     put_document: {
@@ -10584,7 +10556,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     list_sessions: {
@@ -10624,7 +10596,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     load_entries: {
@@ -10665,7 +10637,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     list_streams: {
@@ -10705,7 +10677,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     stage_archive: {
@@ -10753,7 +10725,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     delete_snapshot: {
@@ -10796,7 +10768,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     get_snapshot: {
@@ -10837,7 +10809,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     list_snapshots: {
@@ -10877,7 +10849,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     restore_snapshot: {
@@ -10924,7 +10896,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     take_snapshot: {
@@ -10981,7 +10953,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     get_state: {
@@ -11023,7 +10995,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     run_store_batch: {
@@ -11069,7 +11041,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     count_items: {
@@ -11109,7 +11081,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     delete_item: {
@@ -11155,7 +11127,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     get_item: {
@@ -11195,7 +11167,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     list_item_versions: {
@@ -11235,7 +11207,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     get_item_version: {
@@ -11275,7 +11247,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     restore_item_version: {
@@ -11322,7 +11294,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     list_namespaces: {
@@ -11362,7 +11334,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     put_item: {
@@ -11408,7 +11380,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded.commit_unknown"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
     search_items: {
@@ -11448,7 +11420,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     delete_namespace_setting: {
@@ -11491,7 +11463,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     get_namespace_setting: {
@@ -11531,7 +11503,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     list_namespace_settings: {
@@ -11571,7 +11543,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     put_namespace_setting: {
@@ -11614,7 +11586,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     delete_subject: {
@@ -11650,7 +11622,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     list_threads: {
@@ -11696,7 +11668,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     copy_thread: {
@@ -11742,7 +11714,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     delete_thread: {
@@ -11786,7 +11758,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     fork_thread: {
@@ -11833,7 +11805,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     get_thread: {
@@ -11873,7 +11845,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     acquire_lease: {
@@ -11917,7 +11889,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     break_lease: {
@@ -11957,7 +11929,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     release_lease: {
@@ -12001,7 +11973,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     renew_lease: {
@@ -12045,7 +12017,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     get_thread_storage: {
@@ -12080,7 +12052,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     mint_token: {
@@ -12120,7 +12092,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     narrow_token: {
@@ -12160,7 +12132,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     revoke_token: {
@@ -12201,7 +12173,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.overloaded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     get_usage: {
@@ -12233,7 +12205,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     whoami: {
@@ -12265,7 +12237,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
 }
