@@ -145,21 +145,23 @@ pub async fn mint_with(
 /// Writes a revocation, with the act that it is.
 ///
 /// # Errors
-/// 422 when the tenant has `rows_max` already; `Unavailable`.
+/// 422 when the tenant has `rows_max` already, or the token's chain its share; `Unavailable`.
 pub async fn remember(
     storage: &dyn CredentialStorage,
     doomed: RevokedToken,
     rows_max: u64,
     act: &Act,
 ) -> Result<()> {
-    let RevokedToken { token_id, expires_at } = doomed;
+    let RevokedToken { token_id, expires_at, chain } = doomed;
     let tenant = act.tenant.clone();
-    let revocation = Revocation { tenant, token_id, expires_at, revoked_at: act.at };
+    let revocation = Revocation { tenant, token_id, chain, expires_at, revoked_at: act.at };
     if storage.revoke_token(&revocation, rows_max, act).await? {
         return Ok(());
     }
+    let of_chain = LIMITS.token_revocations_per_chain_max;
     let detail = format!(
-        "the tenant has {rows_max} revoked tokens that have not expired; only a key of the whole tenant revokes more"
+        "the tenant has {rows_max} revoked tokens that have not expired, or {of_chain} of them were narrowed from the same token: \
+         revoke that one, or use a key of the whole tenant"
     );
     Err(Error::out_of_range("token_id", detail, rows_max))
 }

@@ -20,6 +20,8 @@ pub struct SigningSecret {
 pub struct Revocation {
     pub tenant: String,
     pub token_id: TokenId,
+    /// The first token of its chain, in whose share it counts; None: it counts in none.
+    pub chain: Option<TokenId>,
     /// The row is needed until then.
     pub expires_at: Micros,
     pub revoked_at: Micros,

@@ -318,7 +318,8 @@ pub trait CredentialStorage: Send + Sync {
     /// Removes all secrets of a tenant, and with them its tokens. Answers how many there were.
     async fn delete_signing_secrets(&self, tenant: &str, act: &Act) -> Result<u64>;
 
-    /// Remembers a revocation, unless the tenant has `rows_max` others. False: it has.
+    /// Remembers a revocation, unless the tenant has `rows_max` others, or its chain, of which it is not the first, has as many as a
+    /// chain may have. False: it has. The first of a chain takes the place of all others of it.
     async fn revoke_token(&self, revocation: &Revocation, rows_max: u64, act: &Act)
     -> Result<bool>;
 }

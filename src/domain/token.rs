@@ -107,6 +107,11 @@ impl fmt::Debug for TokenId {
 }
 
 impl Token {
+    /// The one that all of its chain were narrowed from.
+    pub fn first(&self) -> TokenId {
+        self.ancestors.first().copied().unwrap_or(self.token_id)
+    }
+
     /// Its own id and those of all that it was narrowed from: it dies with any of them.
     pub fn chain(&self) -> impl Iterator<Item = &TokenId> {
         self.ancestors.iter().chain([&self.token_id])
@@ -214,13 +219,15 @@ pub fn revoke(
     now: Micros,
 ) -> Result<RevokedToken> {
     let whole = caller.require_whole_tenant();
-    let (token_id, expires_at) = match (doomed, pass) {
-        (Doomed::Own, Pass::Token(own)) => (own.token_id, own.expires_at),
+    let (token_id, expires_at, chain) = match (doomed, pass) {
+        (Doomed::Own, Pass::Token(own)) => (own.token_id, own.expires_at, Some(own.first())),
         (Doomed::Own, _) => {
             let detail = "name what to revoke: token_id or token; only a token can revoke itself";
             return Err(Error::invalid("token_id", detail));
         }
-        (Doomed::ById(id), Pass::Token(own)) if id == own.token_id => (id, own.expires_at),
+        (Doomed::ById(id), Pass::Token(own)) if id == own.token_id => {
+            (id, own.expires_at, Some(own.first()))
+        }
         (Doomed::ById(id), _) => {
             whole.map_err(|_| {
                 Error::NotGranted(
@@ -228,7 +235,7 @@ pub fn revoke(
                 )
             })?;
             // When it expires is not known, but no token lives longer.
-            (id, now + seconds(LIMITS.token_ttl_seconds_max))
+            (id, now + seconds(LIMITS.token_ttl_seconds_max), None)
         }
         (Doomed::Shown(token), _) => {
             let own = match pass {
@@ -238,10 +245,11 @@ pub fn revoke(
             if token.tenant != caller.tenant || !(own || whole.is_ok()) {
                 return Err(Error::NotFound("such a token of yours was"));
             }
-            (token.token_id, token.expires_at)
+            (token.token_id, token.expires_at, Some(token.first()))
         }
     };
-    Ok(RevokedToken { token_id, expires_at })
+    let chain = chain.filter(|_| caller.require_whole_tenant().is_err());
+    Ok(RevokedToken { token_id, expires_at, chain })
 }
 
 /// What a revocation is about.
@@ -250,6 +258,8 @@ pub struct RevokedToken {
     pub token_id: TokenId,
     /// The latest time at which it can have been valid.
     pub expires_at: Micros,
+    /// The first token of its chain; None where a key of the whole tenant revokes it.
+    pub chain: Option<TokenId>,
 }
 
 fn token(

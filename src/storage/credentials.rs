@@ -12,6 +12,7 @@ use crate::content::master_key::MasterKeys;
 use crate::domain::audit::Act;
 use crate::domain::credential::{Credentials, Revocation, SigningSecret};
 use crate::domain::key::Key;
+use crate::domain::limits::LIMITS;
 use crate::domain::storage::CredentialStorage;
 use crate::domain::token::TokenId;
 use crate::domain::{Error, Result};
@@ -25,7 +26,7 @@ where revoked_at is null
 union all
 select 'secret', tenant, kid, null, secret, created_at, null from signing_secrets
 union all
-select 'revocation', tenant, token_id, null, null, expires_at, revoked_at from token_revocations
+select 'revocation', tenant, token_id, nullif(chain, ''), null, expires_at, revoked_at from token_revocations
 union all
 select 'had_key', '', '', null, null, 0, null where exists (select 1 from keys)";
 
@@ -51,14 +52,18 @@ order by created_at desc, kid limit 1";
 
 /// A row that is there already stays as long as either of the two needs it.
 const REVOKE: &str = "
-insert into token_revocations (tenant, token_id, expires_at, revoked_at)
-select $1, $2, $3, $4
+insert into token_revocations (tenant, token_id, expires_at, revoked_at, chain)
+select $1, $2, $3, $4, $6
 where exists (select 1 from token_revocations where tenant = $1 and token_id = $2)
     or $5 > (select count(*) from token_revocations where tenant = $1)
+        and ($6 in ('', $2) or $7 > (select count(*) from token_revocations where tenant = $1 and chain = $6))
 on conflict (tenant, token_id) do update set expires_at = case
     when excluded.expires_at > token_revocations.expires_at then excluded.expires_at
     else token_revocations.expires_at end
 returning token_id";
+
+/// What was narrowed from a token is dead with it.
+const REVOKED_WITH: &str = "delete from token_revocations where tenant = $1 and chain = $2 and token_id <> $2 returning token_id";
 
 #[async_trait]
 impl<T: Accessible> CredentialStorage for T {
@@ -133,15 +138,22 @@ impl<T: Accessible> CredentialStorage for T {
         act: &Act,
     ) -> Result<bool> {
         let mut access = self.hold().await?;
+        let token_id = revocation.token_id.to_string();
+        let chain = revocation.chain.map(|it| it.to_string()).unwrap_or_default();
+        let limit = |max: u64| Cell::from(i64::try_from(max).unwrap_or(i64::MAX));
         let binds = [
             revocation.tenant.as_str().into(),
-            revocation.token_id.to_string().as_str().into(),
+            token_id.as_str().into(),
             revocation.expires_at.into(),
             revocation.revoked_at.into(),
-            i64::try_from(rows_max).unwrap_or(i64::MAX).into(),
+            limit(rows_max),
+            chain.as_str().into(),
+            limit(LIMITS.token_revocations_per_chain_max),
         ];
         let rows = access.rows(REVOKE, &binds).await?;
         if !rows.is_empty() {
+            let first = [revocation.tenant.as_str().into(), token_id.as_str().into()];
+            access.rows(REVOKED_WITH, &first).await?;
             record(&mut *access, act).await?;
         }
         access.end().await?;
@@ -184,6 +196,11 @@ fn revocation(row: &Record) -> Result<Revocation> {
     Ok(Revocation {
         tenant: row.text(1)?.to_owned(),
         token_id: TokenId::parse("token_id", row.text(2)?).map_err(damaged)?,
+        chain: row
+            .optional_text(3)?
+            .map(|it| TokenId::parse("token_id", it))
+            .transpose()
+            .map_err(damaged)?,
         expires_at: row.integer(5)?,
         revoked_at: row.integer(6)?,
     })

@@ -63,8 +63,13 @@ pub async fn an_act_is_there_with_what_it_did_and_never_without(h: Harness) {
     storage.record_act(&act(ActKind::TokenMinted, "tok_1", 8)).await.unwrap();
     let (one, two) = (TokenId::random(), TokenId::random());
     for (token_id, known) in [(one, true), (two, false), (one, true)] {
-        let revocation =
-            Revocation { tenant: "tenant-a".into(), token_id, expires_at: 99, revoked_at: 9 };
+        let revocation = Revocation {
+            tenant: "tenant-a".into(),
+            token_id,
+            chain: None,
+            expires_at: 99,
+            revoked_at: 9,
+        };
         let revoked = act(ActKind::TokenRevoked, &token_id.to_string(), 9);
         // There is room for one, and for what is there already.
         assert_eq!(storage.revoke_token(&revocation, 1, &revoked).await.unwrap(), known);

@@ -347,6 +347,7 @@ contract! {
         servers_that_meet_at_a_new_tenant_make_secrets_that_both_know
         secrets_of_a_tenant_are_removed_and_no_others
         revocations_are_kept_by_tenant_up_to_a_limit
+        one_chain_of_tokens_takes_a_share_of_the_revocations
         a_sweep_removes_what_no_living_token_needs;
     atomicity:
         many_tasks_on_many_threads_lose_nothing

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::credential::{Revocation, SigningSecret};
+use threadkeep::domain::limits::LIMITS;
 use threadkeep::domain::token::TokenId;
 
 use crate::harness::Harness;
@@ -17,7 +18,7 @@ fn fresh(tenant: &str, now: Micros) -> SigningSecret {
 }
 
 fn revocation(tenant: &str, token_id: TokenId, expires_at: Micros) -> Revocation {
-    Revocation { tenant: tenant.into(), token_id, expires_at, revoked_at: NOW }
+    Revocation { tenant: tenant.into(), token_id, chain: None, expires_at, revoked_at: NOW }
 }
 
 fn rotated() -> Act {
@@ -103,6 +104,23 @@ pub async fn revocations_are_kept_by_tenant_up_to_a_limit(h: Harness) {
     ];
     assert_eq!(revocations(&h).await, expected);
     assert!(keep("a", three, NOW + 9, u64::MAX).await);
+}
+
+pub async fn one_chain_of_tokens_takes_a_share_of_the_revocations(h: Harness) {
+    let (first, other) = (TokenId::random(), TokenId::random());
+    let keep = async |token_id, chain| {
+        let revocation = Revocation { chain: Some(chain), ..revocation("a", token_id, NOW + 1) };
+        revoke(&h, &revocation, 10_000).await
+    };
+    for _ in 0..LIMITS.token_revocations_per_chain_max {
+        assert!(keep(TokenId::random(), first).await);
+    }
+    assert!(!keep(TokenId::random(), first).await, "it has its share");
+    assert!(keep(TokenId::random(), other).await, "another chain has one of its own");
+    assert!(keep(first, first).await, "the token itself can always be revoked");
+    let left = revocations(&h).await;
+    assert_eq!(left.len(), 2, "what was narrowed from it is dead with it");
+    assert!(left.iter().any(|it| it.token_id == first));
 }
 
 pub async fn a_sweep_removes_what_no_living_token_needs(h: Harness) {

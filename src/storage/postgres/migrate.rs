@@ -31,6 +31,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (18, "snapshots", include_str!("../../../migrations/postgres/0018_snapshots.sql")),
     (19, "archives", include_str!("../../../migrations/postgres/0019_archives.sql")),
     (20, "key_hashes", include_str!("../../../migrations/postgres/0020_key_hashes.sql")),
+    (
+        22,
+        "revocation_chains",
+        include_str!("../../../migrations/postgres/0022_revocation_chains.sql"),
+    ),
 ];
 
 /// The oldest binary version that can work with the newest schema.
