@@ -3,6 +3,8 @@
 //! **Invariant:** what a follower has not taken yet is bounded, in number and in bytes. Who falls behind is told so, and goes on
 //! from where the log ends; nobody else waits for him.
 
+mod seat;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -11,11 +13,12 @@ use tokio::sync::{Notify, watch};
 
 use super::caller::Caller;
 use super::clock::{Clock, Micros};
-use super::error::{Error, Result};
+use super::error::Result;
 use super::item_feed::{Change, ChangePage, Position, Watched};
-use super::limits::LIMITS;
 use super::storage::Storage;
 use super::subscription::Subscription;
+
+pub(super) use seat::Seat;
 
 /// Changes of other servers are met within this time; those of this one wake the reader.
 const POLL_EVERY: Duration = Duration::from_millis(250);
@@ -52,6 +55,9 @@ struct Hub {
 #[derive(Default)]
 struct Followed {
     followers: u64,
+    /// Of these, those that are not the whole tenant; by who holds them.
+    scoped: u64,
+    holders: HashMap<String, u64>,
     /// Up to where the log was read for those who have caught up.
     next: Option<Position>,
     queues: Vec<Arc<Queue>>,
@@ -91,19 +97,22 @@ impl Feeds {
         Self { storage, clock, hub: Mutex::default(), wake, closed }
     }
 
-    /// Follows what the caller may read of `watched`, behind a position, or from now on.
+    /// Follows what the caller may read of `watched`, behind a position, or from now on. `holder` is in whose share it counts: the same
+    /// for all tokens that are narrowed from one.
     ///
     /// # Errors
     /// `TooManyFollowers`; `PositionGone` for a position that does not lead on.
     pub async fn follow(
         self: &Arc<Self>,
         caller: &Caller,
+        holder: &str,
         watched: Watched,
         after: Option<Position>,
     ) -> Result<Subscription> {
         let now = self.clock.now();
         let tenant = caller.tenant.clone();
-        let seat = Seat::take(self, tenant.clone())?;
+        let is_scoped = caller.require_whole_tenant().is_err();
+        let seat = Seat::take(self, tenant.clone(), is_scoped.then_some(holder))?;
         let end = self.storage.open_feed(&tenant, now).await?;
         let from = match after {
             Some(after) => {
@@ -329,47 +338,4 @@ fn weight(change: &Change) -> usize {
     let labels = change.address.namespace.labels();
     let names: usize = labels.iter().map(|it| it.len() + size_of::<String>()).sum();
     names + change.address.key.as_bytes().len() + change.position.feed.len() + size_of::<Change>()
-}
-
-/// A place among the followers.
-pub(super) struct Seat {
-    pub(super) feeds: Arc<Feeds>,
-    pub(super) tenant: String,
-}
-
-impl Seat {
-    fn take(feeds: &Arc<Feeds>, tenant: String) -> Result<Self> {
-        let mut hub = feeds.hub();
-        if hub.followers >= LIMITS.feed_followers_max {
-            let limit = LIMITS.feed_followers_max;
-            return Err(Error::TooManyFollowers { whose: "a server", limit });
-        }
-        let now = feeds.clock.now();
-        let followed = hub.tenants.entry(tenant.clone()).or_default();
-        if followed.followers >= LIMITS.feed_followers_per_tenant_max {
-            let limit = LIMITS.feed_followers_per_tenant_max;
-            return Err(Error::TooManyFollowers { whose: "a tenant", limit });
-        }
-        if followed.followers == 0 {
-            followed.renewed_at = now;
-        }
-        followed.followers += 1;
-        hub.followers += 1;
-        metrics::gauge!("threadkeep_feed_followers").set(hub.followers as f64);
-        Ok(Self { feeds: Arc::clone(feeds), tenant })
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        let mut hub = self.feeds.hub();
-        hub.followers -= 1;
-        metrics::gauge!("threadkeep_feed_followers").set(hub.followers as f64);
-        if let Some(followed) = hub.tenants.get_mut(&self.tenant) {
-            followed.followers -= 1;
-            if followed.followers == 0 {
-                hub.tenants.remove(&self.tenant);
-            }
-        }
-    }
 }

@@ -54,7 +54,7 @@ impl Subscription {
     }
 
     fn take(&mut self) -> Step {
-        let Seat { feeds, tenant } = &self.seat;
+        let Seat { feeds, tenant, .. } = &self.seat;
         match feeds.take(tenant, &self.queue) {
             Taken::Changes(changes) => {
                 if let Some(last) = changes.last() {
@@ -74,7 +74,7 @@ impl Subscription {
     }
 
     async fn read_log(&mut self) -> Result<Step> {
-        let Seat { feeds, tenant } = &self.seat;
+        let Seat { feeds, tenant, .. } = &self.seat;
         if feeds.join(tenant, &self.queue, &self.position, false) {
             self.is_live = true;
             return Ok(Step::Nothing);

@@ -67,7 +67,12 @@ pub async fn follow(
     let asked = Asked::read(&uri, &headers)?;
     let identity = holder.0;
     let watched = Watched::new(&identity.caller, &asked.prefix, asked.exact);
-    let subscription = app.feeds.follow(&identity.caller, watched, asked.after).await?;
+    let holder = format!(
+        "{}/{}",
+        identity.pass.minter(),
+        identity.caller.subject.as_deref().unwrap_or_default()
+    );
+    let subscription = app.feeds.follow(&identity.caller, &holder, watched, asked.after).await?;
     let (events, mut chunks) = mpsc::channel(CHUNKS_MAX);
     let follower = Follower {
         gate: Arc::clone(&app.gate),

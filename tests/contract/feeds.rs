@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use sqlx::{Connection, Executor, PgConnection};
 use threadkeep::domain::Error;
-use threadkeep::domain::caller::Caller;
+use threadkeep::domain::caller::{Caller, Grants};
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::erasure::Erasures;
 use threadkeep::domain::feeds::Feeds;
+use threadkeep::domain::grants::Scoped;
 use threadkeep::domain::item::{ChangeItem, ItemOp, ttl_micros};
 use threadkeep::domain::item_feed::{Change, Position, Watched};
+use threadkeep::domain::limits::LIMITS;
 use threadkeep::domain::namespace::Namespace;
 use threadkeep::domain::storage::Storage;
 use threadkeep::domain::subscription::{Step, Subscription};
@@ -58,7 +60,7 @@ pub fn shown(changes: &[Change]) -> Vec<String> {
 async fn follow(feeds: &Arc<Feeds>, tenant: &str, after: Option<Position>) -> Subscription {
     let caller = Caller::of_tenant(tenant);
     let watched = Watched::new(&caller, &Namespace::default(), false);
-    feeds.follow(&caller, watched, after).await.unwrap()
+    feeds.follow(&caller, "holder", watched, after).await.unwrap()
 }
 
 fn feeds_on(storage: &Arc<dyn Storage>) -> Arc<Feeds> {
@@ -334,4 +336,33 @@ async fn nothing_is_missed_beside_many_writers() {
     expected.sort();
     assert_eq!(taken, expected);
     other.close().await;
+}
+
+/// However many tokens are narrowed from one, they are one holder.
+pub async fn one_token_leaves_seats_for_others_and_for_the_key_of_the_tenant(h: Harness) {
+    let feeds = feeds_on(&h.storage);
+    let scoped = |name: &str| Caller {
+        grants: Grants::Scoped(Arc::new(Scoped::of_subject(name))),
+        subject: Some(name.to_owned()),
+        ..Caller::of_tenant(TENANT)
+    };
+    let ask = async |caller: &Caller, holder: &str| {
+        let watched = Watched::new(caller, &Namespace::default(), false);
+        feeds.follow(caller, holder, watched, None).await
+    };
+    let mut seats = Vec::new();
+    for _ in 0..LIMITS.feed_followers_per_credential_max {
+        seats.push(ask(&scoped("ann"), "key_1/ann").await.unwrap());
+    }
+    let refused = ask(&scoped("ann"), "key_1/ann").await.map(drop);
+    assert!(matches!(refused, Err(Error::TooManyFollowers { .. })), "{refused:?}");
+    for at in seats.len() as u64..LIMITS.feed_followers_scoped_max {
+        let holder = format!("key_1/{}", at % 10);
+        seats.push(ask(&scoped("bob"), &holder).await.unwrap());
+    }
+    let refused = ask(&scoped("eve"), "key_1/eve").await.map(drop);
+    assert!(matches!(refused, Err(Error::TooManyFollowers { .. })), "{refused:?}");
+    seats.push(ask(&Caller::of_tenant(TENANT), "key_1/").await.unwrap());
+    drop(seats);
+    ask(&scoped("ann"), "key_1/ann").await.unwrap();
 }

@@ -81,7 +81,8 @@ contract! {
         what_is_old_goes_and_the_log_begins_anew
         a_log_that_has_ended_is_another_one
         erasing_a_subject_erases_what_was_logged_of_it
-        a_follower_reads_the_log_and_then_what_comes;
+        a_follower_reads_the_log_and_then_what_comes
+        one_token_leaves_seats_for_others_and_for_the_key_of_the_tenant;
     item_search:
         a_prefix_ends_at_a_label
         pages_of_a_batch_miss_nothing_and_repeat_nothing
