@@ -163,7 +163,8 @@ pub struct Database {
     /// Folder of the embedded database; made, for this user only, when it does not exist.
     #[arg(long, env = "THREADKEEP_DATA_DIR", default_value = "./threadkeep-data")]
     pub data_dir: PathBuf,
-    /// Connections to the database.
+    /// Connections to a PostgreSQL database for commits and reads by key. Half as many come on top for searches and lists, and two for
+    /// keys and readiness.
     #[arg(long, env = "THREADKEEP_CONNECTIONS", default_value_t = 8,
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(2..=1_000))]
     pub connections: usize,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::export::FileFault;
 use super::files::problem::FileProblem;
+use super::limits::LIMITS;
 use super::quotas::Full;
 
 /// Why an operation did not happen. Absence is not an error here; look-ups return `Option`.
@@ -62,6 +63,12 @@ pub enum Error {
     /// The time budget ran out before the write was begun; nothing happened.
     #[error("the time budget ran out before the write was begun")]
     DeadlineExceeded,
+    /// A search, list or count was ended.
+    #[error(
+        "the read took longer than {} seconds and was ended; look in a smaller namespace, or at fewer at a time",
+        LIMITS.search_seconds_max
+    )]
+    ReadTooLong,
     /// The connection broke while the write was being made durable; it may or may not be there.
     #[error("the database connection broke during the commit; send the same request again")]
     CommitUnknown,

@@ -308,7 +308,7 @@ impl From<Error> for Problem {
                 cause: Some(text.into()),
                 ..Self::new(Code::Unavailable, "the storage is not available now; try again")
             },
-            Error::DeadlineExceeded => Self::new(Code::DeadlineExceeded, text),
+            Error::DeadlineExceeded | Error::ReadTooLong => Self::new(Code::DeadlineExceeded, text),
             Error::CommitUnknown => Self::new(Code::CommitUnknown, text),
             Error::SearchNeedsPlaintext { field, limit } => {
                 Self::new(Code::SearchNeedsPlaintext, text).at(field).limited(limit)

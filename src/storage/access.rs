@@ -230,10 +230,13 @@ pub trait Accessible: Send + Sync {
     /// One state of the database, to be read only.
     async fn look(&self) -> Result<Box<dyn Access + '_>>;
 
-    /// As [`Self::look`], for keys and readiness: never waits for reads of data.
-    async fn look_first(&self) -> Result<Box<dyn Access + '_>> {
+    /// As [`Self::look`], for a request of a tenant: where readers are few, tenants take turns.
+    async fn look_for(&self, _tenant: &str) -> Result<Box<dyn Access + '_>> {
         self.look().await
     }
+
+    /// As [`Self::look`], for keys and readiness: never waits for reads of data.
+    async fn look_first(&self) -> Result<Box<dyn Access + '_>>;
 
     /// A transaction that writes. Whoever changes content locks the gate first, with [`lock_gate`].
     async fn hold(&self) -> Result<Box<dyn Access + '_>>;

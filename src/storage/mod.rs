@@ -11,6 +11,7 @@ pub mod doctor;
 pub mod documents;
 pub mod encrypting;
 mod export;
+mod fair_places;
 pub mod freed;
 pub mod homes;
 mod indexing_rows;

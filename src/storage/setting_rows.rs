@@ -89,7 +89,7 @@ impl<T: Accessible> SettingsStorage for T {
 
     async fn list_namespace_settings(&self, caller: &Caller) -> Result<Vec<Setting>> {
         let tenant = [caller.tenant.as_str().into()];
-        let mut access = self.look().await?;
+        let mut access = self.look_for(&caller.tenant).await?;
         let walks = access.rows(WALKS, &tenant).await?;
         let rows = access.rows(LIST, &tenant).await?;
         access.end().await?;

@@ -149,7 +149,7 @@ pub async fn named_in(
         return Ok(None);
     }
     let sought = Sought::by(caller, commit.thread_id.as_str(), Action::Append);
-    let mut access = engine.look().await?;
+    let mut access = engine.look_for(&caller.tenant).await?;
     let Some(thread) = thread_of(engine, &mut *access, sought).await? else {
         return Ok(Some(NamedParts { epoch: 0, parts: HashMap::new() }));
     };
@@ -237,7 +237,7 @@ impl<T: Accessible> ValuePartStorage for T {
         now: Micros,
     ) -> Result<Option<Bytes>> {
         let sought = Sought::by(caller, part.thread_id.as_str(), Action::Append);
-        let mut access = self.look().await?;
+        let mut access = self.look_for(&caller.tenant).await?;
         let thread = thread_of(self, &mut *access, sought).await?;
         access.end().await?;
         let Some(thread) = thread else { return Ok(None) };
@@ -302,7 +302,7 @@ impl<T: Accessible> ValuePartStorage for T {
         let sought = Sought::by(caller, thread_id.as_str(), Action::Read);
         let shelf = Shelf::default();
         for _ in 0..READS_MAX {
-            let mut access = self.look().await?;
+            let mut access = self.look_for(&caller.tenant).await?;
             let thread = match thread_of(self, &mut *access, sought).await {
                 // To who may only read its own, another's is not there.
                 Err(Error::Conflict(Conflict::ThreadTaken)) => None,

@@ -65,7 +65,7 @@ impl Default for SearchBudget {
     /// The time is what deepagents gives its tools.
     fn default() -> Self {
         Self {
-            time: Duration::from_secs(8),
+            time: Duration::from_secs(LIMITS.search_seconds_max),
             files: count(LIMITS.files_searched_max),
             matches: count(LIMITS.grep_matches_max),
             bytes: count(LIMITS.grep_bytes_max),

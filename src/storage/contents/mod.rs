@@ -131,7 +131,7 @@ impl<T: Roots> ContentStorage for T {
 
     async fn put_slice(&self, caller: &Caller, slice: NewSlice, now: Micros) -> Result<()> {
         let upload = key(caller, slice.id);
-        let mut access = self.look().await?;
+        let mut access = self.look_for(&caller.tenant).await?;
         let found = access.rows(SCOPE, &upload).await?;
         access.end().await?;
         let scope_id = found.first().ok_or_else(gone)?.integer(0)?;
@@ -183,7 +183,7 @@ impl<T: Roots> ContentStorage for T {
 
     async fn get_upload(&self, caller: &Caller, id: ContentId) -> Result<Option<Upload>> {
         let upload = key(caller, id);
-        let mut access = self.look().await?;
+        let mut access = self.look_for(&caller.tenant).await?;
         let found = access.rows(UPLOAD, &upload).await?;
         let parts = access.rows(PARTS, &upload).await?;
         access.end().await?;

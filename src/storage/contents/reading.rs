@@ -34,7 +34,7 @@ pub(super) async fn read_slice(
     let secret = engine.secret_of(&caller.tenant).await?;
     let shelf = Shelf::default();
     for _ in 0..READS_MAX {
-        let mut access = engine.look().await?;
+        let mut access = engine.look_for(&caller.tenant).await?;
         let place = [&key(caller, id)[..], &[super::integer(at)?]].concat();
         let found = access.rows(SLICE, &place).await?;
         let Some(row) = found.first() else { return Err(Error::NotFound("such a content was")) };

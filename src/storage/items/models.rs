@@ -94,7 +94,7 @@ impl ModelMemory {
         if let Some(known) = self.0.get(&place) {
             return Ok(Some(known));
         }
-        let mut access = engine.look().await?;
+        let mut access = engine.look_for(tenant).await?;
         let rows = access.rows(FIND, &[tenant.into(), model.as_str().into()]).await?;
         access.end().await?;
         let Some(row) = rows.first() else { return Ok(None) };

@@ -6,7 +6,7 @@ use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Column, Executor, Postgres, Row, SqlSafeStr, TypeInfo, ValueRef};
 
 use super::garbage::remove_garbage;
-use super::pool::Lease;
+use super::pool::{Lease, Pool};
 use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::content::master_key::MasterKeys;
@@ -91,11 +91,15 @@ impl Accessible for PostgresStorage {
     }
 
     async fn look(&self) -> Result<Box<dyn Access + '_>> {
-        self.begin_access("begin isolation level repeatable read read only").await
+        begin_access(&self.pool, LOOK).await
+    }
+
+    async fn look_first(&self) -> Result<Box<dyn Access + '_>> {
+        begin_access(&self.first, LOOK).await
     }
 
     async fn hold(&self) -> Result<Box<dyn Access + '_>> {
-        self.begin_access("begin").await
+        begin_access(&self.pool, "begin").await
     }
 
     async fn remove_unreachable(&self, tenant: &str, thread_key: i64, scope_id: i64) -> Result<()> {
@@ -106,12 +110,12 @@ impl Accessible for PostgresStorage {
     }
 }
 
-impl PostgresStorage {
-    async fn begin_access(&self, begin: &'static str) -> Result<Box<dyn Access + '_>> {
-        let mut connection = self.pool.get().await?;
-        connection.execute(begin).await.map_err(|error| failure::of_call(&error))?;
-        Ok(Box::new(Transaction { connection }))
-    }
+const LOOK: &str = "begin isolation level repeatable read read only";
+
+async fn begin_access<'a>(pool: &Pool, begin: &'static str) -> Result<Box<dyn Access + 'a>> {
+    let mut connection = pool.get().await?;
+    connection.execute(begin).await.map_err(|error| failure::of_call(&error))?;
+    Ok(Box::new(Transaction { connection }))
 }
 
 /// A transaction that somebody else began and ends.

@@ -13,6 +13,8 @@ const GONE: [&str; 3] = ["57P", "08", "53"];
 
 const DISK_FULL: &str = "53100";
 const DENIED: &str = "42501";
+/// Only searches have a limit of time.
+const CANCELED: &str = "57014";
 
 pub fn of_batch(error: &sqlx::Error) -> BatchError {
     match code(error) {
@@ -39,6 +41,7 @@ pub fn of_call(error: &sqlx::Error) -> Error {
                 "the database user lacks a permission that threadkeep needs (it makes tables in the schema)",
             );
         }
+        Some(CANCELED) => return Error::ReadTooLong,
         _ => {}
     }
     match of_batch(error) {

@@ -119,7 +119,7 @@ impl FileStorage for PostgresStorage {
         limit: usize,
         now: Micros,
     ) -> Result<Vec<(Key, i64)>> {
-        let mut connection = self.pool.get().await?;
+        let mut connection = self.searches.get(&caller.tenant).await?;
         let rows = sqlx::query(KEYS)
             .bind(&caller.tenant)
             .bind(literal(namespace))
@@ -184,7 +184,7 @@ impl PostgresStorage {
         query: &ListFiles,
         now: Micros,
     ) -> Result<Vec<Listed>> {
-        let mut connection = self.pool.get().await?;
+        let mut connection = self.searches.get(tenant).await?;
         let rows = sqlx::query(LIST)
             .bind(tenant)
             .bind(literal(&query.namespace))

@@ -5,9 +5,11 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{ConnectOptions as _, Connection as _};
+use sqlx::{ConnectOptions as _, Connection as _, Row as _};
 use tokio::time::timeout;
 
+use super::failure;
+use super::pool::Pool;
 use crate::domain::error::Obstacle;
 use crate::domain::{Error, Result};
 
@@ -88,4 +90,42 @@ fn place(options: &PgConnectOptions) -> String {
         Some(socket) => socket.display().to_string(),
         None => format!("{}:{}", options.get_host(), options.get_port()),
     }
+}
+
+/// Refuses, with advice, a database that would lose acknowledged writes or mix up sessions.
+pub(super) async fn check_fit(pool: &Pool, allow_unsafe: bool) -> Result<()> {
+    let mut connection = pool.get().await?;
+    let row = sqlx::query(
+        "select current_setting('fsync') as fsync, pg_is_in_recovery() as standby,
+            current_setting('server_version_num')::integer as version,
+            current_setting('synchronous_commit') as synchronous_commit,
+            current_setting('plan_cache_mode') as plan_cache_mode",
+    )
+    .fetch_one(&mut *connection)
+    .await
+    .map_err(|error| failure::of_call(&error))?;
+    connection.release();
+    let refuse = |advice: &str| Err(Error::invalid("database_url", advice));
+    if row.get::<i32, _>("version") < 140_000 {
+        return refuse("PostgreSQL 14 or later is needed");
+    }
+    if row.get("standby") {
+        return refuse("the database is a read-only standby; use the address of the primary");
+    }
+    if row.get::<String, _>("fsync") == "off" && !allow_unsafe {
+        return refuse(
+            "the database runs with fsync = off and would lose acknowledged writes; turn it on, \
+             or pass --allow-unsafe for tests",
+        );
+    }
+    // A pooler in transaction mode drops settings of the session, and prepared statements with them.
+    if row.get::<String, _>("plan_cache_mode") != "force_generic_plan"
+        || row.get::<String, _>("synchronous_commit") != "on"
+    {
+        return refuse(
+            "settings of the session do not reach the database: a pooler in transaction mode stands \
+             between; connect to the database itself or use session mode",
+        );
+    }
+    Ok(())
 }

@@ -54,7 +54,7 @@ impl PostgresStorage {
         let wanted = query.offset.saturating_add(query.limit).max(1);
         let enough = i32::try_from(wanted).ok().filter(|_| query.conditions.is_empty());
         let page = enough.map_or(PAGE, |it| it.min(PAGE));
-        let mut connection = self.pool.get().await?;
+        let mut connection = self.searches.get(&caller.tenant).await?;
         'ranges: for prefix in within {
             let (mut from, to) = bounds(prefix);
             let to = Some(to).filter(|_| !prefix.labels().is_empty());

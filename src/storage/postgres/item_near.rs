@@ -151,7 +151,7 @@ impl PostgresStorage {
         most: i64,
     ) -> Result<(i64, Vec<Candidate>)> {
         let statement = exact(sought, rows, most);
-        let mut connection = self.pool.get().await?;
+        let mut connection = self.searches.get(sought.tenant).await?;
         let found = statement.query().fetch_all(&mut *connection).await;
         let found = found.map_err(|error| failure::of_call(&error))?;
         connection.release();
@@ -193,7 +193,7 @@ impl PostgresStorage {
              set local enable_sort = off; set local enable_bitmapscan = off"
         );
         let statement = indexed(sought, limit);
-        let mut connection = self.pool.get().await?;
+        let mut connection = self.searches.get(sought.tenant).await?;
         let mut transaction = connection.begin().await.map_err(fail)?;
         transaction.execute(AssertSqlSafe(settings)).await.map_err(fail)?;
         let found = statement.query().fetch_all(&mut *transaction).await.map_err(fail)?;

@@ -85,7 +85,7 @@ impl PostgresStorage {
                 page.omitted = hit.omitted;
             } else if query.after.is_none() && page.items.is_empty() {
                 let ask = Statement::omitted(&caller.tenant, within, &query.scope, now);
-                page.omitted = self.read_count(ask).await?;
+                page.omitted = self.read_count(&caller.tenant, ask).await?;
             }
             let last = hits.last().map(|it| (it.number, it.stored.item.position(query.sort)));
             let collecting = Collecting { secret: &secret, query, skip, limit };
@@ -202,11 +202,11 @@ impl PostgresStorage {
         scope: &Scope,
         now: Micros,
     ) -> Result<u64> {
-        self.read_count(Statement::count(tenant, within, scope, now)).await
+        self.read_count(tenant, Statement::count(tenant, within, scope, now)).await
     }
 
-    async fn read_count(&self, statement: Statement) -> Result<u64> {
-        let mut connection = self.pool.get().await?;
+    async fn read_count(&self, tenant: &str, statement: Statement) -> Result<u64> {
+        let mut connection = self.searches.get(tenant).await?;
         let row = statement.query().fetch_one(&mut *connection).await;
         let row = row.map_err(|error| failure::of_call(&error))?;
         connection.release();
@@ -215,7 +215,7 @@ impl PostgresStorage {
 
     async fn search(&self, tenant: &str, ask: &Ask<'_>) -> Result<Vec<Hit>> {
         let statement = Statement::search(tenant, ask);
-        let mut connection = self.pool.get().await?;
+        let mut connection = self.searches.get(tenant).await?;
         let rows = statement.query().fetch_all(&mut *connection).await;
         let rows = rows.map_err(|error| failure::of_call(&error))?;
         connection.release();

@@ -72,7 +72,7 @@ impl TextStorage for PostgresStorage {
              order by i.created_at desc, i.namespace, i.key limit {limit}",
             wanted.place
         );
-        let mut connection = self.pool.get().await?;
+        let mut connection = self.searches.get(&caller.tenant).await?;
         let rows = statement.query().fetch_all(&mut *connection).await;
         let rows = self.noting_loss(rows.map_err(|error| failure::of_call(&error)))?;
         connection.release();

@@ -67,7 +67,7 @@ impl PostgresStorage {
         query: &ListQuery,
         shelf: &Shelf,
     ) -> Result<Page> {
-        let mut connection = self.pool.get().await?;
+        let mut connection = self.searches.get(&caller.tenant).await?;
         connection
             .execute("begin isolation level repeatable read, read only")
             .await

@@ -90,11 +90,16 @@ use crate::storage::tenant_keys::{destroy, given, secret_of};
 use crate::storage::value_parts::named_in;
 use crate::storage::wrapped::rotate;
 
+/// One for the poll of keys, one for a key that is looked up.
+const FIRST_CONNECTIONS: usize = 2;
 /// Namespace roots whose scopes this process remembers.
 const KNOWN_ROOTS_MAX: u64 = 100_000;
 
 pub struct PostgresStorage {
     pool: pool::Pool,
+    searches: pool::SearchPool,
+    /// For keys and readiness: without the keys nobody is let in, so they do not wait for data.
+    first: pool::Pool,
     statements: batch_sql::Statements,
     reads: read_sql::ReadStatements,
     secrets: SecretMemory,
@@ -138,6 +143,8 @@ impl PostgresStorage {
             vector_indexes: VectorIndexes::new(options.clone(), config.migrate),
             models: ModelMemory::default(),
             sessions: SessionMemory::default(),
+            searches: pool::SearchPool::new(options.clone(), config.connections.max(4) / 2)?,
+            first: pool::Pool::new(options.clone(), FIRST_CONNECTIONS)?,
             pool: pool::Pool::new(options, config.connections.max(2))?,
             statements: batch_sql::Statements::default(),
             reads: read_sql::ReadStatements::assemble(),
@@ -149,7 +156,7 @@ impl PostgresStorage {
             roots: moka::sync::Cache::new(KNOWN_ROOTS_MAX),
             objects: config.objects.clone(),
         };
-        storage.check_fit(config.allow_unsafe).await?;
+        first_connection::check_fit(&storage.pool, config.allow_unsafe).await?;
         migrate::run(&storage.pool, config.migrate).await?;
         storage.check_sees_rows().await?;
         storage.vector_indexes.refresh(&storage.pool).await?;
@@ -168,7 +175,7 @@ impl PostgresStorage {
         };
         match self.look_for_secret(tenant, known).await {
             Err(Error::Unavailable { .. }) => {
-                self.pool.clear();
+                self.clear_pools();
                 self.look_for_secret(tenant, Memory::Unknown).await
             }
             result => result,
@@ -220,47 +227,15 @@ impl PostgresStorage {
     /// After one connection broke, the idle ones are most likely dead too.
     fn noting_loss<T>(&self, result: Result<T>) -> Result<T> {
         if matches!(result, Err(Error::Unavailable { .. })) {
-            self.pool.clear();
+            self.clear_pools();
         }
         result
     }
 
-    /// Refuses, with advice, a database that would lose acknowledged writes or mix up sessions.
-    async fn check_fit(&self, allow_unsafe: bool) -> Result<()> {
-        let mut connection = self.pool.get().await?;
-        let row = sqlx::query(
-            "select current_setting('fsync') as fsync, pg_is_in_recovery() as standby,
-                current_setting('server_version_num')::integer as version,
-                current_setting('synchronous_commit') as synchronous_commit,
-                current_setting('plan_cache_mode') as plan_cache_mode",
-        )
-        .fetch_one(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
-        connection.release();
-        let refuse = |advice: &str| Err(Error::invalid("database_url", advice));
-        if row.get::<i32, _>("version") < 140_000 {
-            return refuse("PostgreSQL 14 or later is needed");
-        }
-        if row.get("standby") {
-            return refuse("the database is a read-only standby; use the address of the primary");
-        }
-        if row.get::<String, _>("fsync") == "off" && !allow_unsafe {
-            return refuse(
-                "the database runs with fsync = off and would lose acknowledged writes; turn it on, \
-                 or pass --allow-unsafe for tests",
-            );
-        }
-        // A pooler in transaction mode drops settings of the session, and prepared statements with them.
-        if row.get::<String, _>("plan_cache_mode") != "force_generic_plan"
-            || row.get::<String, _>("synchronous_commit") != "on"
-        {
-            return refuse(
-                "settings of the session do not reach the database: a pooler in transaction mode stands \
-                 between; connect to the database itself or use session mode",
-            );
-        }
-        Ok(())
+    fn clear_pools(&self) {
+        self.pool.clear();
+        self.searches.clear();
+        self.first.clear();
     }
 }
 
@@ -328,7 +303,7 @@ impl Engine for PostgresStorage {
     }
 
     async fn check_ready(&self) -> Result<()> {
-        let mut connection = self.pool.get().await?;
+        let mut connection = self.first.get().await?;
         let answer = sqlx::query("select 1").execute(&mut *connection).await;
         self.noting_loss(answer.map_err(|error| failure::of_call(&error)))?;
         connection.release();
@@ -389,5 +364,7 @@ impl Engine for PostgresStorage {
 
     async fn close(&self) {
         self.pool.close();
+        self.searches.close();
+        self.first.close();
     }
 }

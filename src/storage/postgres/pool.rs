@@ -2,13 +2,16 @@
 //! connection whose use was cut short is closed instead of being given back with a query still running on it.
 
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool::managed::{self, Metrics, Object, QueueMode, RecycleError, RecycleResult, Timeouts};
-use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::{ConnectOptions, Executor};
 
 use crate::domain::Error;
+use crate::domain::limits::LIMITS;
+use crate::storage::fair_places::{FairPlaces, Place, Share};
 
 /// How long a caller waits for a connection before it is told to come again.
 const WAIT: Duration = Duration::from_secs(10);
@@ -16,6 +19,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 
 pub struct Manager {
     options: PgConnectOptions,
+    /// Statements of these connections end when nobody waits for their answer any more.
+    ends_unheard: bool,
 }
 
 impl managed::Manager for Manager {
@@ -23,7 +28,12 @@ impl managed::Manager for Manager {
     type Error = sqlx::Error;
 
     async fn create(&self) -> Result<PgConnection, sqlx::Error> {
-        self.options.connect().await
+        let mut connection = self.options.connect().await?;
+        if self.ends_unheard {
+            // Not every system can tell: there they end by their time alone.
+            let _ = connection.execute("set client_connection_check_interval = '500ms'").await;
+        }
+        Ok(connection)
     }
 
     /// No round trip: a dead connection shows at its next use, which is answered by a retry.
@@ -41,15 +51,26 @@ pub struct Pool {
     inner: managed::Pool<Manager>,
 }
 
+/// Connections for what may go through much: tenants share them, and a statement ends when its time is over.
+pub struct SearchPool {
+    pool: Pool,
+    places: Arc<FairPlaces>,
+}
+
 /// A connection on loan. Call [`Lease::release`] after the last use; dropped without it, the connection closes.
 pub struct Lease {
     object: Option<Object<Manager>>,
+    place: Option<Place>,
 }
 
 impl Pool {
     pub fn new(options: PgConnectOptions, size: usize) -> Result<Self, Error> {
+        Self::of(Manager { options, ends_unheard: false }, size)
+    }
+
+    fn of(manager: Manager, size: usize) -> Result<Self, Error> {
         let timeouts = Timeouts { wait: Some(WAIT), create: Some(CONNECT), recycle: Some(CONNECT) };
-        let inner = managed::Pool::builder(Manager { options })
+        let inner = managed::Pool::builder(manager)
             .max_size(size)
             .queue_mode(QueueMode::Lifo)
             .timeouts(timeouts)
@@ -61,7 +82,7 @@ impl Pool {
 
     pub async fn get(&self) -> Result<Lease, Error> {
         match self.inner.get().await {
-            Ok(object) => Ok(Lease { object: Some(object) }),
+            Ok(object) => Ok(Lease { object: Some(object), place: None }),
             Err(error) => Err(unavailable(&error)),
         }
     }
@@ -73,6 +94,31 @@ impl Pool {
 
     pub fn close(&self) {
         self.inner.close();
+    }
+}
+
+impl SearchPool {
+    pub fn new(options: PgConnectOptions, size: usize) -> Result<Self, Error> {
+        let millis = (LIMITS.search_seconds_max * 1_000).to_string();
+        let options = options.options([("statement_timeout", millis.as_str())]);
+        let pool = Pool::of(Manager { options, ends_unheard: true }, size)?;
+        Ok(Self { pool, places: FairPlaces::new(size, Share::Always) })
+    }
+
+    pub async fn get(&self, tenant: &str) -> Result<Lease, Error> {
+        let place = self.places.take(tenant).await?;
+        let mut lease = self.pool.get().await?;
+        lease.place = Some(place);
+        Ok(lease)
+    }
+
+    pub fn clear(&self) {
+        self.pool.clear();
+    }
+
+    pub fn close(&self) {
+        self.places.close();
+        self.pool.close();
     }
 }
 

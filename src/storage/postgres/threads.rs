@@ -41,7 +41,7 @@ impl ThreadStorage for PostgresStorage {
     async fn list_threads(&self, caller: &Caller, query: &ThreadQuery) -> Result<Vec<Thread>> {
         let listed = Listed::by(caller, Action::Read);
         let Some(text) = list_text(query, &listed.ways()) else { return Ok(Vec::new()) };
-        let mut connection = self.pool.get().await?;
+        let mut connection = self.searches.get(&caller.tenant).await?;
         let after = query.after.as_ref();
         let rows = sqlx::query(AssertSqlSafe(text))
             .bind(&caller.tenant)

@@ -56,7 +56,7 @@ pub async fn load<T: SessionEngine>(
     asked: &Asked,
 ) -> Result<Option<Loaded>> {
     let secret = engine.session_secret(&caller.tenant).await?;
-    let mut access = engine.look().await?;
+    let mut access = engine.look_for(&caller.tenant).await?;
     let name = (Kind::Stream, asked.stream.as_str());
     let Some(place) = find(access.as_mut(), caller, session, name).await? else {
         access.end().await?;
@@ -78,7 +78,7 @@ pub async fn document<T: SessionEngine>(
     name: &str,
 ) -> Result<Option<Content>> {
     let secret = engine.session_secret(&caller.tenant).await?;
-    let mut access = engine.look().await?;
+    let mut access = engine.look_for(&caller.tenant).await?;
     let Some(place) = find(access.as_mut(), caller, session, (Kind::Document, name)).await? else {
         access.end().await?;
         return Ok(None);
@@ -111,7 +111,7 @@ pub async fn find_documents<T: SessionEngine>(
          join session_logs l on l.tenant = s.tenant and l.session_no = s.session_no and l.kind = 1 and l.name = ${name}
          where {within} order by s.key limit ${limit}"
     );
-    let mut access = engine.look().await?;
+    let mut access = engine.look_for(&caller.tenant).await?;
     let found = access.rows(&dialect.fill(&text), &binds).await?;
     let mut bytes = 0;
     let mut wanted = Rows::default();

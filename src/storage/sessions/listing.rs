@@ -30,7 +30,7 @@ pub async fn get<T: SessionEngine>(
 ) -> Result<Option<Described>> {
     let secret = engine.session_secret(&caller.tenant).await?;
     let text = format!("select {COLUMNS}, s.updated_at, s.archives from sessions s where {SOUGHT}");
-    let mut access = engine.look().await?;
+    let mut access = engine.look_for(&caller.tenant).await?;
     let found = access.rows(&text, &sought(caller, session, action)).await?;
     access.end().await?;
     let Some(row) = found.first() else { return Ok(None) };
@@ -48,7 +48,7 @@ pub async fn streams<T: SessionEngine>(
          join session_logs l on l.tenant = s.tenant and l.session_no = s.session_no and l.kind = 0
          where {SOUGHT} order by l.name"
     );
-    let mut access = engine.look().await?;
+    let mut access = engine.look_for(&caller.tenant).await?;
     let found = access.rows(&text, &sought(caller, session, Action::Read)).await?;
     access.end().await?;
     let stream = |row: &Record| {
@@ -71,7 +71,7 @@ pub async fn documents<T: SessionEngine>(
     let mut binds = sought(caller, session, Action::Read);
     let length = i64::try_from(name_prefix.len()).unwrap_or(i64::MAX);
     binds.extend([Cell::from(length), name_prefix.as_bytes().into()]);
-    let mut access = engine.look().await?;
+    let mut access = engine.look_for(&caller.tenant).await?;
     let found = access.rows(&text, &binds).await?;
     access.end().await?;
     let document = |row: &Record| {
@@ -96,7 +96,7 @@ pub async fn counters<T: SessionEngine>(
          join session_logs l on l.tenant = s.tenant and l.session_no = s.session_no and l.kind = 2
          where {SOUGHT}"
     );
-    let mut access = engine.look().await?;
+    let mut access = engine.look_for(&caller.tenant).await?;
     let found = access.rows(&text, &sought(caller, session, Action::Read)).await?;
     access.end().await?;
     let mut values = vec![0; names.len()];
@@ -127,7 +127,7 @@ pub async fn heads<T: SessionEngine>(
          join session_logs l on l.tenant = s.tenant and l.session_no = s.session_no
          where l.kind = ${part} and l.name = ${name} and {within} order by s.key limit ${limit}"
     );
-    let mut access = engine.look().await?;
+    let mut access = engine.look_for(&caller.tenant).await?;
     let found = access.rows(&engine.dialect().fill(&text), &binds).await?;
     access.end().await?;
     let head = |row: &Record| {

@@ -24,7 +24,7 @@ pub async fn get<T: SnapshotEngine>(
     action: Action,
 ) -> Result<Option<Snapshot>> {
     let secret = engine.session_secret(&caller.tenant).await?;
-    let mut access = engine.look().await?;
+    let mut access = engine.look_for(&caller.tenant).await?;
     let text =
         format!("select {COLUMNS} from snapshots s where s.tenant = $1 and s.snapshot_id = $2");
     let binds = [caller.tenant.as_str().into(), id.as_str().into()];
@@ -56,7 +56,7 @@ pub async fn list<T: SnapshotEngine>(
         .after
         .as_ref()
         .map_or((Micros::MAX, String::new()), |it| (it.created_at, it.id.clone()));
-    let mut access = engine.look().await?;
+    let mut access = engine.look_for(&caller.tenant).await?;
     let mut snapshots = Vec::new();
     loop {
         let binds = [

@@ -51,7 +51,7 @@ impl SqliteStorage {
         sought: (Sought<'_>, &Target),
         history_channels: &[String],
     ) -> Result<Found> {
-        let mut read = self.connections.begin_read().await?;
+        let mut read = self.connections.begin_read_for(tenant.name).await?;
         let Some(found) = self.find_target(&mut read, sought).await? else {
             read.end().await?;
             return Ok(Found::default());

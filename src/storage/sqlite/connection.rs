@@ -6,23 +6,30 @@
 use std::fs::{File, TryLockError};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex as SyncMutex;
+use std::sync::{Arc, Mutex as SyncMutex};
 use std::time::Duration;
 
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{Connection, Executor};
-use tokio::sync::{Mutex, MutexGuard, Semaphore, SemaphorePermit};
+use tokio::sync::{Mutex, MutexGuard};
 
 use super::errors::{open_error, storage_error};
 use super::private_files::FILE_MODE;
+use super::time_limit::TimeLimit;
 use crate::domain::error::Obstacle;
+use crate::domain::limits::LIMITS;
 use crate::domain::{Error, Result};
+use crate::storage::fair_places::{FairPlaces, Place, Share};
 
 /// Readers measured to be enough for 16 callers on 2 cores; more only cost memory.
 const READERS: usize = 6;
+/// For what may go through much: searches, counts, lists. Other reads do not wait for them.
+const SEARCHERS: usize = 6;
 /// For keys and readiness: without the keys nobody is let in, so they do not wait for searches. One for the poll, one for a key that
 /// is looked up.
 const FIRST_READERS: usize = 2;
+/// Work of the server itself, among the tenants that share the readers.
+const OURS: &str = "";
 /// Only other processes make a connection wait: short commands beside the server.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -33,9 +40,10 @@ pub(super) struct Connections {
     writer: Mutex<Option<SqliteConnection>>,
     /// Held by work that is done in slices, so that at most one slice waits before a batch.
     background: Mutex<()>,
-    readers: Semaphore,
-    first_readers: Semaphore,
-    idle: SyncMutex<Vec<SqliteConnection>>,
+    readers: Arc<FairPlaces>,
+    searchers: Arc<FairPlaces>,
+    first_readers: Arc<FairPlaces>,
+    idle: SyncMutex<Vec<Reader>>,
     /// Keeps the advisory lock of a server.
     _lock: Option<File>,
 }
@@ -57,8 +65,9 @@ impl Connections {
             options,
             writer: Mutex::new(None),
             background: Mutex::new(()),
-            readers: Semaphore::new(READERS),
-            first_readers: Semaphore::new(FIRST_READERS),
+            readers: FairPlaces::new(READERS, Share::WhileOthersWait),
+            searchers: FairPlaces::new(SEARCHERS, Share::Always),
+            first_readers: FairPlaces::new(FIRST_READERS, Share::WhileOthersWait),
             idle: SyncMutex::new(Vec::new()),
             _lock: if exclusive { Some(lock(path)?) } else { None },
         })
@@ -96,39 +105,55 @@ impl Connections {
         self.background.lock().await
     }
 
-    /// A read transaction: everything read through it is one state of the database.
+    /// A read transaction of the server itself: everything read through it is one state of the database.
     pub(super) async fn begin_read(&self) -> Result<Read<'_>> {
-        self.begin_read_of(&self.readers).await
+        self.begin_read_at(self.readers.take(OURS).await?).await
+    }
+
+    /// The same for a tenant: those that wait take turns.
+    pub(super) async fn begin_read_for(&self, tenant: &str) -> Result<Read<'_>> {
+        self.begin_read_at(self.readers.take(tenant).await?).await
+    }
+
+    /// The same for what may go through much: it ends when its time is over.
+    pub(super) async fn begin_search(&self, tenant: &str) -> Result<Read<'_>> {
+        let read = self.begin_read_at(self.searchers.take(tenant).await?).await?;
+        read.limit().set(Some(Duration::from_secs(LIMITS.search_seconds_max)));
+        Ok(read)
     }
 
     /// The same for keys and readiness: waits for no read of data.
     pub(super) async fn begin_first_read(&self) -> Result<Read<'_>> {
-        self.begin_read_of(&self.first_readers).await
+        self.begin_read_at(self.first_readers.take(OURS).await?).await
     }
 
-    async fn begin_read_of<'a>(&'a self, readers: &'a Semaphore) -> Result<Read<'a>> {
-        let closed = |_| Error::Internal("the database was closed".into());
-        let permit = readers.acquire().await.map_err(closed)?;
+    async fn begin_read_at(&self, place: Place) -> Result<Read<'_>> {
         let kept = self.idle.lock().expect("nothing panics while it holds the list").pop();
-        let mut connection = match kept {
-            Some(connection) => connection,
-            None => SqliteConnection::connect_with(&self.options).await.map_err(storage_error)?,
+        let mut reader = match kept {
+            Some(reader) => reader,
+            None => {
+                let connected = SqliteConnection::connect_with(&self.options).await;
+                let mut connection = connected.map_err(storage_error)?;
+                let limit = TimeLimit::of(&mut connection).await?;
+                Reader { connection, limit }
+            }
         };
-        connection.execute("begin").await.map_err(storage_error)?;
-        Ok(Read { pool: self, connection: Some(connection), _permit: permit })
+        reader.connection.execute("begin").await.map_err(storage_error)?;
+        Ok(Read { pool: self, reader: Some(reader), _place: place })
     }
 
     /// Waits for the writer, then closes what is idle.
     pub(super) async fn close(&self) {
         self.readers.close();
+        self.searchers.close();
         self.first_readers.close();
         if let Some(connection) = self.writer.lock().await.take() {
             // Nothing is lost when closing fails: what was acknowledged is in the file.
             let _ = connection.close().await;
         }
         let idle = std::mem::take(&mut *self.idle.lock().expect("nothing panics here"));
-        for connection in idle {
-            let _ = connection.close().await;
+        for reader in idle {
+            let _ = reader.connection.close().await;
         }
     }
 }
@@ -160,41 +185,75 @@ impl Write<'_> {
     }
 }
 
-/// A reader connection with an open transaction.
+/// A connection that reads.
+struct Reader {
+    connection: SqliteConnection,
+    limit: TimeLimit,
+}
+
+/// A reader connection with an open transaction. Dropped without its end, it ends what still runs on it.
 pub(super) struct Read<'a> {
     pool: &'a Connections,
-    connection: Option<SqliteConnection>,
-    _permit: SemaphorePermit<'a>,
+    reader: Option<Reader>,
+    _place: Place,
 }
 
 impl Read<'_> {
     pub(super) async fn end(mut self) -> Result<()> {
+        self.limit().set(None);
         self.execute("commit").await.map_err(storage_error)?;
-        if let Some(connection) = self.connection.take() {
-            self.pool.idle.lock().expect("nothing panics here").push(connection);
+        if let Some(reader) = self.reader.take() {
+            self.pool.idle.lock().expect("nothing panics here").push(reader);
         }
         Ok(())
     }
+
+    /// For work between two statements.
+    ///
+    /// # Errors
+    /// `ReadTooLong`.
+    pub(super) fn check_time(&self) -> Result<()> {
+        if self.limit().is_over() { Err(Error::ReadTooLong) } else { Ok(()) }
+    }
+
+    fn limit(&self) -> &TimeLimit {
+        &self.reader.as_ref().expect("it is taken only when self goes").limit
+    }
 }
 
-macro_rules! dereference {
-    ($type:ident) => {
-        impl std::ops::Deref for $type<'_> {
-            type Target = SqliteConnection;
-            fn deref(&self) -> &SqliteConnection {
-                self.connection.as_ref().expect("it is taken only when self goes")
-            }
+impl Drop for Read<'_> {
+    fn drop(&mut self) {
+        if let Some(reader) = &self.reader {
+            reader.limit.end();
         }
-
-        impl std::ops::DerefMut for $type<'_> {
-            fn deref_mut(&mut self) -> &mut SqliteConnection {
-                self.connection.as_mut().expect("it is taken only when self goes")
-            }
-        }
-    };
+    }
 }
-dereference!(Write);
-dereference!(Read);
+
+impl std::ops::Deref for Read<'_> {
+    type Target = SqliteConnection;
+    fn deref(&self) -> &SqliteConnection {
+        &self.reader.as_ref().expect("it is taken only when self goes").connection
+    }
+}
+
+impl std::ops::DerefMut for Read<'_> {
+    fn deref_mut(&mut self) -> &mut SqliteConnection {
+        &mut self.reader.as_mut().expect("it is taken only when self goes").connection
+    }
+}
+
+impl std::ops::Deref for Write<'_> {
+    type Target = SqliteConnection;
+    fn deref(&self) -> &SqliteConnection {
+        self.connection.as_ref().expect("it is taken only when self goes")
+    }
+}
+
+impl std::ops::DerefMut for Write<'_> {
+    fn deref_mut(&mut self) -> &mut SqliteConnection {
+        self.connection.as_mut().expect("it is taken only when self goes")
+    }
+}
 
 /// Takes the lock of a server, in a file of its own: SQLite's locks on the database file belong to SQLite.
 fn lock(path: &Path) -> Result<File> {
@@ -224,48 +283,4 @@ fn lock(path: &Path) -> Result<File> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A killed process loses nothing either way: only a lost machine would show it.
-    #[tokio::test]
-    async fn what_is_committed_is_on_the_disk() {
-        let folder = tempfile::tempdir().unwrap();
-        let connections = Connections::new(&folder.path().join("a.db"), true).unwrap();
-        let mut writer = connections.begin_write().await.unwrap();
-        let full: i64 =
-            sqlx::query_scalar("pragma synchronous").fetch_one(&mut *writer).await.unwrap();
-        let journal: String =
-            sqlx::query_scalar("pragma journal_mode").fetch_one(&mut *writer).await.unwrap();
-        writer.rollback().await.unwrap();
-        assert_eq!((full, journal.as_str()), (2, "wal"));
-        connections.close().await;
-    }
-
-    /// As many searches as there are readers would else lock everybody out who has a key.
-    #[tokio::test]
-    async fn keys_and_readiness_wait_for_no_reader_of_data() {
-        use crate::domain::storage::{CredentialStorage as _, Engine as _};
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.db");
-        let config = crate::storage::sqlite::SqliteConfig {
-            path: &path,
-            migrate: true,
-            exclusive: true,
-            objects: None,
-            masters: None,
-        };
-        let storage = crate::storage::sqlite::SqliteStorage::open(config).await.unwrap();
-        let mut searches = Vec::new();
-        for _ in 0..READERS {
-            searches.push(storage.connections.begin_read().await.unwrap());
-        }
-        let within = Duration::from_secs(5);
-        tokio::time::timeout(within, storage.check_ready()).await.expect("ready").unwrap();
-        let loaded = tokio::time::timeout(within, storage.load_credentials()).await;
-        loaded.expect("the keys are read").unwrap();
-        let looked_up = tokio::time::timeout(within, storage.has_key(&[0; 32])).await;
-        assert!(!looked_up.expect("a key is looked up").unwrap());
-        drop(searches);
-    }
-}
+mod tests;

@@ -43,7 +43,7 @@ impl SqliteStorage {
     /// The inner result is the last word; an outer one may be tried again.
     async fn copy_once(&self, caller: &Caller, request: &CopyThread) -> Result<Result<u64>> {
         let tenant = caller.tenant.as_str();
-        let mut read = self.connections.begin_read().await?;
+        let mut read = self.connections.begin_read_for(tenant).await?;
         if let Some(answer) = stored_answer(&mut read, caller, request).await? {
             read.end().await?;
             return Ok(Ok(answer));

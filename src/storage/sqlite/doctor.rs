@@ -86,6 +86,10 @@ impl Accessible for SqliteStorage {
         Ok(Box::new(self.connections.begin_read().await?))
     }
 
+    async fn look_for(&self, tenant: &str) -> Result<Box<dyn Access + '_>> {
+        Ok(Box::new(self.connections.begin_read_for(tenant).await?))
+    }
+
     async fn look_first(&self) -> Result<Box<dyn Access + '_>> {
         Ok(Box::new(self.connections.begin_first_read().await?))
     }

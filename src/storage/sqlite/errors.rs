@@ -13,6 +13,8 @@ use crate::domain::storage::BatchError;
 const BUSY: i32 = 5;
 const LOCKED: i32 = 6;
 const READ_ONLY: i32 = 8;
+/// Only readers have a limit of time.
+const INTERRUPTED: i32 = 9;
 const IO_ERROR: i32 = 10;
 const CORRUPT: i32 = 11;
 const FULL: i32 = 13;
@@ -30,6 +32,7 @@ pub(super) fn storage_error(error: sqlx::Error) -> Error {
         Some(BUSY | LOCKED) => {
             Error::Unavailable { detail: error.to_string(), retry_after: Duration::from_secs(1) }
         }
+        Some(INTERRUPTED) => Error::ReadTooLong,
         Some(CORRUPT | NOT_A_DATABASE) => Error::Integrity(error.to_string()),
         _ => Error::Internal(error.to_string()),
     }

@@ -45,7 +45,7 @@ delete from item_feeds where wanted_until < $1 and not exists
 #[async_trait]
 impl FeedStorage for SqliteStorage {
     async fn open_feed(&self, tenant: &str, now: Micros) -> Result<Position> {
-        let mut read = self.connections.begin_read().await?;
+        let mut read = self.connections.begin_read_for(tenant).await?;
         let found = end(&mut read, tenant).await?;
         read.end().await?;
         if let Some((feed, changes, until)) = found

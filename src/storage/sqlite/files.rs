@@ -115,7 +115,7 @@ impl FileStorage for SqliteStorage {
         now: Micros,
     ) -> Result<Vec<(Key, i64)>> {
         let set = range_set(ranges);
-        let mut read = self.connections.begin_read().await?;
+        let mut read = self.connections.begin_search(&caller.tenant).await?;
         let rows = sqlx::query(KEYS)
             .bind(&caller.tenant)
             .bind(namespaces::encode(namespace))
@@ -259,7 +259,7 @@ impl SqliteStorage {
         query: &ListFiles,
         now: Micros,
     ) -> Result<Vec<Listed>> {
-        let mut read = self.connections.begin_read().await?;
+        let mut read = self.connections.begin_search(tenant).await?;
         let rows = sqlx::query(LIST)
             .bind(tenant)
             .bind(namespaces::encode(&query.namespace))

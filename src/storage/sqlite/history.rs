@@ -59,7 +59,7 @@ impl SqliteStorage {
         sought: (Sought<'_>, &Target),
         channels: &[String],
     ) -> Result<Option<TargetHistory>> {
-        let mut read = self.connections.begin_read().await?;
+        let mut read = self.connections.begin_read_for(tenant.name).await?;
         let found = self.find_target(&mut read, sought).await?;
         let history = match found.and_then(|found| found.checkpoint) {
             None => None,

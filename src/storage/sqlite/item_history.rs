@@ -52,7 +52,7 @@ impl ItemHistoryStorage for SqliteStorage {
         let shelf = Shelf::default();
         let tenant = Tenant::new(&caller.tenant, &secret, &shelf);
         loop {
-            let mut read = self.connections.begin_read().await?;
+            let mut read = self.connections.begin_read_for(&caller.tenant).await?;
             let rows = sqlx::query(LIST)
                 .bind(&caller.tenant)
                 .bind(namespaces::encode(&query.address.namespace))

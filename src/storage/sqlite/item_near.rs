@@ -52,7 +52,7 @@ impl SqliteStorage {
         let tenant = Tenant::new(&caller.tenant, &secret, &shelf);
         loop {
             let wanted = Wanted::new(&caller.tenant, within, &query.scope, now);
-            let mut read = self.connections.begin_read().await?;
+            let mut read = self.connections.begin_search(&caller.tenant).await?;
             let ranked = rank(&mut read, wanted, (query, near)).await?;
             let page = page_of(&mut read, tenant, query, &ranked).await?;
             read.end().await?;

@@ -5,6 +5,7 @@ use sqlx::sqlite::{SqliteArguments, SqliteConnection};
 use sqlx::{AssertSqlSafe, Row, Sqlite, query::Query};
 
 use super::SqliteStorage;
+use super::connection::Read;
 use super::errors::storage_error as fail;
 use super::items::{COLUMNS, content_of, read_item};
 use super::views::Tenant;
@@ -74,7 +75,7 @@ impl SqliteStorage {
                 Ok(true)
             };
             let wants_values = query.select != Select::Nothing;
-            let mut read = self.connections.begin_read().await?;
+            let mut read = self.connections.begin_search(&caller.tenant).await?;
             let scan = Scan {
                 tenant,
                 wanted: &wanted,
@@ -105,7 +106,7 @@ impl SqliteStorage {
         if scope.filter.is_none() {
             let text =
                 format!("select count(*) from items i where i.tenant = $1 and {}", wanted.text);
-            let mut read = self.connections.begin_read().await?;
+            let mut read = self.connections.begin_search(&caller.tenant).await?;
             let row = wanted.query(text).fetch_one(&mut *read).await.map_err(fail)?;
             read.end().await?;
             return Ok(row.try_get::<i64, _>(0).map_err(fail)?.unsigned_abs());
@@ -119,7 +120,7 @@ impl SqliteStorage {
                 count += 1;
                 Ok(true)
             };
-            let mut read = self.connections.begin_read().await?;
+            let mut read = self.connections.begin_search(&caller.tenant).await?;
             let scan =
                 Scan { tenant, wanted: &wanted, sort: ItemSort::Key, scope, wants_values: false };
             scan.run(&mut read, &mut take).await?;
@@ -145,7 +146,7 @@ impl SqliteStorage {
             order by namespace limit 1";
         let mut listing = Listing::new(query);
         let depth = listing.depth().map_or(usize::MAX, |it| it.max(1));
-        let mut read = self.connections.begin_read().await?;
+        let mut read = self.connections.begin_search(&caller.tenant).await?;
         'ranges: for prefix in within {
             let (mut from, to) = (namespaces::encode(prefix), namespaces::end(prefix));
             loop {
@@ -185,14 +186,14 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    async fn run(&self, read: &mut SqliteConnection, take: &mut Take<'_>) -> Result<()> {
+    async fn run(&self, read: &mut Read<'_>, take: &mut Take<'_>) -> Result<()> {
         let order = order_by(self.sort);
         // Only the numbers are sorted; values are read as far as they are needed.
         let text = format!(
             "select i.rowid from items i where i.tenant = $1 and {} order by {order}",
             self.wanted.text
         );
-        let rows = self.wanted.query(text).fetch_all(&mut *read).await.map_err(fail)?;
+        let rows = self.wanted.query(text).fetch_all(&mut **read).await.map_err(fail)?;
         let numbers: Vec<i64> =
             rows.iter().map(|it| it.try_get(0).map_err(fail)).collect::<Result<_>>()?;
         let text = format!(
@@ -202,10 +203,11 @@ impl Scan<'_> {
         let opens = self.wants_values || self.scope.filter.is_some();
         let mut candidates = Candidates::of(self.tenant.secret, self.scope);
         for slice in numbers.chunks(SLICE) {
+            read.check_time()?;
             let rows = sqlx::query(AssertSqlSafe(text.clone()))
                 .bind(self.tenant.name)
                 .bind(json!(slice).to_string())
-                .fetch_all(&mut *read)
+                .fetch_all(&mut **read)
                 .await
                 .map_err(fail)?;
             let stored = rows.iter().map(read_item).collect::<Result<Vec<_>>>()?;

@@ -69,7 +69,7 @@ impl TextStorage for SqliteStorage {
         );
         let rows_max = usize::try_from(LIMITS.text_candidates_max).unwrap_or(usize::MAX);
         let mut found = Vec::new();
-        let mut read = self.connections.begin_read().await?;
+        let mut read = self.connections.begin_search(&caller.tenant).await?;
         {
             let mut rows = wanted.query(text).fetch(&mut *read);
             while let Some(row) = rows.try_next().await.map_err(fail)? {

@@ -89,7 +89,7 @@ impl ItemStorage for SqliteStorage {
         let shelf = Shelf::default();
         let tenant = Tenant::new(&caller.tenant, &secret, &shelf);
         loop {
-            let mut read = self.connections.begin_read().await?;
+            let mut read = self.connections.begin_read_for(&caller.tenant).await?;
             let found = read_items(&mut read, tenant, addresses, now).await?;
             read.end().await?;
             if shelf.is_complete() {

@@ -31,7 +31,7 @@ impl SqliteStorage {
     }
 
     pub(super) async fn select_keys(&self, tenant: &str) -> Result<Vec<Key>> {
-        let mut read = self.connections.begin_read().await?;
+        let mut read = self.connections.begin_read_for(tenant).await?;
         let rows = sqlx::query(
             "select tenant, key_id, subject, hash, created_at, revoked_at from keys
              where tenant = $1 order by created_at, key_id",

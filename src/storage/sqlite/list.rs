@@ -54,7 +54,7 @@ impl SqliteStorage {
         query: &ListQuery,
         limit: usize,
     ) -> Result<Page> {
-        let mut read = self.connections.begin_read().await?;
+        let mut read = self.connections.begin_search(&caller.tenant).await?;
         let (rows, next) = scan(&mut read, (caller, tenant), query, limit).await?;
         let mut page = Page { next, ..Page::default() };
         load(&mut read, tenant, query, &rows, &mut page).await?;

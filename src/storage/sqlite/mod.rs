@@ -49,6 +49,7 @@ mod snapshots;
 mod tenants;
 mod thread_row;
 mod threads;
+mod time_limit;
 mod values;
 mod views;
 

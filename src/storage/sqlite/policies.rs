@@ -83,7 +83,7 @@ impl RetentionStorage for SqliteStorage {
         thread_id: Option<&ThreadId>,
     ) -> Result<Option<Policy>> {
         let (kind, thread) = key(thread_id);
-        let mut connection = self.connections.begin_read().await?;
+        let mut connection = self.connections.begin_read_for(&caller.tenant).await?;
         let row = sqlx::query(rows::GET)
             .bind(&caller.tenant)
             .bind(kind)
@@ -117,7 +117,7 @@ impl RetentionStorage for SqliteStorage {
     }
 
     async fn list_reports(&self, caller: &Caller, query: &ReportQuery) -> Result<Vec<Report>> {
-        let mut connection = self.connections.begin_read().await?;
+        let mut connection = self.connections.begin_read_for(&caller.tenant).await?;
         let found = sqlx::query(rows::LIST_REPORTS)
             .bind(&caller.tenant)
             .bind(query.thread_id.as_ref().map(ThreadId::as_str))

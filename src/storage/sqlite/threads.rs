@@ -23,7 +23,7 @@ impl SqliteStorage {
         thread_id: &ThreadId,
     ) -> Result<Option<Thread>> {
         let thread = Sought::by(caller, thread_id.as_str(), Action::Read);
-        let mut reader = self.connections.begin_read().await?;
+        let mut reader = self.connections.begin_read_for(&caller.tenant).await?;
         let statement = format!(
             "select {COLUMNS} from threads
              where tenant = $1 and thread_id = $2 and ($3 is null or owner = $3)"
@@ -69,7 +69,7 @@ impl SqliteStorage {
              order by {order} limit $8",
             listed.condition(way_in)
         );
-        let mut reader = self.connections.begin_read().await?;
+        let mut reader = self.connections.begin_search(&caller.tenant).await?;
         let rows = sqlx::query(AssertSqlSafe(statement))
             .bind(&caller.tenant)
             .bind(query.after.as_ref().map(|it| it.time))

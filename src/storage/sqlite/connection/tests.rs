@@ -1,0 +1,110 @@
+//! Readers: what they wait for, and what ends them.
+
+use super::*;
+
+/// A killed process loses nothing either way: only a lost machine would show it.
+#[tokio::test]
+async fn what_is_committed_is_on_the_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let connections = Connections::new(&folder.path().join("a.db"), true).unwrap();
+    let mut writer = connections.begin_write().await.unwrap();
+    let full: i64 = sqlx::query_scalar("pragma synchronous").fetch_one(&mut *writer).await.unwrap();
+    let journal: String =
+        sqlx::query_scalar("pragma journal_mode").fetch_one(&mut *writer).await.unwrap();
+    writer.rollback().await.unwrap();
+    assert_eq!((full, journal.as_str()), (2, "wal"));
+    connections.close().await;
+}
+
+/// As many searches as there are readers would else lock everybody out who has a key.
+#[tokio::test]
+async fn keys_and_readiness_wait_for_no_reader_of_data() {
+    use crate::domain::storage::{CredentialStorage as _, Engine as _};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let config = crate::storage::sqlite::SqliteConfig {
+        path: &path,
+        migrate: true,
+        exclusive: true,
+        objects: None,
+        masters: None,
+    };
+    let storage = crate::storage::sqlite::SqliteStorage::open(config).await.unwrap();
+    let mut searches = Vec::new();
+    for number in 0..READERS {
+        searches.push(storage.connections.begin_read().await.unwrap());
+        searches.push(storage.connections.begin_search(&number.to_string()).await.unwrap());
+    }
+    let within = Duration::from_secs(5);
+    tokio::time::timeout(within, storage.check_ready()).await.expect("ready").unwrap();
+    let loaded = tokio::time::timeout(within, storage.load_credentials()).await;
+    loaded.expect("the keys are read").unwrap();
+    let looked_up = tokio::time::timeout(within, storage.has_key(&[0; 32])).await;
+    assert!(!looked_up.expect("a key is looked up").unwrap());
+    drop(searches);
+}
+
+/// Counts for days.
+const ENDLESS: &str =
+    "with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) from n";
+
+async fn opened(folder: &tempfile::TempDir) -> Connections {
+    let connections = Connections::new(&folder.path().join("a.db"), true).unwrap();
+    connections.begin_write().await.unwrap().commit().await.unwrap();
+    connections
+}
+
+#[tokio::test]
+async fn a_statement_ends_when_its_time_is_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let connections = opened(&folder).await;
+    let mut read = connections.begin_search("acme").await.unwrap();
+    read.check_time().unwrap();
+    read.limit().set(Some(Duration::from_millis(20)));
+    let ended = sqlx::query(ENDLESS).fetch_one(&mut *read).await.map_err(storage_error);
+    assert!(matches!(ended, Err(Error::ReadTooLong)), "{:?}", ended.map(drop));
+    assert!(matches!(read.check_time(), Err(Error::ReadTooLong)));
+    drop(read);
+    // The next one has its own time.
+    let mut read = connections.begin_search("acme").await.unwrap();
+    sqlx::query("select 1").fetch_one(&mut *read).await.unwrap();
+    read.end().await.unwrap();
+    connections.close().await;
+}
+
+#[tokio::test]
+async fn a_caller_that_leaves_ends_its_statement() {
+    let folder = tempfile::tempdir().unwrap();
+    let connections = opened(&folder).await;
+    let mut read = connections.begin_read_for("acme").await.unwrap();
+    let limit = read.limit().clone();
+    {
+        let endless = sqlx::query(ENDLESS).fetch_one(&mut *read);
+        let left = tokio::time::timeout(Duration::from_millis(50), endless).await;
+        assert!(left.is_err(), "it runs");
+    }
+    drop(read);
+    assert!(limit.is_over());
+    // Closing waits for the thread of every connection; one that still counted would hold it up.
+    let mut read = connections.begin_read().await.unwrap();
+    sqlx::query("select 1").fetch_one(&mut *read).await.unwrap();
+    read.end().await.unwrap();
+    connections.close().await;
+}
+
+#[tokio::test]
+async fn searches_of_one_tenant_leave_room_for_others_and_for_other_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let connections = opened(&folder).await;
+    let mut searches = Vec::new();
+    for _ in 0..SEARCHERS / 2 {
+        searches.push(connections.begin_search("acme").await.unwrap());
+    }
+    let within = Duration::from_millis(50);
+    let more = tokio::time::timeout(within, connections.begin_search("acme")).await;
+    assert!(more.is_err(), "it has its share");
+    searches.push(connections.begin_search("globex").await.unwrap());
+    connections.begin_read_for("acme").await.unwrap().end().await.unwrap();
+    drop(searches);
+    connections.close().await;
+}
