@@ -43,19 +43,86 @@ impl FieldPath {
         &self.text
     }
 
-    /// What stands there, with the name of each: the path, and its number where there are several.
-    pub fn texts(&self, document: &Value) -> Vec<(String, String)> {
-        let mut found = Vec::new();
-        if self.steps.is_empty() {
-            found.push(json_text(document));
-        } else {
+    /// What stands there, with the name of each: the path, and its number where there are several. So many texts, each cut behind so
+    /// many characters: nothing beyond that is written.
+    pub fn texts(
+        &self,
+        document: &Value,
+        texts_max: usize,
+        characters_max: usize,
+    ) -> Vec<(String, String)> {
+        let mut found = Found { texts: Vec::new(), has_more: false, texts_max, characters_max };
+        if self.steps.is_empty() && texts_max > 0 {
+            found.add_json(document);
+        } else if !self.steps.is_empty() {
             collect(document, &self.steps, &mut found);
         }
-        if let [_] = found.as_slice() {
-            return found.into_iter().map(|it| (self.text.clone(), it)).collect();
+        if let [_] = found.texts.as_slice()
+            && !found.has_more
+        {
+            return found.texts.into_iter().map(|it| (self.text.clone(), it)).collect();
         }
-        let named = found.into_iter().enumerate();
+        let named = found.texts.into_iter().enumerate();
         named.map(|(at, it)| (format!("{}.{at}", self.text), it)).collect()
+    }
+}
+
+/// Texts that were found, as many and as long as are used.
+struct Found {
+    texts: Vec<String>,
+    /// There was one that did not fit.
+    has_more: bool,
+    texts_max: usize,
+    characters_max: usize,
+}
+
+impl Found {
+    fn add(&mut self, value: &Value) {
+        if self.texts.len() >= self.texts_max {
+            self.has_more |= !value.is_null();
+            return;
+        }
+        match value {
+            Value::Null => {}
+            Value::Bool(true) => self.texts.push("True".into()),
+            Value::Bool(false) => self.texts.push("False".into()),
+            Value::Number(number) => {
+                self.texts.push(number.to_string().chars().take(self.characters_max).collect());
+            }
+            Value::String(text) => self.texts.push(shown(text).take(self.characters_max).collect()),
+            Value::Array(_) | Value::Object(_) => self.add_json(value),
+        }
+    }
+
+    fn add_json(&mut self, value: &Value) {
+        let mut written = Written { text: String::new(), characters_left: self.characters_max };
+        write_json(value, &mut written);
+        self.texts.push(written.text);
+    }
+}
+
+/// A text that takes so many characters and no more.
+struct Written {
+    text: String,
+    characters_left: usize,
+}
+
+impl Written {
+    fn is_full(&self) -> bool {
+        self.characters_left == 0
+    }
+
+    fn add(&mut self, characters: impl Iterator<Item = char>) {
+        for character in characters.take(self.characters_left) {
+            self.text.push(character);
+            self.characters_left -= 1;
+        }
+    }
+
+    /// A string in quotation marks.
+    fn add_quoted(&mut self, characters: impl Iterator<Item = char>) {
+        let text: String = characters.take(self.characters_left).collect();
+        self.add(Value::from(text).to_string().chars());
     }
 }
 
@@ -101,28 +168,51 @@ fn step(token: String) -> Step {
 }
 
 /// Documents have a limited depth, so this has too.
-fn collect(value: &Value, steps: &[Step], found: &mut Vec<String>) {
+fn collect(value: &Value, steps: &[Step], found: &mut Found) {
+    if found.has_more {
+        return;
+    }
     let Some((step, rest)) = steps.split_first() else {
-        found.extend(leaf(value));
+        found.add(value);
         return;
     };
-    let inner: Vec<&Value> = match (step, value) {
-        (Step::Field(name), Value::Object(fields)) => fields.get(name).into_iter().collect(),
-        (Step::Each, Value::Object(fields)) => fields.values().collect(),
-        (Step::Each | Step::EachEntry, Value::Array(entries)) => entries.iter().collect(),
+    match (step, value) {
+        (Step::Field(name), Value::Object(fields)) => {
+            if let Some(value) = fields.get(name) {
+                collect(value, rest, found);
+            }
+        }
+        (Step::Each, Value::Object(fields)) => collect_all(fields.values(), rest, found),
+        (Step::Each | Step::EachEntry, Value::Array(entries)) => {
+            collect_all(entries.iter(), rest, found);
+        }
         (Step::Entry(Some(number)), Value::Array(entries)) => {
             let length = i64::try_from(entries.len()).unwrap_or(i64::MAX);
             let at = if *number < 0 { length.saturating_add(*number) } else { *number };
-            usize::try_from(at).ok().and_then(|at| entries.get(at)).into_iter().collect()
+            if let Some(value) = usize::try_from(at).ok().and_then(|at| entries.get(at)) {
+                collect(value, rest, found);
+            }
         }
         // What comes behind it counts for nothing, as in the reference.
         (Step::Fields(paths), Value::Object(fields)) => {
-            found.extend(paths.iter().filter_map(|path| at_names(fields, path)).filter_map(leaf));
+            for path in paths {
+                if found.has_more {
+                    return;
+                }
+                if let Some(value) = at_names(fields, path) {
+                    found.add(value);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn collect_all<'a>(values: impl Iterator<Item = &'a Value>, rest: &[Step], found: &mut Found) {
+    for value in values {
+        if found.has_more {
             return;
         }
-        _ => return,
-    };
-    for value in inner {
         collect(value, rest, found);
     }
 }
@@ -132,41 +222,43 @@ fn at_names<'a>(fields: &'a Map<String, Value>, path: &[String]) -> Option<&'a V
     rest.iter().try_fold(fields.get(first)?, |value, name| value.as_object()?.get(name))
 }
 
-fn leaf(value: &Value) -> Option<String> {
-    match value {
-        Value::Null => None,
-        Value::Bool(true) => Some("True".into()),
-        Value::Bool(false) => Some("False".into()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::String(text) => Some(shown(text)),
-        Value::Array(_) | Value::Object(_) => Some(json_text(value)),
-    }
-}
-
 /// As Python writes it with sorted keys: a space behind commas and colons, characters as they are.
-fn json_text(value: &Value) -> String {
+fn write_json(value: &Value, into: &mut Written) {
     match value {
         Value::Array(entries) => {
-            let entries: Vec<String> = entries.iter().map(json_text).collect();
-            format!("[{}]", entries.join(", "))
+            into.add("[".chars());
+            for (at, entry) in entries.iter().enumerate() {
+                if into.is_full() {
+                    return;
+                }
+                into.add(if at > 0 { ", " } else { "" }.chars());
+                write_json(entry, into);
+            }
+            into.add("]".chars());
         }
         Value::Object(fields) => {
-            let mut fields: Vec<(String, &Value)> =
-                fields.iter().map(|(name, value)| (shown(name), value)).collect();
-            fields.sort_by(|a, b| a.0.cmp(&b.0));
-            let fields = fields.iter().map(|(name, value)| {
-                format!("{}: {}", Value::from(name.as_str()), json_text(value))
-            });
-            format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
+            into.add("{".chars());
+            let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
+            fields.sort_by(|a, b| shown(a.0).cmp(shown(b.0)));
+            for (at, (name, value)) in fields.into_iter().enumerate() {
+                if into.is_full() {
+                    return;
+                }
+                into.add(if at > 0 { ", " } else { "" }.chars());
+                into.add_quoted(shown(name));
+                into.add(": ".chars());
+                write_json(value, into);
+            }
+            into.add("}".chars());
         }
-        Value::String(text) => Value::from(shown(text)).to_string(),
-        other => other.to_string(),
+        Value::String(text) => into.add_quoted(shown(text)),
+        other => into.add(other.to_string().chars()),
     }
 }
 
 /// A string of [`super::exact_json::parse`] as a model may read it: without surrogates, which no text has.
-fn shown(text: &str) -> String {
-    code_points(text).map(|it| char::from_u32(it).unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+fn shown(text: &str) -> impl Iterator<Item = char> + '_ {
+    code_points(text).map(|it| char::from_u32(it).unwrap_or(char::REPLACEMENT_CHARACTER))
 }
 
 #[cfg(test)]
@@ -176,7 +268,7 @@ mod tests {
 
     fn texts(path: &str, document: &str) -> Vec<String> {
         let document = exact_json::parse("x", document.as_bytes()).unwrap();
-        let found = FieldPath::new(path).unwrap().texts(&document);
+        let found = FieldPath::new(path).unwrap().texts(&document, 128, 32_768);
         found.into_iter().map(|(name, text)| format!("{name}={text}")).collect()
     }
 
@@ -213,5 +305,26 @@ mod tests {
         assert_eq!(texts("$", whole), [expected]);
         assert_eq!(texts("", whole), [expected.trim_start_matches('$').to_owned()]);
         assert!(FieldPath::new(&"x".repeat(513)).is_err() && FieldPath::new("a\0").is_err());
+    }
+
+    #[test]
+    fn no_more_is_collected_than_is_used() {
+        let large = "x".repeat(1 << 20);
+        let document = serde_json::json!({"a": large, "list": vec![large.as_str(); 50]});
+        let copies = |path: &str, texts_max| {
+            FieldPath::new(path).unwrap().texts(&document, texts_max, 1_000)
+        };
+        let many = format!("{{{}}}", ["a"; 250].join(","));
+        for path in [many.as_str(), "list[*]", "*.*"] {
+            let found = copies(path, 7);
+            assert_eq!(found.len(), 7, "{path}");
+            let bytes = found.iter().map(|it| it.1.capacity()).sum::<usize>();
+            assert!(bytes <= 7 * 4_096, "{path}: {bytes}");
+        }
+        assert!(copies("$", 1)[0].1.capacity() <= 4_096, "the whole is not written to be cut");
+        assert!(copies("list", 1)[0].1.starts_with("[\"xxx") && copies("$", 0).is_empty());
+        // A name does not depend on how many there may be.
+        assert_eq!(copies("list[*]", 1)[0].0, "list[*].0");
+        assert_eq!(copies("a", 1)[0].0, "a");
     }
 }

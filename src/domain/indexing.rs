@@ -22,6 +22,8 @@ use super::vector::{FieldVector, Model, NewVectors};
 /// Items of one round, and texts of one question to the endpoint.
 const ITEMS_MAX: usize = 32;
 const TEXTS_MAX: usize = 64;
+/// Texts of items that are in memory together, but for those of the last item.
+const BYTES_TOGETHER: usize = 4 << 20;
 /// Characters of a text that are embedded: models read no more.
 const CHARACTERS_MAX: usize = 32_768;
 /// How often work is looked for when nothing says that there is some.
@@ -118,10 +120,22 @@ impl Indexer {
         if tasks.is_empty() {
             return Ok(renewed);
         }
-        let mut works = Vec::with_capacity(tasks.len());
+        let (mut works, mut bytes) = (Vec::new(), 0);
         for task in tasks {
-            works.push(self.read(task, now).await?);
+            let work = self.read(task, now).await?;
+            bytes += work.texts.iter().map(|it| it.1.len()).sum::<usize>();
+            works.push(work);
+            if bytes > BYTES_TOGETHER {
+                self.make(std::mem::take(&mut works)).await?;
+                bytes = 0;
+            }
         }
+        self.make(works).await?;
+        Ok(true)
+    }
+
+    /// Makes the vectors of some items, or puts them off.
+    async fn make(&self, works: Vec<Work>) -> Result<()> {
         if let Err(refused) = self.embed(&works).await? {
             // Perhaps because of one of them.
             let alone = matches!(refused, Refused::Texts(_)) && works.len() > 1;
@@ -136,7 +150,7 @@ impl Indexer {
                 }
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     /// The item's texts; none where it is gone or has another version, which the storage finds again.
@@ -151,16 +165,14 @@ impl Indexer {
         let document = exact_json::parse("value", &text)?;
         let damaged = |_| Error::Integrity("the paths of an item are no list".into());
         let paths: Vec<String> = serde_json::from_str(&task.fields).map_err(damaged)?;
+        let most = usize::try_from(LIMITS.vectors_per_item_max).unwrap_or(usize::MAX);
         let mut texts = Vec::new();
         for path in paths {
-            texts.extend(FieldPath::new(&path)?.texts(&document));
-        }
-        let most = usize::try_from(LIMITS.vectors_per_item_max).unwrap_or(usize::MAX);
-        texts.truncate(most);
-        for (_, text) in &mut texts {
-            if let Some((end, _)) = text.char_indices().nth(CHARACTERS_MAX) {
-                text.truncate(end);
+            let left = most - texts.len();
+            if left == 0 {
+                break;
             }
+            texts.extend(FieldPath::new(&path)?.texts(&document, left, CHARACTERS_MAX));
         }
         // Endpoints take no empty texts.
         texts.retain(|(_, text)| !text.trim().is_empty());
@@ -169,21 +181,22 @@ impl Indexer {
 
     /// Makes and stores the vectors of all, or of none.
     async fn embed(&self, works: &[Work]) -> Result<Result<(), Refused>> {
-        let mut texts: Vec<String> =
-            works.iter().flat_map(|it| it.texts.iter().map(|it| it.1.clone())).collect();
-        texts.sort();
+        let mut texts: Vec<&str> =
+            works.iter().flat_map(|it| it.texts.iter().map(|it| it.1.as_str())).collect();
+        texts.sort_unstable();
         texts.dedup();
         let mut known = HashMap::new();
         for part in texts.chunks(TEXTS_MAX) {
-            match self.embeddings.embed(part).await {
-                Ok(vectors) => known.extend(part.iter().cloned().zip(vectors)),
+            let asked: Vec<String> = part.iter().map(|it| (*it).to_owned()).collect();
+            match self.embeddings.embed(&asked).await {
+                Ok(vectors) => known.extend(part.iter().copied().zip(vectors)),
                 Err(refused) => return Ok(Err(refused)),
             }
         }
         let model = self.embeddings.model();
         for Work { task, texts } in works {
             let vectors = texts.iter().map(|(field, text)| {
-                let vector = known.get(text).cloned();
+                let vector = known.get(text.as_str()).cloned();
                 let missing = || Error::Internal("a text has no vector".into());
                 Ok(FieldVector { field: cut(field), vector: vector.ok_or_else(missing)? })
             });
