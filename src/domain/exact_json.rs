@@ -91,6 +91,23 @@ pub fn contains(document: &Value, wanted: &Value) -> bool {
     }
 }
 
+/// A document that others are asked to contain: each of its values may be held against each of theirs, so it has a few only.
+///
+/// # Errors
+/// 422 for more values than conditions of a filter.
+pub fn check_wanted(field: &str, wanted: &Value) -> Result<()> {
+    super::checkpoint::at_most(field, values_of(wanted), LIMITS.filter_terms_max)
+}
+
+/// Values that are no lists and objects, or empty ones.
+fn values_of(document: &Value) -> usize {
+    match document {
+        Value::Array(entries) if !entries.is_empty() => entries.iter().map(values_of).sum(),
+        Value::Object(fields) if !fields.is_empty() => fields.values().map(values_of).sum(),
+        _ => 1,
+    }
+}
+
 /// Whether two documents say the same: numbers numerically, objects whatever the order of their keys.
 pub fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
@@ -312,5 +329,13 @@ mod tests {
         assert!(check("x", b"{\"a\":\"\\ud800\"}").is_ok());
         assert!(check("x", b"{\"a\":\xff}").is_err());
         assert!(check_object("x", b"[1]").is_err());
+    }
+
+    #[test]
+    fn a_document_that_others_are_to_contain_has_a_few_values_only() {
+        let wanted = |count| serde_json::json!({"a": [vec![1; count]], "b": {}});
+        assert!(check_wanted("filter", &wanted(127)).is_ok());
+        let refused = check_wanted("filter", &wanted(128));
+        assert!(matches!(refused, Err(Error::Invalid { limit: Some(128), .. })), "{refused:?}");
     }
 }

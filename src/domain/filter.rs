@@ -248,8 +248,11 @@ fn order(order: Order, operand: Value) -> Test {
 }
 
 fn field(name: String) -> Field {
-    let path: Vec<String> = name.split('.').map(str::to_owned).collect();
-    let path = if path.len() > 1 { path } else { Vec::new() };
+    // Documents are no deeper: a longer path finds nothing, and takes no memory.
+    let most = usize::try_from(LIMITS.json_depth_max).unwrap_or(usize::MAX);
+    let count = name.split('.').take(most + 1).count();
+    let is_path = count > 1 && count <= most;
+    let path = if is_path { name.split('.').map(str::to_owned).collect() } else { Vec::new() };
     Field { name, path }
 }
 
@@ -352,6 +355,8 @@ mod tests {
             assert!(matches!(Filter::read(text.as_bytes()), Err(Error::Invalid { .. })), "{text}");
         }
         let many: Vec<String> = (0..129).map(|at| format!("\"k{at}\":{at}")).collect();
+        let deep = field(".".repeat(1_000_000));
+        assert!(deep.path.is_empty() && field("a.b".into()).path == ["a", "b"]);
         let many = Filter::read(format!("{{{}}}", many.join(",")).as_bytes());
         assert!(matches!(many, Err(Error::Invalid { limit: Some(128), .. })));
     }

@@ -347,7 +347,9 @@ fn before(text: Text) -> Result<CheckpointId> {
 }
 
 fn filter(text: &Exact<'_>) -> Result<serde_json::Value> {
-    exact_json::read_filter(text.0)
+    let wanted = exact_json::read_filter(text.0)?;
+    exact_json::check_wanted("filter", &wanted)?;
+    Ok(wanted)
 }
 
 /// Absent: as many as fit in a page.
