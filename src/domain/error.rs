@@ -36,6 +36,9 @@ pub enum Error {
     /// `detail` is what deepagents' tools say of it, to the letter.
     #[error("{detail}")]
     File { problem: FileProblem, detail: String },
+    /// A glob pattern that is larger or more nested than a declared limit.
+    #[error("{detail}")]
+    Glob { field: &'static str, detail: String, limit: u64 },
     #[error("{0}")]
     Conflict(Conflict),
     /// The caller's grants do not cover this, decided from the token alone.

@@ -156,6 +156,17 @@ pub struct Limits {
     pub files_listed_max: u64,
     /// Files that one glob, grep or recursive deletion looks at.
     pub files_searched_max: u64,
+    /// A glob pattern.
+    pub glob_bytes_max: u64,
+    /// Patterns that its braces stand for.
+    pub glob_alternatives_max: u64,
+    /// How deep its braces, and its groups `@(…)`, are nested.
+    pub glob_depth_max: u64,
+    /// How deep `!(…)` is nested in `!(…)`, and how many of them it has.
+    pub glob_negation_depth_max: u64,
+    pub glob_negations_max: u64,
+    /// Instructions that it becomes, and characters that it has once its braces are written out, where they stand in brackets or parentheses.
+    pub glob_program_max: u64,
     /// Lines that one grep answers, and their bytes.
     pub grep_matches_max: u64,
     pub grep_bytes_max: u64,
@@ -313,6 +324,12 @@ pub const LIMITS: Limits = Limits {
     media_type_bytes_max: 255,
     files_listed_max: 10_000,
     files_searched_max: 100_000,
+    glob_bytes_max: 1_024,
+    glob_alternatives_max: 1_000,
+    glob_depth_max: 32,
+    glob_negation_depth_max: 2,
+    glob_negations_max: 16,
+    glob_program_max: 65_536,
     grep_matches_max: 10_000,
     grep_bytes_max: 8 << 20,
     files_per_request_max: 1_000,

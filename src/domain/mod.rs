@@ -44,6 +44,7 @@ pub mod key;
 pub mod label;
 pub mod lanes;
 pub mod limits;
+pub mod long_work;
 pub mod names;
 pub mod namespace;
 pub mod namespace_settings;

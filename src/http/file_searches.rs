@@ -28,7 +28,7 @@ const BUDGET: &str = "budget";
     request_body(content = GlobBody, example = json!({"namespace": ["ann", "filesystem"], "pattern": "**/*.md", "path": "/notes"})),
     responses(
         (status = 200, description = "What matches", body = GlobOut, example = json!({"matches": [], "truncated": false})),
-        (status = 422, description = "`invalid_glob` (Python), `invalid`"),
+        (status = 422, description = "`invalid_glob`, `invalid`"),
     ),
 )]
 pub async fn glob(State(app): State<Arc<App>>, call: Call<Glob>) -> Answer {
@@ -53,7 +53,7 @@ pub async fn glob(State(app): State<Arc<App>>, call: Call<Glob>) -> Answer {
     responses(
         (status = 200, description = "Lines", body = GrepOut, example = json!({"matches": [{"path": "/plan.md", "line": 3,
             "text": "FIND: tea"}], "truncated": false})),
-        (status = 422, description = "`invalid_glob` (Python), `invalid`"),
+        (status = 422, description = "`invalid_glob`, `invalid`"),
     ),
 )]
 pub async fn grep(State(app): State<Arc<App>>, call: Call<Grep>) -> Answer {

@@ -285,6 +285,9 @@ impl From<Error> for Problem {
                 let answer = Self::new(code_of_file(problem), text);
                 if problem == FileProblem::InvalidPath { answer.at("path") } else { answer }
             }
+            Error::Glob { field, limit, .. } => {
+                Self::new(Code::InvalidGlob, text).at(field).limited(limit)
+            }
             Error::PositionGone => Self::new(Code::PositionGone, text),
             Error::NotGranted(_) => Self::new(Code::NotGranted, text),
             Error::NotFound(SESSION) => Self::new(Code::SessionNotFound, text),

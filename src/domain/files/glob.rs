@@ -2,85 +2,132 @@
 //! JavaScript.
 
 use super::dialect::Dialect;
-use super::glob_braces::expand;
-use super::glob_name::{Name, class_at, parse};
-use super::listing::base_name_of;
+use super::glob_braces;
+use super::glob_matcher::Matcher;
+use super::glob_program::Program;
 use super::problem::{FileProblem, problem, python_repr};
 use crate::domain::error::{Error, Result};
-
-/// Expansions of braces that one pattern may have; wcmatch's limit.
-const EXPANSIONS_MAX: usize = 1_000;
+use crate::domain::limits::LIMITS;
+use crate::domain::long_work::Stop;
 
 #[derive(Debug, Clone)]
 pub struct Glob {
-    alternatives: Vec<Vec<Segment>>,
+    pub(super) program: Program,
     /// Held against the last part of a path only.
-    is_of_names: bool,
-    is_negated: bool,
+    pub(super) is_of_names: bool,
+    pub(super) is_negated: bool,
     /// JavaScript takes a path that is the pattern for a match.
-    literal: Option<String>,
-    dialect: Dialect,
+    pub(super) literal: Option<String>,
+    pub(super) dialect: Dialect,
 }
 
-/// What stands between slashes.
-#[derive(Debug, Clone)]
-enum Segment {
-    /// `**`: any number of directories.
-    Directories,
-    Name(Name),
+/// What of a pattern can be too much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum GlobLimit {
+    Bytes,
+    Alternatives,
+    Depth,
+    NegationDepth,
+    Negations,
+    Program,
+}
+
+impl GlobLimit {
+    pub(super) fn bound(self) -> u64 {
+        match self {
+            Self::Bytes => LIMITS.glob_bytes_max,
+            Self::Alternatives => LIMITS.glob_alternatives_max,
+            Self::Depth => LIMITS.glob_depth_max,
+            Self::NegationDepth => LIMITS.glob_negation_depth_max,
+            Self::Negations => LIMITS.glob_negations_max,
+            Self::Program => LIMITS.glob_program_max,
+        }
+    }
+
+    fn refuse(self, field: &'static str) -> Error {
+        let limit = self.bound();
+        let detail = match self {
+            Self::Bytes => format!("a glob pattern has at most {limit} bytes"),
+            Self::Alternatives => {
+                format!("the braces of a glob pattern make at most {limit} patterns")
+            }
+            Self::Depth => {
+                format!("braces and groups of a glob pattern are nested at most {limit} deep")
+            }
+            Self::NegationDepth => {
+                format!("groups !(…) of a glob pattern are nested at most {limit} deep")
+            }
+            Self::Negations => format!("a glob pattern has at most {limit} groups !(…)"),
+            Self::Program => {
+                format!("a glob pattern becomes at most {limit} instructions or characters")
+            }
+        };
+        Error::Glob { field, detail, limit }
+    }
 }
 
 impl Glob {
     /// Of a listing: Python holds a pattern without slashes against names at any depth.
     ///
     /// # Errors
-    /// `InvalidGlob`, in Python's words.
+    /// `InvalidGlob`, in Python's words; `Glob`, which names `pattern` and the limit that it breaks.
     pub fn of_listing(dialect: Dialect, pattern: &str) -> Result<Self> {
         match dialect {
-            Dialect::Python => Self::python(pattern),
-            Dialect::JavaScript => Self::javascript(pattern, false),
+            Dialect::Python => Self::python("pattern", pattern),
+            Dialect::JavaScript => Self::javascript("pattern", pattern, false),
         }
     }
 
     /// Of the files that a search looks into: JavaScript holds it against names only.
     ///
     /// # Errors
-    /// `InvalidGlob`, in Python's words.
+    /// As [`Self::of_listing`], of `glob`.
     pub fn of_search(dialect: Dialect, pattern: &str) -> Result<Self> {
         match dialect {
-            Dialect::Python => Self::python(pattern),
-            Dialect::JavaScript => Self::javascript(pattern, true),
+            Dialect::Python => Self::python("glob", pattern),
+            Dialect::JavaScript => Self::javascript("glob", pattern, true),
         }
     }
 
-    /// `relative` to where the search begins.
-    pub fn matches(&self, relative: &str) -> bool {
-        let text = if self.is_of_names { base_name_of(relative) } else { relative };
-        let parts: Vec<Vec<char>> = text.split('/').map(|it| it.chars().collect()).collect();
-        let is_dotted = |it: &[char]| it.first() == Some(&'.');
-        let may_enter = |it: &[char]| match self.dialect {
-            Dialect::Python => !is_dotted(it),
-            Dialect::JavaScript => !matches!(it, ['.'] | ['.', '.']),
-        };
-        let found = self.literal.as_deref() == Some(text)
-            || self.alternatives.iter().any(|it| holds(it, &parts, &may_enter, self.dialect));
-        found != self.is_negated
+    /// For one path after the other, until it is stopped.
+    pub fn matcher<'a>(&'a self, stop: &'a Stop) -> Matcher<'a> {
+        Matcher::new(self, stop)
     }
 
-    fn python(pattern: &str) -> Result<Self> {
+    /// Steps that a path takes at most, but for a factor of four: instructions, times characters, and these once more where `!(…)` begins
+    /// at each of them.
+    pub fn steps_max(&self, path_bytes: usize) -> u64 {
+        let (size, length) = (self.program.size as u64, path_bytes as u64 + 2);
+        let starts = if self.program.has_negations { length } else { 1 };
+        size.saturating_mul(length).saturating_mul(starts)
+    }
+
+    fn program(dialect: Dialect, pattern: &str) -> Result<Program, GlobLimit> {
+        Program::new(dialect, &glob_braces::read(dialect, pattern)?)
+    }
+
+    fn python(field: &'static str, pattern: &str) -> Result<Self> {
+        check_bytes(field, pattern)?;
         let is_climbing = pattern.replace('\\', "/").split('/').any(|it| it == "..");
         let shown = || python_repr(&pattern.into());
         if is_climbing {
             let detail = format!("Path traversal not allowed in glob pattern {}", shown());
             return Err(problem(FileProblem::InvalidGlob, detail));
         }
-        let expanded = expand(Dialect::Python, pattern.trim_start_matches('/'), EXPANSIONS_MAX);
-        let expanded = expanded.ok_or_else(|| {
-            let why = format!("Pattern limit exceeded the limit of {EXPANSIONS_MAX}");
-            problem(FileProblem::InvalidGlob, format!("Invalid glob pattern {}: {why}", shown()))
+        let program = Self::program(Dialect::Python, pattern.trim_start_matches('/'));
+        let program = program.map_err(|limit| match limit {
+            GlobLimit::Alternatives => {
+                let why = format!("Pattern limit exceeded the limit of {}", limit.bound());
+                Error::Glob {
+                    field,
+                    detail: format!("Invalid glob pattern {}: {why}", shown()),
+                    limit: limit.bound(),
+                }
+            }
+            other => other.refuse(field),
         })?;
         Ok(Self {
-            alternatives: expanded.iter().map(|it| segments(Dialect::Python, it)).collect(),
+            program,
             is_of_names: !pattern.contains('/'),
             is_negated: false,
             literal: None,
@@ -88,7 +135,8 @@ impl Glob {
         })
     }
 
-    fn javascript(pattern: &str, is_of_names: bool) -> Result<Self> {
+    fn javascript(field: &'static str, pattern: &str, is_of_names: bool) -> Result<Self> {
+        check_bytes(field, pattern)?;
         let mut rest = pattern;
         let mut is_negated = false;
         while let Some(inner) = rest.strip_prefix('!').filter(|it| !it.starts_with('(')) {
@@ -104,12 +152,9 @@ impl Glob {
         let extension = rest.strip_prefix("**.").filter(|it| !it.is_empty() && is_word(it));
         let deep = extension.map(|it| format!("**/*.{it}"));
         let rest = deep.as_deref().unwrap_or(rest);
-        let expanded = expand(Dialect::JavaScript, rest, EXPANSIONS_MAX).ok_or_else(|| {
-            let detail = format!("pattern expands to more than {EXPANSIONS_MAX} patterns");
-            Error::invalid("pattern", detail)
-        })?;
+        let program = Self::program(Dialect::JavaScript, rest);
         Ok(Self {
-            alternatives: expanded.iter().map(|it| segments(Dialect::JavaScript, it)).collect(),
+            program: program.map_err(|it| it.refuse(field))?,
             is_of_names,
             is_negated,
             literal: (!is_negated).then(|| pattern.to_owned()),
@@ -118,108 +163,17 @@ impl Glob {
     }
 }
 
-fn segments(dialect: Dialect, pattern: &str) -> Vec<Segment> {
-    let mut found: Vec<Segment> = Vec::new();
-    let parts: Vec<Vec<char>> = split(dialect, pattern);
-    let count = parts.len();
-    for (at, part) in parts.into_iter().enumerate() {
-        let is_last = at + 1 == count;
-        if part.is_empty() && !is_last && at > 0 && dialect == Dialect::Python {
-            // Several slashes are one.
-            continue;
-        }
-        if part == ['*', '*'] {
-            if !matches!(found.last(), Some(Segment::Directories)) {
-                found.push(Segment::Directories);
-            }
-        } else {
-            found.push(Segment::Name(parse(dialect, &part)));
-        }
+fn check_bytes(field: &'static str, pattern: &str) -> Result<()> {
+    if pattern.len() as u64 > LIMITS.glob_bytes_max {
+        return Err(GlobLimit::Bytes.refuse(field));
     }
-    found
-}
-
-/// At slashes that stand, in JavaScript, neither in brackets nor in parentheses.
-fn split(dialect: Dialect, pattern: &str) -> Vec<Vec<char>> {
-    let characters: Vec<char> = pattern.chars().collect();
-    let (mut parts, mut depth, mut at) = (vec![Vec::new()], 0_usize, 0);
-    while at < characters.len() {
-        let part = parts.last_mut().expect("there is one from the beginning");
-        let next = characters.get(at + 1);
-        let end = match characters[at] {
-            '/' if depth == 0 => {
-                parts.push(Vec::new());
-                at += 1;
-                continue;
-            }
-            // The slash counts, and the backslash does not.
-            '\\' if next == Some(&'/') => {
-                at += 1;
-                continue;
-            }
-            '\\' => (at + 2).min(characters.len()),
-            '[' if dialect == Dialect::JavaScript => {
-                class_at(dialect, &characters, at).map_or(at + 1, |it| it.1)
-            }
-            '(' if dialect == Dialect::JavaScript => {
-                depth += 1;
-                at + 1
-            }
-            ')' => {
-                depth = depth.saturating_sub(1);
-                at + 1
-            }
-            _ => at + 1,
-        };
-        part.extend_from_slice(&characters[at..end]);
-        at = end;
-    }
-    parts
-}
-
-/// Whether the segments fit the parts of a path, each to each; `**` to any number of parts that may be entered.
-fn holds(
-    segments: &[Segment],
-    parts: &[Vec<char>],
-    may_enter: &dyn Fn(&[char]) -> bool,
-    dialect: Dialect,
-) -> bool {
-    // Which numbers of parts the segments so far can have taken.
-    let mut reached = vec![false; parts.len() + 1];
-    reached[0] = true;
-    for (at, segment) in segments.iter().enumerate() {
-        let mut next = vec![false; parts.len() + 1];
-        match segment {
-            Segment::Directories => {
-                let is_last = at + 1 == segments.len();
-                for (from, _) in reached.iter().enumerate().filter(|it| *it.1) {
-                    for (to, reach) in next.iter_mut().enumerate().skip(from) {
-                        if to > from && !may_enter(&parts[to - 1]) {
-                            break;
-                        }
-                        // Something has to follow, or to be there.
-                        *reach |= if is_last { to > from } else { to < parts.len() };
-                    }
-                }
-                let before = at.checked_sub(1).map(|it| &segments[it]);
-                let is_directory =
-                    matches!(before, Some(Segment::Name(name)) if !name.ends_with_star());
-                if is_last && dialect == Dialect::JavaScript && is_directory {
-                    // A directory alone is matched by what is below it.
-                    next[parts.len()] |= reached[parts.len()];
-                }
-            }
-            Segment::Name(name) => {
-                for from in 0..parts.len() {
-                    next[from + 1] |= reached[from] && name.matches(&parts[from]);
-                }
-            }
-        }
-        reached = next;
-    }
-    reached[parts.len()]
+    Ok(())
 }
 
 #[cfg(test)]
 #[path = "glob_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "glob_bounds.rs"]
+mod bounds;

@@ -1,230 +1,212 @@
-//! What a glob pattern says of one part of a path: text, `*`, `?`, `[…]` and, in JavaScript, groups such as `@(a|b)`.
+//! What a glob pattern says of names: text, `*`, `?`, `[…]` and, in JavaScript, groups such as `@(a|b)`; and the slashes between names.
 
 use super::dialect::Dialect;
+use super::glob::GlobLimit;
 
+/// A pattern without braces is a row of these.
 #[derive(Debug, Clone)]
-pub(super) struct Name {
-    tokens: Vec<Token>,
-    dialect: Dialect,
+pub(super) enum Unit {
+    /// Between two names.
+    Slash,
+    Star,
+    Take(Take),
+    Group(Group),
+    /// A backslash that means nothing; two stars before it are no `**`.
+    Nothing,
 }
 
+/// One character.
 #[derive(Debug, Clone)]
-pub(super) enum Token {
-    Text(char),
-    /// One character, whichever.
-    One,
+pub(super) enum Take {
+    Char(char),
+    /// Whichever.
     Any,
     Class {
         is_negated: bool,
         ranges: Vec<(char, char)>,
         kinds: Vec<Kind>,
     },
-    Group {
-        kind: char,
-        choices: Vec<Vec<Token>>,
-    },
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Group {
+    /// One of `@?*+!`.
+    pub kind: char,
+    pub choices: Vec<Vec<Unit>>,
 }
 
 type Kind = fn(&char) -> bool;
 
-impl Name {
-    pub(super) fn ends_with_star(&self) -> bool {
-        matches!(self.tokens.last(), Some(Token::Any))
-    }
-
-    /// Wildcards match no dot at the beginning in Python, and no `.` and `..` in JavaScript.
-    pub(super) fn matches(&self, name: &[char]) -> bool {
-        let is_wild = self.tokens.first().is_some_and(|it| !matches!(it, Token::Text(_)));
-        let is_hidden = match self.dialect {
-            Dialect::Python => name.first() == Some(&'.'),
-            Dialect::JavaScript => matches!(name, [] | ['.'] | ['.', '.']),
-        };
-        if is_wild && is_hidden {
-            return false;
-        }
-        // A lone star needs something.
-        if name.is_empty() && !self.tokens.is_empty() {
-            return false;
-        }
-        if !self.tokens.iter().any(|it| matches!(it, Token::Group { .. })) {
-            return matches_plainly(&self.tokens, name);
-        }
-        let mut begin = vec![false; name.len() + 1];
-        begin[0] = true;
-        reach(&self.tokens, name, begin)[name.len()]
-    }
+/// Why a text was not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unread {
+    /// What it means depends on what follows: a bracket or a parenthesis is open at its end.
+    Open,
+    Limit(GlobLimit),
 }
 
-/// Without groups every token but a star takes one character: on a mismatch the last star takes one more.
-fn matches_plainly(tokens: &[Token], name: &[char]) -> bool {
-    let (mut token, mut at) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while at < name.len() {
-        match tokens.get(token) {
-            Some(Token::Any) => {
-                token += 1;
-                star = Some((token, at));
-                continue;
-            }
-            Some(one) if one.takes(name[at]) => {
-                (token, at) = (token + 1, at + 1);
-                continue;
-            }
-            _ => {}
-        }
-        let Some((behind, taken)) = star else { return false };
-        star = Some((behind, taken + 1));
-        (token, at) = (behind, taken + 1);
-    }
-    tokens[token..].iter().all(|it| matches!(it, Token::Any))
-}
-
-impl Token {
-    /// Whether it can stand for this one character.
-    fn takes(&self, character: char) -> bool {
+impl Take {
+    pub(super) fn takes(&self, character: char) -> bool {
         match self {
-            Self::Text(wanted) => character == *wanted,
-            Self::One => true,
+            Self::Char(wanted) => character == *wanted,
+            Self::Any => true,
             Self::Class { is_negated, ranges, kinds } => {
                 let inside =
                     ranges.iter().any(|(first, last)| (*first..=*last).contains(&character))
                         || kinds.iter().any(|kind| kind(&character));
                 inside != *is_negated
             }
-            Self::Any | Self::Group { .. } => false,
         }
     }
 }
 
-/// Which places of the name the tokens can lead to from those that are set.
-fn reach(tokens: &[Token], name: &[char], mut places: Vec<bool>) -> Vec<bool> {
-    for token in tokens {
-        places = step(token, name, &places);
+/// The units of a text. `is_whole`: nothing stands before or behind it; else it may have no parentheses, whose extent others decide.
+pub(super) fn units(dialect: Dialect, text: &[char], is_whole: bool) -> Result<Vec<Unit>, Unread> {
+    let parts = split(dialect, text, is_whole)?;
+    let (mut found, count) = (Vec::new(), parts.len());
+    let mut reading = Reading { dialect, negations: 0 };
+    for (at, part) in parts.into_iter().enumerate() {
+        if at > 0 {
+            found.push(Unit::Slash);
+        }
+        let is_open = !is_whole && at + 1 == count;
+        found.append(&mut reading.part(&part, is_open, Depth::default())?);
     }
-    places
+    Ok(found)
 }
 
-fn step(token: &Token, name: &[char], places: &[bool]) -> Vec<bool> {
-    let mut next = vec![false; places.len()];
-    match token {
-        Token::Any => {
-            let first = places.iter().position(|it| *it).unwrap_or(places.len());
-            next[first.min(places.len())..].fill(true);
-        }
-        Token::Group { kind, choices } => group(*kind, choices, name, places, &mut next),
-        one => {
-            for (at, character) in name.iter().enumerate() {
-                next[at + 1] = places[at] && one.takes(*character);
-            }
-        }
-    }
-    next
-}
-
-fn group(kind: char, choices: &[Vec<Token>], name: &[char], places: &[bool], next: &mut [bool]) {
-    let once = |from: &[bool]| {
-        let mut all = vec![false; from.len()];
-        for choice in choices {
-            merge(&mut all, &reach(choice, name, from.to_vec()));
-        }
-        all
-    };
-    match kind {
-        '!' => {
-            for from in (0..places.len()).filter(|it| places[*it]) {
-                let mut alone = vec![false; places.len()];
-                alone[from] = true;
-                let matched = once(&alone);
-                for to in from..places.len() {
-                    next[to] |= !matched[to];
-                }
-            }
-        }
-        '*' | '+' => {
-            let mut all = if kind == '*' { places.to_vec() } else { once(places) };
-            for _ in 0..places.len() {
-                let further = once(&all);
-                merge(&mut all, &further);
-            }
-            merge(next, &all);
-        }
-        _ => {
-            merge(next, &once(places));
-            if kind == '?' {
-                merge(next, places);
-            }
-        }
-    }
-}
-
-fn merge(into: &mut [bool], from: &[bool]) {
-    for (into, from) in into.iter_mut().zip(from) {
-        *into |= from;
-    }
-}
-
-pub(super) fn parse(dialect: Dialect, pattern: &[char]) -> Name {
-    Name { tokens: tokens(dialect, pattern), dialect }
-}
-
-fn tokens(dialect: Dialect, pattern: &[char]) -> Vec<Token> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at < pattern.len() {
-        let character = pattern[at];
-        if dialect == Dialect::JavaScript
-            && let Some((group, end)) = group_at(pattern, at)
-        {
-            found.push(group);
-            at = end;
-            continue;
-        }
-        match character {
-            '\\' if at + 1 < pattern.len() => {
-                found.push(Token::Text(pattern[at + 1]));
-                at += 2;
+/// At slashes that stand, in JavaScript, neither in brackets nor in parentheses.
+fn split(dialect: Dialect, text: &[char], is_whole: bool) -> Result<Vec<Vec<char>>, Unread> {
+    let (mut parts, mut part, mut depth, mut at) = (Vec::new(), Vec::new(), 0_usize, 0);
+    while at < text.len() {
+        let end = match text[at] {
+            '/' if depth == 0 => {
+                parts.push(std::mem::take(&mut part));
+                at += 1;
                 continue;
             }
-            // At the end it means nothing.
-            '\\' if dialect == Dialect::Python => {}
-            '*' if matches!(found.last(), Some(Token::Any)) => {}
-            '*' => found.push(Token::Any),
-            '?' => found.push(Token::One),
-            '[' => {
-                if let Some((class, end)) = class_at(dialect, pattern, at) {
-                    found.push(class);
-                    at = end;
-                    continue;
-                }
-                found.push(Token::Text('['));
+            // The slash counts, and the backslash does not.
+            '\\' if text.get(at + 1) == Some(&'/') => {
+                at += 1;
+                continue;
             }
-            other => found.push(Token::Text(other)),
-        }
-        at += 1;
+            '\\' => (at + 2).min(text.len()),
+            '[' if dialect == Dialect::JavaScript => match class_at(dialect, text, at) {
+                Some((_, end)) => end,
+                None if is_whole => at + 1,
+                None => return Err(Unread::Open),
+            },
+            '(' if dialect == Dialect::JavaScript => {
+                if !is_whole {
+                    return Err(Unread::Open);
+                }
+                depth += 1;
+                at + 1
+            }
+            ')' => {
+                depth = depth.saturating_sub(1);
+                at + 1
+            }
+            _ => at + 1,
+        };
+        part.extend_from_slice(&text[at..end]);
+        at = end;
     }
-    found
+    parts.push(part);
+    Ok(parts)
 }
 
-/// `@(a|b)`, or `(a|b)`, which is the same; and where it ends.
-fn group_at(pattern: &[char], at: usize) -> Option<(Token, usize)> {
-    let (kind, open) = match (pattern[at], pattern.get(at + 1)) {
+struct Reading {
+    dialect: Dialect,
+    negations: u64,
+}
+
+/// How many groups, and how many `!(…)` of these, a text stands in.
+#[derive(Clone, Copy, Default)]
+struct Depth {
+    groups: u64,
+    negations: u64,
+}
+
+impl Reading {
+    fn part(&mut self, text: &[char], is_open: bool, depth: Depth) -> Result<Vec<Unit>, Unread> {
+        let (mut found, mut at) = (Vec::new(), 0);
+        while at < text.len() {
+            if self.dialect == Dialect::JavaScript
+                && let Some(group) = group_at(text, at)
+            {
+                found.push(self.group(text, &group, depth)?);
+                at = group.end;
+                continue;
+            }
+            match text[at] {
+                '\\' if at + 1 < text.len() => {
+                    found.push(Unit::Take(Take::Char(text[at + 1])));
+                    at += 1;
+                }
+                '\\' if self.dialect == Dialect::Python => found.push(Unit::Nothing),
+                '*' => found.push(Unit::Star),
+                '?' => found.push(Unit::Take(Take::Any)),
+                '[' => match class_at(self.dialect, text, at) {
+                    Some((class, end)) => {
+                        found.push(Unit::Take(class));
+                        at = end - 1;
+                    }
+                    None if is_open => return Err(Unread::Open),
+                    None => found.push(Unit::Take(Take::Char('['))),
+                },
+                other => found.push(Unit::Take(Take::Char(other))),
+            }
+            at += 1;
+        }
+        Ok(found)
+    }
+
+    fn group(&mut self, text: &[char], at: &GroupAt, depth: Depth) -> Result<Unit, Unread> {
+        let is_negation = at.kind == '!';
+        self.negations += u64::from(is_negation);
+        let depth =
+            Depth { groups: depth.groups + 1, negations: depth.negations + u64::from(is_negation) };
+        for (count, limit) in [
+            (depth.groups, GlobLimit::Depth),
+            (depth.negations, GlobLimit::NegationDepth),
+            (self.negations, GlobLimit::Negations),
+        ] {
+            if count > limit.bound() {
+                return Err(Unread::Limit(limit));
+            }
+        }
+        let ends = at.bars.iter().copied().chain([at.end - 1]);
+        let starts = [at.open].into_iter().chain(at.bars.iter().copied());
+        let choices =
+            starts.zip(ends).map(|(from, to)| self.part(&text[from + 1..to], false, depth));
+        Ok(Unit::Group(Group { kind: at.kind, choices: choices.collect::<Result<_, _>>()? }))
+    }
+}
+
+/// Where the parts of a group are.
+struct GroupAt {
+    kind: char,
+    open: usize,
+    bars: Vec<usize>,
+    /// Behind its last parenthesis.
+    end: usize,
+}
+
+/// `@(a|b)`, or `(a|b)`, which is the same.
+fn group_at(text: &[char], at: usize) -> Option<GroupAt> {
+    let (kind, open) = match (text[at], text.get(at + 1)) {
         ('(', _) => ('@', at),
         (kind @ ('@' | '?' | '*' | '+' | '!'), Some('(')) => (kind, at + 1),
         _ => return None,
     };
-    let (mut depth, mut end, mut choices, mut from) = (0, open, Vec::new(), open + 1);
-    while end < pattern.len() {
-        match pattern[end] {
+    let (mut depth, mut end, mut bars) = (0_usize, open, Vec::new());
+    while end < text.len() {
+        match text[end] {
             '\\' => end += 1,
             '(' => depth += 1,
-            '|' if depth == 1 => {
-                choices.push(tokens(Dialect::JavaScript, &pattern[from..end]));
-                from = end + 1;
-            }
-            ')' if depth == 1 => {
-                choices.push(tokens(Dialect::JavaScript, &pattern[from..end]));
-                return Some((Token::Group { kind, choices }, end + 1));
-            }
+            '|' if depth == 1 => bars.push(end),
+            ')' if depth == 1 => return Some(GroupAt { kind, open, bars, end: end + 1 }),
             ')' => depth -= 1,
             _ => {}
         }
@@ -234,7 +216,7 @@ fn group_at(pattern: &[char], at: usize) -> Option<(Token, usize)> {
 }
 
 /// `[a-z]`, and where it ends; None: the bracket means itself.
-pub(super) fn class_at(dialect: Dialect, pattern: &[char], at: usize) -> Option<(Token, usize)> {
+pub(super) fn class_at(dialect: Dialect, pattern: &[char], at: usize) -> Option<(Take, usize)> {
     let mut next = at + 1;
     let is_negated = match dialect {
         Dialect::Python => matches!(pattern.get(next), Some('!' | '^')),
@@ -246,7 +228,7 @@ pub(super) fn class_at(dialect: Dialect, pattern: &[char], at: usize) -> Option<
         let character = *pattern.get(next)?;
         if character == ']' && next > first {
             ranges.extend(pending.map(|it| (it, it)));
-            return Some((Token::Class { is_negated, ranges, kinds }, next + 1));
+            return Some((Take::Class { is_negated, ranges, kinds }, next + 1));
         }
         if let Some((kind, length)) = kind_at(&pattern[next..]) {
             ranges.extend(pending.take().map(|it| (it, it)));

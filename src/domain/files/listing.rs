@@ -1,6 +1,7 @@
 //! Listing files: a directory, all below one, those that match a pattern. No value is opened.
 
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::dialect::Dialect;
 use super::glob::Glob;
@@ -11,10 +12,17 @@ use crate::domain::error::Result;
 use crate::domain::files::head::Form;
 use crate::domain::grants::Action;
 use crate::domain::item::Key;
+use crate::domain::long_work::Stop;
 
 /// Rows of the first statement of a listing, and of each further one.
 const ROWS_FIRST: usize = 2_000;
 const ROWS: usize = 10_000;
+/// What is done in less than a millisecond, and so without a thread of its own: steps of matching, files that are sorted.
+const STEPS_AT_ONCE: u64 = 50_000;
+const SORTED_AT_ONCE: usize = 1_000;
+/// How long a sort of the files that were found may wait.
+const SORTING_MAX: Duration = Duration::from_secs(8);
+
 /// A file or a directory in a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
@@ -109,22 +117,84 @@ impl Files {
     /// Statements: one for each 10,000 files below the path.
     ///
     /// # Errors
-    /// `InvalidGlob`.
+    /// `InvalidGlob`, `Glob`, for who may read here; `Unavailable` while other searches take all the time.
     pub async fn glob(&self, asking: Asking<'_>, query: &GlobFiles) -> Result<GlobMatches> {
-        let glob = Glob::of_listing(asking.dialect, &query.pattern)?;
         let mut found = GlobMatches::default();
+        if !asking.may(Action::Read) {
+            return Ok(found);
+        }
         let mut walk = Walk::new(asking, query.path.as_ref(), &self.budget);
+        let (dialect, pattern) = (asking.dialect, query.pattern.clone());
+        let read = move || Glob::of_listing(dialect, &pattern);
+        let glob = self.read_glob(asking, &walk, &query.pattern, read).await?;
         while let Some(rows) = self.walk(asking, &mut walk).await? {
-            for row in rows {
-                if glob.matches(&walk.relative(&row.key)) {
-                    found.files.push(row);
-                }
+            found.files.extend(self.matching(asking, &glob, &mut walk, rows).await?);
+            if walk.is_truncated {
+                break;
             }
         }
         found.is_truncated = walk.is_truncated || found.files.len() > query.limit;
         // Those that have no time come last; of equal ones the order of paths.
-        found.files.sort_by(|a, b| modified(b).cmp(modified(a)));
+        let by_time = |files: &mut Vec<FileRow>| files.sort_by(|a, b| modified(b).cmp(modified(a)));
+        let mut files = std::mem::take(&mut found.files);
+        found.files = if files.len() > SORTED_AT_ONCE {
+            let sort = move |_: &Stop| {
+                by_time(&mut files);
+                files
+            };
+            self.long.run(&asking.caller.tenant, walk.ends + SORTING_MAX, sort).await?
+        } else {
+            by_time(&mut files);
+            files
+        };
         found.files.truncate(query.limit);
+        Ok(found)
+    }
+
+    /// The glob that `read` makes of a pattern: braces may stand for much.
+    pub(super) async fn read_glob(
+        &self,
+        asking: Asking<'_>,
+        walk: &Walk,
+        pattern: &str,
+        read: impl FnOnce() -> Result<Glob> + Send + 'static,
+    ) -> Result<Arc<Glob>> {
+        let glob = if pattern.contains('{') {
+            self.long.run(&asking.caller.tenant, walk.ends, |_| read()).await??
+        } else {
+            read()?
+        };
+        Ok(Arc::new(glob))
+    }
+
+    /// Those that match. If the time was up before all were looked at, the walk is truncated.
+    pub(super) async fn matching(
+        &self,
+        asking: Asking<'_>,
+        glob: &Arc<Glob>,
+        walk: &mut Walk,
+        rows: Vec<FileRow>,
+    ) -> Result<Vec<FileRow>> {
+        let steps = |row: &FileRow| glob.steps_max(row.key.as_bytes().len());
+        let steps = rows.iter().map(steps).fold(0, u64::saturating_add);
+        let (glob, base) = (Arc::clone(glob), walk.base.clone());
+        let work = move |stop: &Stop| {
+            let (mut matcher, mut found) = (glob.matcher(stop), Vec::new());
+            for row in rows {
+                let is_match = matcher.matches(&base.relative(&row.key));
+                if matcher.is_stopped() {
+                    return (found, true);
+                }
+                found.extend(is_match.then_some(row));
+            }
+            (found, false)
+        };
+        let (found, is_stopped) = if steps > STEPS_AT_ONCE {
+            self.long.run(&asking.caller.tenant, walk.ends, work).await?
+        } else {
+            work(&Stop::at(walk.ends))
+        };
+        walk.is_truncated |= is_stopped;
         Ok(found)
     }
 
@@ -181,11 +251,9 @@ pub(super) struct Walk {
     /// The path itself, as long as it was not looked for.
     exact: Option<Vec<u8>>,
     is_root: bool,
-    /// The path without a slash at the end.
-    base: Vec<u8>,
-    dialect: Dialect,
+    base: Base,
     rows_left: usize,
-    ends: Instant,
+    pub(super) ends: Instant,
     /// A page was answered: one always is.
     has_found: bool,
     pub(super) is_truncated: bool,
@@ -216,8 +284,7 @@ impl Walk {
             below,
             exact: Some(exact),
             is_root,
-            base,
-            dialect: asking.dialect,
+            base: Base { path: base, dialect: asking.dialect },
             rows_left: budget.files,
             ends: Instant::now() + budget.time,
             has_found: false,
@@ -228,10 +295,20 @@ impl Walk {
     pub(super) fn is_late(&self) -> bool {
         Instant::now() > self.ends
     }
+}
 
+/// Where a walk begins.
+#[derive(Clone)]
+struct Base {
+    /// Without a slash at the end.
+    path: Vec<u8>,
+    dialect: Dialect,
+}
+
+impl Base {
     /// What patterns are held against.
-    pub(super) fn relative(&self, key: &Key) -> String {
-        let below = key.as_bytes().strip_prefix(self.base.as_slice());
+    fn relative(&self, key: &Key) -> String {
+        let below = key.as_bytes().strip_prefix(self.path.as_slice());
         let relative = below.and_then(|it| it.strip_prefix(b"/")).unwrap_or_default();
         let relative = match self.dialect {
             Dialect::JavaScript => relative.strip_prefix(b"/").unwrap_or(relative),

@@ -6,7 +6,9 @@ pub mod changing;
 pub mod dialect;
 pub mod glob;
 mod glob_braces;
+mod glob_matcher;
 mod glob_name;
+mod glob_program;
 pub mod head;
 pub mod lines;
 pub mod listing;
@@ -35,6 +37,7 @@ use super::error::{Error, Result};
 use super::grants::Action;
 use super::item::{Address, Item, Key};
 use super::items::Items;
+use super::long_work::LongWork;
 use super::namespace::Namespace;
 use super::uploads::Uploads;
 
@@ -52,6 +55,7 @@ pub struct Files {
     memory: ContentMemory,
     turns: Turns,
     budget: SearchBudget,
+    long: LongWork,
 }
 
 /// Who asks, and for the files of which namespace: exactly of it, of none below it.
@@ -77,7 +81,8 @@ impl Files {
         let uploads = Uploads::new(storage, Arc::clone(&items.quotas), Arc::clone(&items.clock));
         let memory = ContentMemory::new(memory_bytes_max);
         let (turns, budget) = (Turns::default(), SearchBudget::default());
-        Self { items, uploads, memory, turns, budget }
+        let long = LongWork::default();
+        Self { items, uploads, memory, turns, budget, long }
     }
 
     fn now(&self) -> Micros {

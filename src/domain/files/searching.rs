@@ -2,8 +2,9 @@
 //! asked of the database in every search.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use memchr::memmem::Finder;
 
 use super::dialect::Dialect;
@@ -15,13 +16,21 @@ use super::{Asking, Files, count, media};
 use crate::domain::error::Result;
 use crate::domain::exact_json;
 use crate::domain::files::head::Form;
+use crate::domain::grants::Action;
 use crate::domain::item::Key;
 use crate::domain::limits::LIMITS;
+use crate::domain::long_work::Stop;
 use crate::domain::wide_text::WideText;
 
 /// Contents that are fetched at one time.
 const FETCHED_FILES: usize = 1_000;
 const FETCHED_BYTES: u64 = 4 << 20;
+/// What is looked through in less than a millisecond, and so without a thread of its own.
+const BYTES_AT_ONCE: usize = 64 << 10;
+/// Of a large file, between two looks at the time.
+const LOOKED_BYTES: usize = 1 << 20;
+/// How long contents that were fetched may wait to be opened.
+const OPENING_MAX: Duration = Duration::from_secs(8);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrepFiles {
@@ -84,36 +93,45 @@ impl Files {
     /// server has not seen.
     ///
     /// # Errors
-    /// `InvalidGlob`; a storage that cannot be read.
+    /// `InvalidGlob`, `Glob`, for who may read here; a storage that cannot be read; `Unavailable` while other searches take all the time.
     pub async fn grep(&self, asking: Asking<'_>, query: &GrepFiles) -> Result<GrepMatches> {
-        let glob = query.glob.as_deref().filter(|it| !it.is_empty());
-        let glob = glob.map(|it| Glob::of_search(asking.dialect, it)).transpose()?;
-        let mut grep = Grep::new(query, &self.budget);
+        if !asking.may(Action::Read) {
+            return Ok(GrepMatches::default());
+        }
         let mut walk = Walk::new(asking, query.path.as_ref(), &self.budget);
-        'walk: while let Some(rows) = self.walk(asking, &mut walk).await? {
-            let wanted: Vec<FileRow> = rows
-                .into_iter()
-                .filter(|row| is_searched(asking.dialect, row))
-                .filter(|row| glob.as_ref().is_none_or(|it| it.matches(&walk.relative(&row.key))))
-                .collect();
-            let mut rest = wanted.as_slice();
-            while !rest.is_empty() {
+        let glob = match query.glob.clone().filter(|it| !it.is_empty()) {
+            Some(pattern) => {
+                let (dialect, owned) = (asking.dialect, pattern.clone());
+                let read = move || Glob::of_search(dialect, &owned);
+                Some(self.read_glob(asking, &walk, &pattern, read).await?)
+            }
+            None => None,
+        };
+        let mut grep = Grep::new(query, &self.budget);
+        while let Some(mut rows) = self.walk(asking, &mut walk).await? {
+            rows.retain(|row| is_searched(asking.dialect, row));
+            if let Some(glob) = &glob {
+                rows = self.matching(asking, glob, &mut walk, rows).await?;
+            }
+            let mut rest = rows.as_slice();
+            while !rest.is_empty() && !grep.is_full {
                 // Contents may be slow to come where their listing was not.
                 if walk.is_late() {
                     walk.is_truncated = true;
-                    break 'walk;
+                    break;
                 }
                 let (part, further) = rest.split_at(portion(rest));
-                for (row, content) in part.iter().zip(self.contents(asking, part).await?) {
-                    if let Some(content) = content
-                        && !grep.look(&row.key, &content)
-                    {
-                        break 'walk;
-                    }
-                }
+                let contents = self.contents(asking, part, walk.ends).await?;
+                let keys = part.iter().map(|it| it.key.clone());
+                let looked_at = keys.zip(contents).filter_map(|(key, it)| Some((key, it?)));
+                grep = self.look(asking, grep, looked_at.collect(), walk.ends).await?;
+                walk.is_truncated |= grep.is_stopped;
                 rest = further;
                 // Other requests of this thread have their turn.
                 tokio::task::yield_now().await;
+            }
+            if walk.is_truncated || grep.is_full {
+                break;
             }
         }
         grep.found.is_over_budget |= walk.is_truncated;
@@ -121,11 +139,31 @@ impl Files {
         Ok(grep.found)
     }
 
+    async fn look(
+        &self,
+        asking: Asking<'_>,
+        mut grep: Grep,
+        files: Vec<LookedAt>,
+        ends: Instant,
+    ) -> Result<Grep> {
+        let bytes = files.iter().map(|it| it.1.len()).sum::<usize>();
+        let work = move |stop: &Stop| {
+            grep.look_into(&files, stop);
+            grep
+        };
+        if bytes > BYTES_AT_ONCE {
+            self.long.run(&asking.caller.tenant, ends, work).await
+        } else {
+            Ok(work(&Stop::at(ends)))
+        }
+    }
+
     /// Texts of some files, from the memory or from the database. None: it has gone, or is no text any more.
     async fn contents(
         &self,
         asking: Asking<'_>,
         rows: &[FileRow],
+        ends: Instant,
     ) -> Result<Vec<Option<Arc<[u8]>>>> {
         let scope = (asking.caller.tenant.clone(), asking.namespace.clone());
         let digests: Vec<&[u8]> = rows.iter().map(|it| it.digest.as_slice()).collect();
@@ -136,14 +174,26 @@ impl Files {
         }
         let addresses: Vec<_> = missing.iter().map(|at| asking.address(&rows[*at].key)).collect();
         let items = self.items.storage.get_items(asking.caller, &addresses, self.now()).await?;
-        let mut learnt = Vec::with_capacity(missing.len());
-        for (at, item) in missing.into_iter().zip(items) {
-            let Some((version, text)) = item.and_then(|it| Some((it.version, it.value?))) else {
-                continue;
+        let read = items.into_iter().map(|it| it.and_then(|it| Some((it.version, it.value?))));
+        let read: Vec<_> = read.collect();
+        let bytes = read.iter().flatten().map(|(_, text)| text.len()).sum::<usize>();
+        let open = move |_: &Stop| {
+            let opened = |(version, text): (i64, Bytes)| {
+                let file = FileValue::read(exact_json::parse("value", &text)?);
+                let content = file.as_ref().and_then(|it| it.content.text());
+                Ok((version, content.map(|it| Arc::<[u8]>::from(it.as_bytes()))))
             };
-            let file = FileValue::read(exact_json::parse("value", &text)?);
-            let content = file.as_ref().and_then(|it| it.content.text());
-            let content: Option<Arc<[u8]>> = content.map(|it| it.as_bytes().into());
+            read.into_iter().map(|it| it.map(opened).transpose()).collect::<Result<Vec<_>>>()
+        };
+        let opened = if bytes > BYTES_AT_ONCE {
+            // A portion is small; it is opened whole, whenever its turn comes.
+            self.long.run(&asking.caller.tenant, ends + OPENING_MAX, open).await??
+        } else {
+            open(&Stop::at(ends))?
+        };
+        let mut learnt = Vec::with_capacity(missing.len());
+        for (at, opened) in missing.into_iter().zip(opened) {
+            let Some((version, content)) = opened else { continue };
             if let Some(content) = content.as_ref().filter(|_| version == rows[at].version) {
                 learnt.push((rows[at].digest.clone(), Arc::clone(content)));
             }
@@ -153,6 +203,9 @@ impl Files {
         Ok(found)
     }
 }
+
+/// A file and its text.
+type LookedAt = (Key, Arc<[u8]>);
 
 /// As many as are fetched together.
 fn portion(rows: &[FileRow]) -> usize {
@@ -171,46 +224,72 @@ fn is_searched(dialect: Dialect, row: &FileRow) -> bool {
     is_text && (dialect == Dialect::Python || media::is_text(&row.media_type()))
 }
 
-struct Grep<'a> {
-    finder: Finder<'a>,
+struct Grep {
+    finder: Finder<'static>,
     count_max: usize,
     matches_max: usize,
     bytes_left: usize,
     found: GrepMatches,
+    /// There was one line too many.
+    is_full: bool,
+    /// The time was up.
+    is_stopped: bool,
 }
 
-impl<'a> Grep<'a> {
-    fn new(query: &'a GrepFiles, budget: &SearchBudget) -> Self {
+impl Grep {
+    fn new(query: &GrepFiles, budget: &SearchBudget) -> Self {
         Self {
-            finder: Finder::new(query.pattern.as_bytes()),
+            finder: Finder::new(query.pattern.as_bytes()).into_owned(),
             count_max: query.count_max.unwrap_or(usize::MAX),
             matches_max: budget.matches,
             bytes_left: budget.bytes,
             found: GrepMatches::default(),
+            is_full: false,
+            is_stopped: false,
         }
     }
 
-    /// Adds the lines of a file that have the text. False: there is one too many.
-    fn look(&mut self, path: &Key, content: &[u8]) -> bool {
-        let (mut from, mut line, mut counted) = (0, 1, 0);
+    fn look_into(&mut self, files: &[LookedAt], stop: &Stop) {
+        for (path, content) in files {
+            if self.is_stopped || self.is_full {
+                break;
+            }
+            self.look(path, content, stop);
+        }
+    }
+
+    /// Adds the lines of a file that have the text, piece by piece.
+    fn look(&mut self, path: &Key, content: &[u8], stop: &Stop) {
+        // No line has a line end.
+        if self.finder.needle().contains(&b'\n') {
+            return;
+        }
+        let (mut from, mut line, mut counted, mut looks_at) = (0, 1, 0, 0);
         while from <= content.len() {
-            let Some(at) = self.finder.find(&content[from..]) else { return true };
+            if from >= looks_at {
+                if stop.is_due() {
+                    self.is_stopped = true;
+                    return;
+                }
+                looks_at = from + LOOKED_BYTES;
+            }
+            // To the end of a line, so that nothing lies across two pieces.
+            let piece_end = line_end(content, from.saturating_add(LOOKED_BYTES).min(content.len()));
+            let Some(at) = self.finder.find(&content[from..piece_end]) else {
+                from = piece_end + 1;
+                continue;
+            };
             let at = from + at;
             let start = memchr::memrchr(b'\n', &content[..at]).map_or(0, |it| it + 1);
-            let end = memchr::memchr(b'\n', &content[at..]).map_or(content.len(), |it| at + it);
-            if at + self.finder.needle().len() > end {
-                // It goes beyond the line: no line has it here.
-                from = at + 1;
-                continue;
-            }
+            let end = line_end(content, at);
             line += memchr::memchr_iter(b'\n', &content[counted..start]).count() as u64;
             counted = start;
             if !self.take(path, line, &content[start..end]) {
-                return false;
+                self.is_full = true;
+                return;
             }
             from = end + 1;
         }
-        true
     }
 
     fn take(&mut self, path: &Key, line: u64, text: &[u8]) -> bool {
@@ -228,6 +307,11 @@ impl<'a> Grep<'a> {
     }
 }
 
+/// Of the line that a position is in.
+fn line_end(content: &[u8], at: usize) -> usize {
+    memchr::memchr(b'\n', &content[at..]).map_or(content.len(), |it| at + it)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,7 +319,8 @@ mod tests {
     fn lines(pattern: &str, content: &str, count_max: Option<usize>) -> (Vec<(u64, String)>, bool) {
         let query = GrepFiles { pattern: pattern.into(), path: None, glob: None, count_max };
         let mut grep = Grep::new(&query, &SearchBudget::default());
-        grep.look(&Key::of_text("/x").unwrap(), content.as_bytes());
+        let stop = Stop::at(Instant::now() + Duration::from_secs(3_600));
+        grep.look(&Key::of_text("/x").unwrap(), content.as_bytes(), &stop);
         let shown = |it: &GrepMatch| (it.line, it.text.text().unwrap().to_owned());
         (grep.found.matches.iter().map(shown).collect(), grep.found.is_truncated)
     }
@@ -260,6 +345,23 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn lines_of_a_large_file_are_found_where_its_pieces_meet() {
+        let line = "x".repeat(LOOKED_BYTES / 3) + "needle" + &"y".repeat(LOOKED_BYTES / 3) + "\n";
+        let content = line.repeat(9) + "needle";
+        let found = lines("needle", &content, None).0;
+        assert_eq!(found.iter().map(|it| it.0).collect::<Vec<_>>(), (1..=10).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_search_whose_time_is_up_stops_within_a_file() {
+        let query = GrepFiles { pattern: "a".into(), path: None, glob: None, count_max: None };
+        let mut grep = Grep::new(&query, &SearchBudget::default());
+        let over = Stop::at(Instant::now() - Duration::from_secs(1));
+        grep.look(&Key::of_text("/x").unwrap(), b"a", &over);
+        assert!(grep.is_stopped && grep.found.matches.is_empty());
     }
 
     #[test]

@@ -3729,6 +3729,33 @@ export interface components {
             filter_terms_max: number;
             /**
              * Format: int64
+             * @description Patterns that its braces stand for.
+             */
+            glob_alternatives_max: number;
+            /**
+             * Format: int64
+             * @description A glob pattern.
+             */
+            glob_bytes_max: number;
+            /**
+             * Format: int64
+             * @description How deep its braces, and its groups `@(…)`, are nested.
+             */
+            glob_depth_max: number;
+            /**
+             * Format: int64
+             * @description How deep `!(…)` is nested in `!(…)`, and how many of them it has.
+             */
+            glob_negation_depth_max: number;
+            /** Format: int64 */
+            glob_negations_max: number;
+            /**
+             * Format: int64
+             * @description Instructions that it becomes, and characters that it has once its braces are written out, where they stand in brackets or parentheses.
+             */
+            glob_program_max: number;
+            /**
+             * Format: int64
              * @description Grants of a kind in one token, and labels in one of them.
              */
             grants_max: number;
