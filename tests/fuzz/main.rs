@@ -8,8 +8,10 @@ mod chunking;
 mod decoders;
 mod display;
 mod envelope;
+mod globs;
 mod mutation;
 mod parts;
+mod paths;
 mod seeds;
 
 use std::fs;
@@ -81,6 +83,16 @@ fn what_is_shown_holds_its_rules() {
     run("display", 40_000, display::check);
 }
 
+#[test]
+fn globs_hold_their_rules() {
+    run("globs", 4_000, globs::check);
+}
+
+#[test]
+fn field_paths_hold_their_rules() {
+    run("paths", 20_000, paths::check);
+}
+
 /// A seed that does not open would leave what follows untouched.
 #[test]
 fn every_seed_reaches_the_end() {
@@ -96,6 +108,12 @@ fn every_seed_reaches_the_end() {
     for (name, seed) in seeds_of("display") {
         assert!(display::is_shown(&seed), "{name}");
     }
+    for (name, seed) in seeds_of("globs") {
+        assert!(globs::is_pattern(&seed) != name.ends_with("-refused"), "{name}");
+    }
+    for (name, seed) in seeds_of("paths") {
+        assert!(paths::finds_texts(&seed), "{name}");
+    }
 }
 
 #[test]
@@ -103,7 +121,7 @@ fn the_seeds_are_small_and_made_by_the_code() {
     if std::env::var_os("UPDATE_SEEDS").is_some() {
         seeds::write();
     }
-    for target in ["envelope", "parts", "chunking", "display", "decoders"] {
+    for target in ["envelope", "parts", "chunking", "display", "decoders", "globs", "paths"] {
         for (name, seed) in seeds_of(target) {
             assert!(seed.len() <= 60_000, "{name} has {} bytes", seed.len());
         }

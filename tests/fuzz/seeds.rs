@@ -50,6 +50,7 @@ pub fn write() {
     }
     display();
     decoders();
+    patterns();
 }
 
 /// Requests as clients send them, and bodies that once took gigabytes, cut to what the rules can tell.
@@ -104,6 +105,32 @@ fn decoders() {
         (1, "groups", many(b"\xa3ops", b"\x81\xa5count\x80", 1_100)),
     ] {
         save("decoders", &format!("hostile-{name}"), &[&[number], &body[..]].concat());
+    }
+}
+
+/// Patterns and field paths that took everything, and others that are usual.
+fn patterns() {
+    let nested = |open: &str, close: &str, depth| open.repeat(depth) + "a" + &close.repeat(depth);
+    let long = "a".repeat(100);
+    for (mode, name, pattern, path) in [
+        (1, "stars-in-groups", "*(*(*(*(*(*(a))))))b", long.as_str()),
+        (1, "negations", "*!(*!(*a)a)b", &long),
+        (1, "groups-refused", &nested("@(", ")", 6_000), "a"),
+        (0, "braces-refused", &nested("{a,", "}", 8_000), "a"),
+        (0, "braces", &nested("{a,", "}", 30), "a"),
+        (2, "sequence", "{1..20..3}*.[!a-z]", "7.0"),
+        (1, "directories", "{src,te?t}/**/{a,*.@(js|ts)}", "src/x/y/z.ts"),
+        (0, "climbing", "**/{**/,}.*[[:alpha:]]\\*", ".a*"),
+        (3, "names", "!*.md", "x/y.md"),
+    ] {
+        save("globs", name, &[&[mode], pattern.as_bytes(), &[0], path.as_bytes()].concat());
+    }
+    let many = format!("{{{}}}", ["a"; 250].join(","));
+    let document = r#"{"a":{"b":["x",1.5,null,{"c":"\ud800\u0000"}]},"c":true}"#;
+    for (name, path) in
+        [("copies", many.as_str()), ("whole", "$"), ("entries", "a.b[*]"), ("last", "*.b[-1].c")]
+    {
+        save("paths", name, &[&[7, 20], path.as_bytes(), &[0], document.as_bytes()].concat());
     }
 }
 

@@ -1,0 +1,37 @@
+//! Whatever pattern and path: no panic, and no more steps than the pattern allows.
+//!
+//! Input: 1 byte dialect and place, then a pattern, a zero byte, a path.
+
+use std::time::{Duration, Instant};
+
+use threadkeep::domain::files::dialect::Dialect;
+use threadkeep::domain::files::glob::Glob;
+use threadkeep::domain::long_work::Stop;
+
+/// Characters of a path: longer ones take `!(…)` long.
+const CHARACTERS_MAX: usize = 120;
+
+pub fn check(data: &[u8]) {
+    let Some((glob, path)) = read(data) else { return };
+    let stop = Stop::at(Instant::now() + Duration::from_secs(3_600));
+    let mut matcher = glob.matcher(&stop);
+    let found = matcher.matches(&path);
+    let steps = matcher.steps();
+    let most = 4 * glob.steps_max(path.len());
+    assert!(steps <= most, "{steps} of {most}");
+    assert_eq!(matcher.matches(&path), found, "the same again");
+}
+
+pub fn is_pattern(data: &[u8]) -> bool {
+    read(data).is_some()
+}
+
+fn read(data: &[u8]) -> Option<(Glob, String)> {
+    let (mode, rest) = data.split_first()?;
+    let mut parts = rest.splitn(2, |it| *it == 0);
+    let pattern = String::from_utf8_lossy(parts.next()?);
+    let path = String::from_utf8_lossy(parts.next().unwrap_or_default());
+    let dialect = if mode & 1 == 0 { Dialect::Python } else { Dialect::JavaScript };
+    let of = if mode & 2 == 0 { Glob::of_listing } else { Glob::of_search };
+    Some((of(dialect, &pattern).ok()?, path.chars().take(CHARACTERS_MAX).collect()))
+}
