@@ -258,3 +258,32 @@ async fn any_text_passes_both_media_types() {
     let read: Read = rmp_serde::from_slice(&answer.body).unwrap();
     assert_eq!(read.content.into_vec(), br#""a\ud800\u0000""#);
 }
+
+#[tokio::test]
+async fn patterns_that_would_take_everything_are_refused_with_field_and_limit() {
+    let server = with_files().await;
+    let nested = |open: &str, close: &str, depth| open.repeat(depth) + "a" + &close.repeat(depth);
+    for (pattern, limit) in [
+        (nested("{a,", "}", 8_000), 1_024),
+        (nested("@(", ")", 6_000), 1_024),
+        (nested("@(", ")", 40), 32),
+        (nested("!(", ")", 3), 2),
+        ("{1,2}".repeat(10), 1_000),
+    ] {
+        let of_glob = json!({"dialect": "javascript", "pattern": pattern});
+        let of_grep = json!({"dialect": "javascript", "pattern": "tea", "glob": pattern});
+        for (route, body, field) in [("glob", of_glob, "pattern"), ("grep", of_grep, "glob")] {
+            let refused = post(&server, route, body).await;
+            refused.assert_problem(422, "invalid_glob");
+            assert_eq!((refused.field(), &refused.json()["limit"]), (field.into(), &json!(limit)));
+        }
+    }
+    let path = "/".to_owned() + &"a".repeat(200);
+    post(&server, "write", json!({"path": path, "content": "tea"})).await.ok();
+    let found = async |pattern: &str| {
+        let body = json!({"dialect": "javascript", "pattern": pattern});
+        post(&server, "glob", body).await.ok().json()["matches"].as_array().unwrap().len()
+    };
+    assert_eq!(found("*(*(*(*(*(*(a))))))b").await, 0);
+    assert_eq!(found("*(*(*(*(*(*(a))))))").await, 1);
+}

@@ -275,3 +275,18 @@ async fn a_token_is_handed_out_only_when_the_log_has_it() {
     refused.assert_problem(500, "internal");
     assert!(!String::from_utf8_lossy(&refused.body).contains("tks_"));
 }
+
+#[tokio::test]
+async fn grants_are_asked_before_a_pattern_is_read() {
+    let fleet = Fleet::of(1).await;
+    let grants = json!({"namespaces": [{"prefix": ["zzz"], "actions": ["read"]}]});
+    let token = fleet.mint(fleet.key(), &json!({"grants": grants})).await;
+    let pattern = "{a,".repeat(8_000);
+    let glob = json!({"namespace": ["other"], "pattern": pattern});
+    let grep = json!({"namespace": ["other"], "pattern": "a", "glob": pattern});
+    for (path, body) in [("/v1/files/glob", glob), ("/v1/files/grep", grep)] {
+        let found = fleet.post(path, &token, &body).await.ok();
+        assert_eq!(found.json(), json!({"matches": [], "truncated": false}));
+        fleet.post(path, fleet.key(), &body).await.assert_problem(422, "invalid_glob");
+    }
+}
