@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from support import settings
-from support.http import Answer, request
+from support.http import Answer, post_json, request
 from support.postgres import Databases
 from support.waiting import wait_until
 
@@ -197,6 +197,12 @@ class Server:
         )
         return int(done.stdout) * 1024
 
+    def resident_bytes_max(self) -> int:
+        """The most memory that the process ever used. Linux alone tells it."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        (line,) = [line for line in status.splitlines() if line.startswith("VmHWM:")]
+        return int(line.split()[1]) * 1024
+
     def command(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         """Run another command of the program on the same place, beside the server."""
         return subprocess.run(
@@ -231,3 +237,6 @@ class Server:
 
     def get(self, path: str, key: str | None = None) -> Answer:
         return request(self.url, "GET", path, key=key)
+
+    def post(self, path: str, body: Any, key: str | None = None) -> Answer:
+        return post_json(self.url, path, body, key=key)
