@@ -31,7 +31,9 @@ npm-package: setup-node ## packs the npm package: target/packages/threadkeep-*.t
 	mkdir -p target/packages
 	npm pack --ignore-scripts --silent --pack-destination target/packages ./clients/js
 
-bench: setup release ## speed and size against the Postgres savers, on one PostgreSQL with fsync on
+bench: setup release ## speed and size against the Postgres savers, on one PostgreSQL with fsync on; instructions of a call
+	command -v valgrind >/dev/null || tests/setup/system.sh valgrind
+	THREADKEEP_BIN=$(RELEASE) $(PYTHON) clients/python/bench/instructions.py
 	THREADKEEP_BIN=$(RELEASE) THREADKEEP_TEST_PG_BIN="$$(tests/setup/postgres.sh)" $(PYTHON) clients/python/bench/run.py
 	if [ -d node_modules ]; then THREADKEEP_BIN=$(RELEASE) THREADKEEP_TEST_PG_BIN="$$(tests/setup/postgres.sh)" \
 		node --import tsx clients/js/bench/run.ts && THREADKEEP_BIN=$(RELEASE) THREADKEEP_TEST_PG_BIN="$$(tests/setup/postgres.sh)" \
