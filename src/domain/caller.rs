@@ -184,6 +184,15 @@ impl Caller {
         self.session_access(session, Action::Read) != Access::Denied
     }
 
+    /// Of a session to which it has just appended. Whoever appends by its name has not shown that it is the owner.
+    pub fn may_read_where_it_appends(&self, session: &SessionName) -> bool {
+        match self.session_access(session, Action::Read) {
+            Access::Granted => true,
+            Access::IfOwnedBy(_) => self.session_access(session, Action::Append) != Access::Granted,
+            Access::Denied => false,
+        }
+    }
+
     /// All sessions that this action reaches.
     pub fn reach_sessions(&self, action: Action) -> Reach {
         match &self.grants {

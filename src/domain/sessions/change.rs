@@ -148,6 +148,19 @@ pub enum StepDone {
     Compacted { archive: i64, head: i64 },
 }
 
+impl Done {
+    /// The size of a whole document is for who may read it.
+    pub fn tell_only_what_was_sent(&mut self, change: &Change) {
+        for (step, done) in change.steps.iter().zip(&mut self.steps) {
+            if let (Step::ExtendDocument { content, .. }, StepDone::Stored { size_bytes, .. }) =
+                (step, done)
+            {
+                *size_bytes = i64::try_from(content.text.len()).unwrap_or(i64::MAX);
+            }
+        }
+    }
+}
+
 impl Change {
     /// What it needs to be granted: what adds and replaces nothing is an append.
     pub fn needs(&self) -> Action {

@@ -95,8 +95,11 @@ impl Sessions {
         if adds {
             self.quotas.require_bytes(caller)?;
         }
-        let done = self.commit(asking, &change).await?;
+        let mut done = self.commit(asking, &change).await?;
         self.join_pieces(asking, &change, &done).await;
+        if !caller.may_read_where_it_appends(&change.session) {
+            done.tell_only_what_was_sent(&change);
+        }
         Ok(done)
     }
 

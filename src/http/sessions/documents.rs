@@ -203,7 +203,7 @@ pub struct FindBody {
 pub struct StoredDocument {
     version: i64,
     updated_at_ms: i64,
-    /// Of the whole content, in bytes of UTF-8.
+    /// Of the whole content, in bytes of UTF-8; of what was sent, where the caller may not read the session.
     size: i64,
 }
 

@@ -5073,7 +5073,7 @@ export interface components {
         StoredDocument: {
             /**
              * Format: int64
-             * @description Of the whole content, in bytes of UTF-8.
+             * @description Of the whole content, in bytes of UTF-8; of what was sent, where the caller may not read the session.
              */
             size: number;
             /** Format: int64 */
