@@ -1,6 +1,9 @@
 //! The routes, through the router: every one, with good input and hostile, with keys and without. The storage is
 //! a small double in memory, so that each failure of a storage can be had on demand.
 
+#[path = "../support/mod.rs"]
+mod support;
+
 mod accounts;
 mod agentrail;
 mod answers;
@@ -23,6 +26,8 @@ mod failures;
 mod files;
 mod hostile;
 mod identity;
+mod interference;
+mod interference_calls;
 mod item_history;
 mod item_words;
 mod jwt;
@@ -33,6 +38,7 @@ mod matrix_files;
 mod matrix_sessions;
 mod matrix_snapshots;
 mod matrix_table;
+mod matrix_world;
 mod memory;
 mod memory_accounts;
 mod memory_contents;

@@ -12,11 +12,13 @@ use threadkeep::auth::secret::Secret;
 use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::key::Key;
+use threadkeep::domain::storage::Storage;
 use threadkeep::http;
 
-use crate::matrix_sessions::{BY_PATH, SESSION_TAKEN, of_agentrail, path_of_session};
+use crate::matrix_sessions::{BY_PATH, SESSION_TAKEN, path_of_session};
 use crate::matrix_snapshots::{self, empty_export};
 use crate::matrix_table::{HOLDER, OF_LARGE_VALUES, PUBLIC, Request, Row, SIGNED, TAKEN, rows};
+use crate::matrix_world::{EMPTY_TAR, fill};
 use crate::memory::Memory;
 use crate::ownership::open;
 use crate::server::{Answer, DOCUMENT, HOST, JSON, SETTINGS, Server};
@@ -53,7 +55,11 @@ pub struct World {
 impl World {
     pub async fn new() -> Self {
         let folder = TempDir::new().unwrap();
-        let storage = open(&folder).await;
+        Self::on(open(&folder).await, folder, CONTENT).await
+    }
+
+    /// What `ann` keeps has this content.
+    pub async fn on(storage: Arc<dyn Storage>, folder: TempDir, content: &str) -> Self {
         let mut keys = Vec::new();
         for tenant in ["acme", "globex"] {
             let secret = Secret::random();
@@ -103,32 +109,9 @@ impl World {
         let watcher = text(&mint(json!({"grants": {"sessions": watched}})).await);
         let appender = text(&mint(on(THREAD, &["append"])).await);
         clock.advance(2 * SECOND);
-        post(&server, &ann, COMMIT, &thread_of_ann()).await.ok();
-        snapshots_of(&server, &ann).await;
-        let policy = json!({"thread_id": THREAD, "keep_last": 5});
-        post(&server, &ann, "/v1/retention/policies/put", &policy).await.ok();
+        let upload_id = fill(&server, &ann, "ann", THREAD, content).await;
         let lease = json!({"thread_id": THREAD, "holder": HOLDER, "ttl_seconds": 60});
         post(&server, &ann, "/v1/threads/lease/acquire", &lease).await.ok();
-        let item = json!({"namespace": ["ann", THREAD], "key": "k", "value": {"note": CONTENT, "content": CONTENT}});
-        post(&server, &ann, "/v1/store/put", &item).await.ok();
-        let session = json!({"kind": "kind", "key": [THREAD], "entries": [{"data": {"note": CONTENT}}],
-            "document": {"name": "NOTES.md", "content": CONTENT}});
-        post(&server, &ann, "/v1/sessions/append", &session).await.ok();
-        for (request, body) in of_agentrail(CONTENT) {
-            let headers = [("content-type", JSON), ("x-api-key", ann.as_str())];
-            let (method, path) = request.split_once(' ').unwrap();
-            let path = path_of_session(&format!("/agentrail/v1/t/t/{path}"), THREAD);
-            server.send(method, &path, &headers, body.to_string().into_bytes()).await.ok();
-        }
-        let place = json!({"namespace": ["ann", THREAD], "path": "/large"});
-        let upload = post(&server, &ann, "/v1/files/uploads", &place).await.ok().json();
-        let upload_id = upload["upload_id"].as_str().unwrap().to_owned();
-        let part = format!("/v1/files/uploads/{upload_id}/parts/1");
-        server.send("PUT", &part, &[("x-api-key", &ann)], b"part".to_vec()).await.ok();
-        let file = format!("/v1/files/content?ns=ann&ns={THREAD}&path=/f");
-        let note = || CONTENT.as_bytes().to_vec();
-        server.send("PUT", &file, &[("x-api-key", &ann)], note()).await.ok();
-        server.send("POST", "/api/storage/upload?path=/f", &[("x-api-key", &ann)], note()).await;
         let token_id = spare["token_id"].as_str().unwrap().to_owned();
         Self {
             server,
@@ -177,22 +160,8 @@ impl World {
     }
 }
 
-/// Two blocks of zeros, which end an archive.
-const EMPTY_TAR: &[u8] = &[0; 1_024];
-
-/// A checkpoint of the run `run`, with a value and metadata that nobody else may see.
-fn thread_of_ann() -> Value {
-    let value = json!({"channel": "messages", "version": 1, "tag": "x", "data": base64(CONTENT.as_bytes())});
-    commit(
-        THREAD,
-        &[json!({"checkpoint": {
-            "checkpoint_id": "1", "metadata": {"run_id": "run", "note": CONTENT},
-            "skeleton": {"v": 4, "channel_versions": {"messages": 1}}, "values": [value]
-        }})],
-    )
-}
-
 /// An operation of the document.
+#[derive(Debug, Clone)]
 pub struct Route {
     pub operation: String,
     pub method: String,
@@ -217,16 +186,6 @@ pub fn row_of(route: &Route) -> &'static Row {
     let row = rows.next().unwrap_or_else(|| panic!("{} has no row in the matrix", route.operation));
     assert!(rows.next().is_none(), "{} has two rows", route.operation);
     row
-}
-
-/// One of her thread, and one with an archive.
-async fn snapshots_of(server: &Server, ann: &str) {
-    post(server, ann, "/v1/snapshots/take", &matrix_snapshots::taking(THREAD)).await;
-    let archive = "/v1/snapshots/archive?workspace=w";
-    let staged = server.send("PUT", archive, &[("x-api-key", ann)], EMPTY_TAR.into()).await;
-    let name = matrix_snapshots::with_archive(THREAD);
-    let taking = json!({"snapshot_id": name, "archive": staged.json()["archive_id"]});
-    post(server, ann, "/v1/snapshots/take", &taking).await;
 }
 
 pub async fn post(server: &Server, who: &str, path: &str, body: &Value) -> Answer {

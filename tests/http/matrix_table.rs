@@ -31,7 +31,7 @@ pub struct Answers {
     pub append_only: &'static str,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Request {
     /// The query, with its question mark, or nothing.
     Query(String),

@@ -1,0 +1,397 @@
+//! Non-interference: two databases differ only in what a token may not read. Every operation of the API document, asked with that
+//! token of both, answers the same, and so does afterwards everything that the token may read. Ids that are made by chance apart.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use threadkeep::auth::secret::Secret;
+use threadkeep::domain::audit::{Act, ActKind};
+use threadkeep::domain::key::Key;
+use threadkeep::domain::storage::Storage;
+use threadkeep::export::PREAMBLE;
+use threadkeep::storage::{self, StorageConfig};
+
+use crate::interference_calls::{Call, OWN, Step, detours, guesses, of_document, removals};
+use crate::matrix::{CONTENT, NOBODYS, THREAD, World, post};
+use crate::matrix_snapshots;
+use crate::matrix_world::fill;
+use crate::ownership::open;
+use crate::server::Answer;
+use crate::support::postgres;
+use crate::tokens::{START, text};
+
+/// What the other database has in place of the content that only ann may see.
+const OTHER: &str = "something else, and longer, of which nobody else may know";
+/// Made by chance for every answer, whatever is stored.
+const BY_CHANCE: [&str; 12] = [
+    "archive_id",
+    "credential",
+    "event_id",
+    "expires_at",
+    "generation",
+    "name",
+    "report_id",
+    "request_id",
+    "token",
+    "token_id",
+    "upload_id",
+    "url",
+];
+const LISTED_BY_ID: [&str; 2] = ["events", "snapshots"];
+/// Promises of the documentation: a name of a thread or session that somebody else has taken cannot be taken again.
+const NAMED_EXCEPTIONS: [&str; 2] = ["thread_taken", "session_taken"];
+
+/// What a credential may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Owned,
+    KeyOfSubject,
+    OtherTenant,
+    Prefix,
+    Exact,
+    ReadOnly,
+    AppendOnly,
+    WriteOnly,
+    /// Like the one before, but with a subject, whose snapshots are its own: that which a restore takes for safety, too.
+    SubjectThatWrites,
+}
+
+impl Kind {
+    /// The root of its own namespaces, which is its subject.
+    fn root(self) -> &'static str {
+        match self {
+            Self::Owned | Self::KeyOfSubject => "bob",
+            _ => "ann",
+        }
+    }
+
+    /// May take any name that is free: what is taken cannot be hidden from it.
+    fn takes_names(self) -> bool {
+        matches!(self, Self::Owned | Self::KeyOfSubject)
+    }
+
+    /// May do something with the thread whose content is hidden.
+    fn reaches(self) -> bool {
+        matches!(self, Self::AppendOnly | Self::WriteOnly | Self::SubjectThatWrites)
+    }
+
+    fn grants(self) -> Value {
+        let own = |actions: &[&str]| (OWN, actions.iter().map(ToString::to_string).collect());
+        let hidden = |action: &str| (THREAD, vec![action.to_owned()]);
+        let all = ["read", "append", "write"];
+        match self {
+            Self::ReadOnly => grants(&[own(&["read"])]),
+            Self::AppendOnly => grants(&[own(&all), hidden("append")]),
+            Self::WriteOnly => grants(&[own(&all), hidden("write")]),
+            Self::SubjectThatWrites => {
+                let mut grants = grants(&[own(&all), hidden("write")]);
+                // Its namespaces would begin with its own label.
+                grants["namespaces"] = json!([]);
+                let owned = json!({"owned": true, "actions": all});
+                grants["snapshots"].as_array_mut().unwrap().push(owned);
+                grants
+            }
+            _ => grants(&[own(&all)]),
+        }
+    }
+}
+
+/// Exactly these threads, with their namespaces, sessions and snapshots.
+fn grants(of: &[(&str, Vec<String>)]) -> Value {
+    let mut all = json!({"threads": [], "namespaces": [], "sessions": [], "snapshots": []});
+    let mut add = |kind: &str, grant: Value| all[kind].as_array_mut().unwrap().push(grant);
+    for (thread, actions) in of {
+        add("threads", json!({"id": thread, "actions": actions}));
+        add("namespaces", json!({"prefix": ["ann", thread], "actions": actions}));
+        add("sessions", json!({"id": format!("kind:{thread}"), "actions": actions}));
+        add("sessions", json!({"id": format!("agentrail:t/{thread}"), "actions": actions}));
+        for name in [matrix_snapshots::name(thread), matrix_snapshots::with_archive(thread)] {
+            add("snapshots", json!({"id": name, "actions": actions}));
+        }
+    }
+    all
+}
+
+/// Everything whose name begins like the thread's.
+fn by_prefix() -> Value {
+    let actions = json!(["read", "append", "write"]);
+    let each = |prefix: &str| json!({"prefix": prefix, "actions": actions});
+    json!({
+        "threads": [each("own:")],
+        "namespaces": [{"prefix": ["ann", OWN], "actions": actions}],
+        "sessions": [each("kind:own:"), each("agentrail:t/own:")],
+        "snapshots": [each("snapshot-of-own:"), each("archive-of-own:")]
+    })
+}
+
+/// One of the two databases, and the credential that asks.
+struct Side {
+    world: World,
+    credential: String,
+}
+
+impl Side {
+    /// With more that is hidden, the second thread is there too, with all that belongs to one.
+    async fn new(kind: Kind, storage: Arc<dyn Storage>, content: &str, has_more: bool) -> Self {
+        let world = World::on(Arc::clone(&storage), TempDir::new().unwrap(), content).await;
+        let server = &world.server;
+        let held = json!({"thread_id": THREAD, "holder": crate::matrix_table::HOLDER, "fence": 1});
+        post(server, &world.ann, "/v1/threads/lease/release", &held).await.ok();
+        let credential = match kind {
+            Kind::Owned => world.bob.clone(),
+            Kind::OtherTenant => world.globex.clone(),
+            Kind::KeyOfSubject => key_of(&storage, "bob").await,
+            Kind::Prefix => mint(&world, &json!({"grants": by_prefix()})).await,
+            Kind::SubjectThatWrites => {
+                mint(&world, &json!({"subject": "eve", "grants": kind.grants()})).await
+            }
+            _ => mint(&world, &json!({"grants": kind.grants()})).await,
+        };
+        let owner =
+            if kind.takes_names() || kind == Kind::OtherTenant { &credential } else { &world.ann };
+        fill(server, owner, kind.root(), OWN, "everybody's").await;
+        if has_more {
+            fill(server, &world.ann, "ann", NOBODYS, content).await;
+        }
+        Self { world, credential }
+    }
+
+    async fn ask(&self, call: &Call) -> Answer {
+        let headers = [("x-api-key", self.credential.as_str())];
+        match call {
+            Call::Document(route, request) => {
+                let path = route.path.replace("{token}", &self.credential);
+                let route = crate::matrix::Route { path, ..route.clone() };
+                self.world.ask_with(&route, request, &headers).await
+            }
+            Call::Post(path, body) => post(&self.world.server, &self.credential, path, body).await,
+            Call::Put(path, bytes) => {
+                self.world.server.send("PUT", path, &headers, bytes.clone()).await
+            }
+        }
+    }
+}
+
+async fn mint(world: &World, body: &Value) -> String {
+    text(&post(&world.server, &world.acme, "/v1/tokens", body).await.ok())
+}
+
+async fn key_of(storage: &Arc<dyn Storage>, subject: &str) -> String {
+    let secret = Secret::random();
+    let key = Key {
+        key_id: format!("key_of_{subject}"),
+        tenant: "acme".into(),
+        subject: Some(subject.into()),
+        hash: secret.hash(),
+        created_at: 0,
+        revoked_at: None,
+    };
+    let act = Act::of_operator("acme", ActKind::KeyCreated, &key.key_id, 0);
+    storage.create_key(&key, &act).await.unwrap();
+    secret.text().to_owned()
+}
+
+/// Status, headers and body, without what is made by chance.
+fn seen(answer: &Answer) -> String {
+    let header = |name: &str| format!("{name}: {}", answer.header(name).unwrap_or_default());
+    let headers = ["content-type", "etag", "retry-after"].map(header).join(", ");
+    let body = match serde_json::from_slice::<Value>(&answer.body) {
+        Ok(mut body) => {
+            forget_chance(&mut body);
+            body.to_string()
+        }
+        // Its frames have ids and digests that are made by chance, of equal length.
+        Err(_) if answer.body.starts_with(PREAMBLE.as_bytes()) => {
+            let is_hidden = |it: &str| answer.body.windows(it.len()).any(|at| at == it.as_bytes());
+            assert!(![CONTENT, OTHER].into_iter().any(is_hidden), "an export shows it");
+            format!("{} bytes", answer.body.len())
+        }
+        // An event begins with its position, which names the feed.
+        Err(_) => String::from_utf8_lossy(&answer.body)
+            .lines()
+            .filter(|line| !line.starts_with("id:"))
+            .collect(),
+    };
+    format!("{} {headers} {body}", answer.status)
+}
+
+fn forget_chance(value: &mut Value) {
+    match value {
+        Value::Array(all) => {
+            // Written down later, together: how many are there is a question of time.
+            all.retain(|it| it["act"] != "refused");
+            all.iter_mut().for_each(forget_chance);
+        }
+        Value::Object(all) => {
+            for (name, value) in all {
+                let is_by_chance = BY_CHANCE.contains(&name.as_str()) && value.is_string();
+                if is_by_chance || is_time(value) || is_made_id(value) {
+                    *value = json!("by chance");
+                }
+                forget_chance(value);
+                // What was made at the same time stands in the order of its ids.
+                if let (Value::Array(all), true) = (value, LISTED_BY_ID.contains(&name.as_str())) {
+                    all.sort_by_key(Value::to_string);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Text of a time, or a version, which is the time of its writing or the next number.
+fn is_time(value: &Value) -> bool {
+    let is_text = |it: &str| it.len() > 18 && it.as_bytes()[10] == b'T' && it[11..].contains(':');
+    value.as_str().is_some_and(is_text) || value.as_i64().is_some_and(|it| it >= START)
+}
+
+/// The id of a snapshot to which nobody gave one, or of a token in the audit log.
+fn is_made_id(value: &Value) -> bool {
+    value.as_str().is_some_and(|it| it.starts_with("snap_") || it.starts_with("tok_"))
+}
+
+/// Every difference between the answers of both sides.
+struct Comparison {
+    kind: Kind,
+    sides: [Side; 2],
+    wrong: Vec<String>,
+    asked: usize,
+}
+
+impl Comparison {
+    async fn ask(&mut self, step: &Step) {
+        let [first, second] =
+            [self.sides[0].ask(&step.call).await, self.sides[1].ask(&step.call).await];
+        self.asked += 1;
+        let [one, other] = [seen(&first), seen(&second)];
+        let is_named = step.may_be_taken && NAMED_EXCEPTIONS.iter().any(|it| other.contains(it));
+        if one != other && !is_named {
+            self.wrong.push(format!("{:?} × {}:\n    {one}\n    {other}", self.kind, step.name));
+        }
+        // What a restore replaced is kept in a snapshot of whoever restored: it is asked for, too.
+        let safety = [&first, &second].map(|it| safety_of(it));
+        if let [Some(one), Some(other)] = safety {
+            self.ask_for_safety([one, other]).await;
+        }
+    }
+
+    async fn ask_for_safety(&mut self, ids: [String; 2]) {
+        for path in ["/v1/snapshots/get", "/v1/snapshots/restore"] {
+            let mut found = Vec::new();
+            for (side, id) in self.sides.iter().zip(&ids) {
+                let mut body = json!({"snapshot_id": id});
+                if path.ends_with("restore") {
+                    body["threads"] = json!([{"thread_id": THREAD, "into": OWN}]);
+                    body["safety"] = json!(false);
+                }
+                let answer = post(&side.world.server, &side.credential, path, &body).await;
+                found.push(seen(&answer).replace(id, "the safety snapshot"));
+            }
+            if found[0] != found[1] {
+                let said = found.join("\n    ");
+                self.wrong.push(format!("{:?} × {path} of safety:\n    {said}", self.kind));
+            }
+        }
+    }
+}
+
+fn safety_of(answer: &Answer) -> Option<String> {
+    let body: Value = serde_json::from_slice(&answer.body).ok()?;
+    Some(body.get("safety_snapshot_id")?.as_str()?.to_owned())
+}
+
+async fn compare(kind: Kind, storages: [Arc<dyn Storage>; 2]) {
+    let [one, other] = storages;
+    let sides =
+        [Side::new(kind, one, CONTENT, false).await, Side::new(kind, other, OTHER, true).await];
+    let mut all = Comparison { kind, sides, wrong: Vec::new(), asked: 0 };
+    let document = of_document(kind.root());
+    let steps = |is: fn(&Step) -> bool| document.iter().filter(move |it| is(it));
+    let names_absent = |it: &Step| it.target == NOBODYS;
+    for step in steps(Step::only_reads) {
+        all.ask(step).await;
+    }
+    for step in guesses().iter().filter(|_| kind.reaches()) {
+        all.ask(step).await;
+    }
+    for step in steps(Step::changes) {
+        if !(kind.takes_names() && names_absent(step)) {
+            all.ask(step).await;
+        }
+    }
+    let detours = detours(kind.root());
+    for step in &detours {
+        if !(kind.takes_names() && names_absent(step)) {
+            all.ask(step).await;
+        }
+    }
+    for step in steps(Step::only_reads).chain(steps(Step::removes)).chain(steps(Step::only_reads)) {
+        all.ask(step).await;
+    }
+    // On one side the name is free, on the other somebody else has it. What was made there goes before the next is asked.
+    for step in steps(Step::changes).chain(&detours) {
+        if kind.takes_names() && names_absent(step) {
+            all.ask(&Step { may_be_taken: true, ..step.clone() }).await;
+            for step in removals(NOBODYS) {
+                all.ask(&step).await;
+            }
+        }
+    }
+    assert!(all.asked > 900, "{}", all.asked);
+    assert!(all.wrong.is_empty(), "{} differ:\n{}", all.wrong.len(), all.wrong.join("\n"));
+}
+
+async fn on_sqlite(kind: Kind) {
+    let folders = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+    compare(kind, [open(&folders[0]).await, open(&folders[1]).await]).await;
+}
+
+async fn on_postgresql(kind: Kind) {
+    let mut storages = Vec::new();
+    let mut urls = Vec::new();
+    for _ in 0..2 {
+        let url = postgres::fresh_database().await;
+        let config = StorageConfig {
+            url: url.clone(),
+            migrate: true,
+            allow_unsafe: true,
+            connections: 4,
+            exclusive: false,
+            objects: None,
+            encryption: storage::Encryption::Off,
+        };
+        storages.push(storage::open(&config).await.unwrap());
+        urls.push(url);
+    }
+    let [one, other] = <[Arc<dyn Storage>; 2]>::try_from(storages).ok().unwrap();
+    compare(kind, [one, other]).await;
+    urls.iter().for_each(|url| postgres::ended(url));
+}
+
+/// A test per kind of credential and engine.
+macro_rules! nothing_hidden_is_seen {
+    ($($kind:ident: $sqlite:ident, $postgresql:ident;)*) => {$(
+        #[tokio::test]
+        async fn $sqlite() {
+            on_sqlite(Kind::$kind).await;
+        }
+
+        #[tokio::test]
+        async fn $postgresql() {
+            on_postgresql(Kind::$kind).await;
+        }
+    )*};
+}
+
+nothing_hidden_is_seen! {
+    Owned: a_token_of_a_subject_sees_its_own_alone, a_token_of_a_subject_sees_its_own_alone_on_postgresql;
+    KeyOfSubject: a_key_of_a_subject_sees_its_own_alone, a_key_of_a_subject_sees_its_own_alone_on_postgresql;
+    OtherTenant: a_key_of_another_tenant_sees_its_own_alone, a_key_of_another_tenant_sees_its_own_alone_on_postgresql;
+    Prefix: a_token_of_a_prefix_sees_what_it_names, a_token_of_a_prefix_sees_what_it_names_on_postgresql;
+    Exact: a_token_of_one_thread_sees_that_alone, a_token_of_one_thread_sees_that_alone_on_postgresql;
+    ReadOnly: a_token_that_reads_sees_what_it_names, a_token_that_reads_sees_what_it_names_on_postgresql;
+    AppendOnly: a_token_that_appends_sees_nothing_of_it, a_token_that_appends_sees_nothing_of_it_on_postgresql;
+    SubjectThatWrites: a_subject_that_writes_sees_nothing_of_it, a_subject_that_writes_sees_nothing_of_it_on_postgresql;
+    WriteOnly: a_token_that_writes_sees_nothing_of_it, a_token_that_writes_sees_nothing_of_it_on_postgresql;
+}
