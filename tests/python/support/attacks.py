@@ -81,7 +81,7 @@ async def long_lists(it: Client) -> None:
 
 async def bombs(it: Client) -> None:
     """Bodies of a few kilobytes that stand for the largest that is allowed, and for more."""
-    sizes = [71 * MIB, 80 * MIB, 512 * MIB]
+    sizes = [71 * MIB, 80 * MIB, 256 * MIB]
     packed = [zstandard.compress(b" " * size) for size in sizes]
 
     async def one() -> None:

@@ -68,7 +68,7 @@ IDLE_CONNECTIONS = _number("THREADKEEP_TEST_IDLE_CONNECTIONS", 3_000)
 ATTACK_GROWTH_BYTES_MAX = _number("THREADKEEP_TEST_ATTACK_GROWTH_MIB_MAX", 512) << 20
 
 # The worst clients: how long they go on, in all rounds of both engines together; how long each goes on alone.
-HOSTILE_SECONDS = _number("THREADKEEP_TEST_HOSTILE_SECONDS", 60)
+HOSTILE_SECONDS = _number("THREADKEEP_TEST_HOSTILE_SECONDS", 40)
 HOSTILE_ALONE_SECONDS = _number("THREADKEEP_TEST_HOSTILE_ALONE_SECONDS", 3)
 # What others notice of it: the longest turn of an agent, and all memory that the server may ever take.
 TURN_SECONDS_MAX = _number("THREADKEEP_TEST_TURN_SECONDS_MAX", 5)

@@ -21,7 +21,7 @@ from support.server import Server
 FOLDER = settings.ROOT / "tests" / "python"
 CONNECTIONS_MAX = 3_000
 # What an attack needs may be refused to it while the others are under way.
-PREPARATION_SECONDS_MAX = 20
+PREPARATION_SECONDS_MAX = 10
 Outcomes = dict[str, dict[str, int]]
 
 
