@@ -28,6 +28,7 @@ mod hostile;
 mod identity;
 mod interference;
 mod interference_calls;
+mod interference_seen;
 mod item_history;
 mod item_words;
 mod jwt;
