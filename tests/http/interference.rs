@@ -205,7 +205,7 @@ impl Comparison {
             self.wrong.push(format!("{:?} × {}:\n    {one}\n    {other}", self.kind, step.name));
         }
         // What a restore replaced is kept in a snapshot of whoever restored: it is asked for, too.
-        let safety = [&first, &second].map(|it| safety_of(it));
+        let safety = [&first, &second].map(safety_of);
         if let [Some(one), Some(other)] = safety {
             self.ask_for_safety([one, other]).await;
         }
@@ -303,7 +303,9 @@ async fn on_postgresql(kind: Kind) {
     }
     let [one, other] = <[Arc<dyn Storage>; 2]>::try_from(storages).ok().unwrap();
     compare(kind, [one, other]).await;
-    urls.iter().for_each(|url| postgres::ended(url));
+    for url in &urls {
+        postgres::ended(url);
+    }
 }
 
 /// A test per kind of credential and engine.

@@ -129,7 +129,7 @@ pub fn detours(root: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     for hidden in [THREAD, NOBODYS] {
         let mut add = |name: &str, path, body| {
-            steps.push(Step::post(&format!("{name} {hidden}"), hidden, path, body))
+            steps.push(Step::post(&format!("{name} {hidden}"), hidden, path, body));
         };
         let (from, to) = (json!(["ann", hidden]), json!([root, OWN]));
         add(
