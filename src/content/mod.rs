@@ -11,5 +11,6 @@ pub mod keys;
 pub mod master_key;
 pub mod parts;
 pub mod recent;
+pub mod rights;
 pub mod slicing;
 pub mod tar;
