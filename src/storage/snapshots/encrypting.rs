@@ -4,11 +4,11 @@
 use bytes::Bytes;
 
 use super::archives;
-use super::document::home;
+use super::document::{are_plain, home, seal_labels};
 use crate::content::cipher::Cipher;
 use crate::content::keys::TenantSecret;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Accessible, Cell, Record, Source};
+use crate::storage::access::{Accessible, Cell, Record, Source, page};
 use crate::storage::documents::BASE_PREFIX_BYTES;
 use crate::storage::sessions::encrypting::{Rows, encrypt_rows, encrypted};
 
@@ -67,9 +67,53 @@ pub async fn encrypt_documents(
 ) -> Result<()> {
     match secret.cipher() {
         Some(cipher) => {
+            hide_items(engine, tenant).await?;
+            encrypt_labels(engine, tenant, secret).await?;
             encrypt_rows(engine, tenant, cipher, &DOCUMENTS).await?;
             encrypt_rows(engine, tenant, cipher, &HEADS).await
         }
         None => Ok(()),
+    }
+}
+
+/// What indexes knew of items that snapshots keep would say what is in them.
+const HIDE_ITEMS: [&str; 2] = [
+    "delete from snapshot_vectors where tenant = $1",
+    "update snapshot_items set vector_bytes = 0, index_fields = null{hide_item} where tenant = $1",
+];
+
+async fn hide_items(engine: &dyn Accessible, tenant: &str) -> Result<()> {
+    let mut access = engine.hold().await?;
+    for text in HIDE_ITEMS {
+        access.rows(&engine.dialect().fill(text), &[tenant.into()]).await?;
+    }
+    access.end().await
+}
+
+const LABELS: Source<'static> = Source {
+    columns: "p.snapshot_id, p.snapshot_no, p.labels",
+    size: "length(p.labels)",
+    rows: "from snapshots p where p.tenant = $1 and p.snapshot_id > $2 order by p.snapshot_id",
+};
+
+async fn encrypt_labels(
+    engine: &dyn Accessible,
+    tenant: &str,
+    secret: &TenantSecret,
+) -> Result<()> {
+    let set = "update snapshots set labels = $3 where tenant = $1 and snapshot_id = $2";
+    let mut after = String::new();
+    loop {
+        let mut access = engine.hold().await?;
+        let binds = [tenant.into(), after.as_str().into()];
+        let rows = page(access.as_mut(), engine.dialect(), &LABELS, &binds).await?;
+        let Some(last) = rows.last() else { return access.end().await };
+        last.text(0)?.clone_into(&mut after);
+        for row in rows.iter().filter(|row| row.text(2).is_ok_and(are_plain)) {
+            let (id, no) = (row.text(0)?, row.integer(1)?);
+            let sealed = seal_labels(secret, (no, id), row.text(2)?.to_owned());
+            access.rows(set, &[tenant.into(), id.into(), sealed.as_str().into()]).await?;
+        }
+        access.end().await?;
     }
 }

@@ -40,6 +40,7 @@ pub async fn insert(
 ) -> Result<bool> {
     let sealed = document::seal(secret, (snapshot.no, &snapshot.id), snapshot.document.as_ref());
     let labels = serde_json::json!(snapshot.labels).to_string();
+    let labels = document::seal_labels(secret, (snapshot.no, &snapshot.id), labels);
     let binds = [
         tenant.into(),
         snapshot.id.as_str().into(),
@@ -113,7 +114,9 @@ pub async fn insert(
 pub fn read(secret: &TenantSecret, row: &Record) -> Result<Snapshot> {
     let (id, no) = (row.text(0)?.to_owned(), row.integer(1)?);
     let damaged = |_| Error::Integrity("the labels of a snapshot are damaged".into());
-    let labels: BTreeMap<String, String> = serde_json::from_str(row.text(3)?).map_err(damaged)?;
+    let labels: BTreeMap<String, String> =
+        serde_json::from_str(&document::open_labels(secret, (no, &id), row.text(3)?)?)
+            .map_err(damaged)?;
     Ok(Snapshot {
         document: document::open(secret, (no, &id), row.bytes(4)?)?,
         id,
