@@ -4,6 +4,7 @@
 use async_trait::async_trait;
 
 use super::objects::Objects;
+use super::rights::RightsMemory;
 use crate::content::keys::TenantSecret;
 use crate::content::master_key::MasterKeys;
 use crate::domain::{Error, Result};
@@ -223,6 +224,9 @@ pub trait Accessible: Send + Sync {
 
     /// What secrets of the database are wrapped with, where something does.
     fn masters(&self) -> Option<&MasterKeys>;
+
+    /// What this process has seen of the rows that decide rights.
+    fn rights(&self) -> &RightsMemory;
 
     /// Where packed content lies.
     fn objects(&self) -> Option<&Objects>;

@@ -26,6 +26,7 @@ pub mod quota_rows;
 pub mod redis;
 pub mod resealing;
 pub mod retention;
+pub mod rights;
 pub mod scope_memory;
 pub mod sealing;
 pub mod secret_memory;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use super::rights::RightsMemory;
 use crate::content::keys::TenantSecret;
 use crate::content::master_key::MasterKeys;
 
@@ -15,6 +16,8 @@ pub struct SecretMemory {
     masters: Option<Arc<MasterKeys>>,
     known: RwLock<HashMap<String, Known>>,
     started: Instant,
+    /// Of rows that decide rights.
+    pub rights: RightsMemory,
 }
 
 struct Known {
@@ -33,7 +36,12 @@ pub enum Memory {
 
 impl SecretMemory {
     pub fn new(masters: Option<Arc<MasterKeys>>) -> Self {
-        Self { masters, known: RwLock::default(), started: Instant::now() }
+        Self {
+            masters,
+            known: RwLock::default(),
+            started: Instant::now(),
+            rights: RightsMemory::default(),
+        }
     }
 
     pub fn masters(&self) -> Option<&MasterKeys> {

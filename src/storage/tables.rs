@@ -106,6 +106,7 @@ pub const TABLES: &[Table] = &[
     table("archives", Erase::Snapshots, Doctor::Examined, CONTENT),
     table("snapshot_archives", Erase::Snapshots, Doctor::Examined, OWN),
     table("snapshot_leftovers", Erase::Never("random numbers"), Doctor::Examined, OWN),
+    table("tenant_rights", Erase::Never("of tenants, not of subjects"), PLAIN, SECRET),
     table("sql_roles", Erase::Never("of tenants, for operators"), PLAIN, SECRET),
 ];
 

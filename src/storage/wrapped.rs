@@ -18,9 +18,11 @@ pub const TENANT_KEYS: SecretTable =
     SecretTable { name: "tenant_keys", key: &["tenant", "key_no"], secret: "wrapped" };
 pub const SIGNING_SECRETS: SecretTable =
     SecretTable { name: "signing_secrets", key: &["tenant", "kid"], secret: "secret" };
+pub const TENANT_RIGHTS: SecretTable =
+    SecretTable { name: "tenant_rights", key: &["tenant"], secret: "sealed" };
 
 /// All of them.
-const TABLES: [&SecretTable; 2] = [&TENANT_KEYS, &SIGNING_SECRETS];
+const TABLES: [&SecretTable; 3] = [&TENANT_KEYS, &SIGNING_SECRETS, &TENANT_RIGHTS];
 
 /// Rows whose secrets are wrapped again in one transaction.
 const ROWS_TOGETHER: i64 = 200;

@@ -13,6 +13,12 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
         "the sweep of what was left behind",
     ),
     (
+        "storage/rights.rs",
+        "select tenant from tenant_keys union select tenant from keys",
+        "whether a server may start, and whose keys open nothing",
+    ),
+    ("storage/rights.rs", "select tenant, sealed from tenant_rights", "polling of quotas"),
+    (
         "storage/credentials.rs",
         "from keys where revoked_at is null union all select",
         "who holds a key or a token is not known before it was read",

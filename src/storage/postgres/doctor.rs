@@ -13,6 +13,7 @@ use crate::content::master_key::MasterKeys;
 use crate::domain::{Error, Result};
 use crate::storage::access::{Access, Accessible, Cell, Dialect, Record};
 use crate::storage::objects::Objects;
+use crate::storage::rights::RightsMemory;
 use crate::storage::tenant_keys::stored_secret;
 
 pub(super) const DIALECT: Dialect = Dialect {
@@ -86,6 +87,10 @@ impl Accessible for PostgresStorage {
         self.secrets.masters()
     }
 
+    fn rights(&self) -> &RightsMemory {
+        &self.secrets.rights
+    }
+
     fn objects(&self) -> Option<&Objects> {
         self.objects.as_deref()
     }
@@ -112,7 +117,10 @@ impl Accessible for PostgresStorage {
 
 const LOOK: &str = "begin isolation level repeatable read read only";
 
-async fn begin_access<'a>(pool: &Pool, begin: &'static str) -> Result<Box<dyn Access + 'a>> {
+pub(super) async fn begin_access<'a>(
+    pool: &Pool,
+    begin: &'static str,
+) -> Result<Box<dyn Access + 'a>> {
     let mut connection = pool.get().await?;
     connection.execute(begin).await.map_err(|error| failure::of_call(&error))?;
     Ok(Box::new(Transaction { connection }))

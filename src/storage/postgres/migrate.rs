@@ -36,6 +36,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "revocation_chains",
         include_str!("../../../migrations/postgres/0022_revocation_chains.sql"),
     ),
+    (23, "rights", include_str!("../../../migrations/postgres/0023_rights.sql")),
 ];
 
 /// The oldest binary version that can work with the newest schema.

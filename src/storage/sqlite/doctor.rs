@@ -15,6 +15,7 @@ use crate::content::master_key::MasterKeys;
 use crate::domain::Result;
 use crate::storage::access::{Access, Accessible, Cell, Dialect, Record};
 use crate::storage::objects::Objects;
+use crate::storage::rights::RightsMemory;
 use crate::storage::tenant_keys::stored_secret;
 
 const DIALECT: Dialect = Dialect {
@@ -76,6 +77,10 @@ impl Accessible for SqliteStorage {
 
     fn masters(&self) -> Option<&MasterKeys> {
         self.secrets.masters()
+    }
+
+    fn rights(&self) -> &RightsMemory {
+        &self.secrets.rights
     }
 
     fn objects(&self) -> Option<&Objects> {
