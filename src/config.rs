@@ -213,6 +213,12 @@ pub struct Encrypt {
     /// Where cold content lies, as the servers have it.
     #[arg(long, env = "THREADKEEP_OBJECT_STORE_URL")]
     pub object_store_url: Option<String>,
+    /// Look at every tenant again and seal what is still plain: what a server without the master key wrote meanwhile.
+    #[arg(long)]
+    pub repair: bool,
+    /// Sign the keys that are there without asking.
+    #[arg(long)]
+    pub yes: bool,
     #[command(flatten)]
     pub database: Database,
 }

@@ -1,12 +1,17 @@
 //! `threadkeep master-key create | rotate | destroy` and `threadkeep encrypt`, and how a master key is read. Its text is
 //! never shown, in errors neither.
 
+use std::fmt::Write as _;
+use std::io::IsTerminal as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{open_existing_as, print};
+use super::{io, open_existing_as, print};
 use crate::config::{Database, Encrypt, Encryption as Settings, MasterKey as Command};
 use crate::domain::caller::check_tenant;
+use crate::domain::signing::Unsigned;
+use crate::domain::storage::Storage;
+use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
 use crate::storage::objects::{Objects, Packing};
 use crate::storage::{Encryption, MasterKey, MasterKeys, StorageConfig};
@@ -136,12 +141,66 @@ pub(super) async fn encrypt(command: Encrypt) -> Result<()> {
         ..config
     };
     let storage = open_existing_as(&command.database, opened).await?;
-    let tenants = storage.encrypt_stored().await;
+    let done = encrypt_all(storage.as_ref(), &command).await;
     storage.close().await;
-    let tenants = tenants?;
-    print(&format!(
-        "{tenants} tenants were encrypted; the database holds nothing readable of them\n"
-    ))
+    print(&done?)
+}
+
+async fn encrypt_all(storage: &dyn Storage, command: &Encrypt) -> Result<String> {
+    let others = storage.count_other_servers().await?;
+    if others > 0 {
+        let detail = format!(
+            "another server uses the database ({others} connections): stop every server first, one without the master key would go on \
+             writing plain text"
+        );
+        return Err(Error::invalid("database-url", detail));
+    }
+    let unsigned = storage.list_unsigned().await?;
+    let shown = shown(&unsigned);
+    if !shown.is_empty() && !command.yes && !is_confirmed(&shown)? {
+        let detail = format!(
+            "the master key would sign these, and whoever has one of these keys reads the tenant's content:\n{shown}\
+             revoke what is not yours (threadkeep keys revoke, before there is a master key), then repeat it with --yes"
+        );
+        return Err(Error::invalid("yes", detail));
+    }
+    if command.repair {
+        storage.doubt_encryption().await?;
+    }
+    let tenants = storage.encrypt_stored().await?;
+    storage.sign(&unsigned).await?;
+    Ok(format!("{tenants} tenants were encrypted; the database holds nothing readable of them\n"))
+}
+
+/// A line for each key that would be signed, and for what else tokens depend on.
+fn shown(unsigned: &[Unsigned]) -> String {
+    let mut text = String::new();
+    for Unsigned { tenant, keys, signing_secrets, revocations, .. } in unsigned {
+        for key in keys {
+            let subject = key.subject.as_deref().unwrap_or("the whole tenant");
+            let made = rfc3339(key.created_at);
+            let _ = writeln!(text, "{}\ttenant {tenant}\t{subject}\tmade {made}", key.key_id);
+        }
+        if signing_secrets + revocations > 0 {
+            let _ = writeln!(
+                text,
+                "-\ttenant {tenant}\t{signing_secrets} secrets that sign tokens (`threadkeep token rotate-secrets` makes all tokens void), \
+                 {revocations} revoked tokens"
+            );
+        }
+    }
+    text
+}
+
+/// Asks at a terminal. False: there is none, or the answer is no.
+fn is_confirmed(shown: &str) -> Result<bool> {
+    if !std::io::stdin().is_terminal() {
+        return Ok(false);
+    }
+    eprint!("{shown}Sign these with the master key? Type yes: ");
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).map_err(|error| io("standard input", &error))?;
+    Ok(answer.trim() == "yes")
 }
 
 #[cfg(test)]

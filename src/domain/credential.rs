@@ -34,6 +34,8 @@ pub struct Credentials {
     pub keys: Vec<Key>,
     /// There is a key, or was one.
     pub had_keys: bool,
+    /// Content is encrypted, with a master key that this server was not given.
+    pub needs_master_key: bool,
     pub signing_secrets: Vec<SigningSecret>,
     pub revocations: Vec<Revocation>,
 }

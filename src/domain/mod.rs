@@ -60,6 +60,7 @@ pub mod retention_policies;
 pub mod retention_storage;
 mod running_hash;
 pub mod sessions;
+pub mod signing;
 pub mod snapshots;
 pub mod sql_role;
 pub mod storage;

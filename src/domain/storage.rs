@@ -24,6 +24,7 @@ use super::planner::Batch;
 use super::prepared::Prepared;
 use super::quotas::{Full, QuotaStorage, THREADS};
 use super::retention::{PruneRequest, Pruned};
+use super::signing::SigningStorage;
 use super::sql_role::{self, Dropped, NewSqlRole, SqlRole};
 use super::storage_use::StorageUse;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
@@ -71,6 +72,7 @@ pub trait Storage:
     + AuditStorage
     + KeyStorage
     + CredentialStorage
+    + SigningStorage
     + Engine
 {
 }
@@ -99,6 +101,7 @@ impl<T> Storage for T where
         + AuditStorage
         + KeyStorage
         + CredentialStorage
+        + SigningStorage
         + Engine
 {
 }
@@ -383,6 +386,11 @@ pub trait Engine: Send + Sync {
 
     /// Encrypts what is stored, while no server runs. Answers how many tenants.
     async fn encrypt_stored(&self) -> Result<u64> {
+        Ok(0)
+    }
+
+    /// How many connections of other servers there are, where the engine has no lock that keeps them away.
+    async fn count_other_servers(&self) -> Result<u64> {
         Ok(0)
     }
 

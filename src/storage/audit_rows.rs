@@ -8,6 +8,7 @@ use super::access::{Access, Accessible, Cell, Record};
 use crate::domain::Result;
 use crate::domain::audit::{Act, ActKind, AuditStorage, Event, EventQuery};
 use crate::domain::clock::{Micros, random_hex};
+use crate::domain::label::labels;
 use crate::domain::refusals::{Counted, Refusal};
 
 /// Rows of one transaction that removes old ones.
@@ -31,6 +32,47 @@ const EXPIRE: &str = "
 delete from audit_events where (tenant, at, event_id) in
     (select tenant, at, event_id from audit_events where at < $1 order by at limit $2)
 returning count";
+
+/// $1 tenant, $2 the subject, $3 and $4 what comes before whatever is below it, $5 and $6 namespaces that begin with its labels, $7 how many.
+const ERASE_OBJECTS: &str = "
+update audit_events set object = '' where (tenant, at, event_id) in
+    (select tenant, at, event_id from audit_events where tenant = $1
+        and (object = $2 or substr(object, 1, length($3)) = $3 or substr(object, 1, length($4)) = $4
+            or substr(object, 1, length($5)) = $5 or substr(object, 1, length($6)) = $6)
+     limit $7)
+returning event_id";
+
+/// Takes the name of a subject out of the objects of acts: what was done stays.
+///
+/// # Errors
+/// A database that cannot be written.
+pub async fn erase_objects(engine: &dyn Accessible, tenant: &str, subject: &str) -> Result<()> {
+    let namespaces: Vec<String> = labels(subject)
+        .iter()
+        // Without the bracket at the end: what is below it counts too.
+        .map(|it| serde_json::json!([it]).to_string().trim_end_matches(']').to_owned())
+        .collect();
+    let [first, .., last] = &[&namespaces[..], &namespaces[..]].concat()[..] else {
+        return Ok(());
+    };
+    let binds = [
+        tenant.into(),
+        subject.into(),
+        format!("{subject}:").as_str().into(),
+        format!("{subject}/").as_str().into(),
+        first.as_str().into(),
+        last.as_str().into(),
+        SLICE_ROWS.into(),
+    ];
+    loop {
+        let mut access = engine.hold().await?;
+        let gone = access.rows(ERASE_OBJECTS, &binds).await?;
+        access.end().await?;
+        if (gone.len() as u64) < SLICE_ROWS.unsigned_abs() {
+            return Ok(());
+        }
+    }
+}
 
 #[async_trait]
 impl<T: Accessible> AuditStorage for T {

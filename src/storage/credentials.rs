@@ -7,44 +7,25 @@ use async_trait::async_trait;
 
 use super::access::{Accessible, Cell, Record};
 use super::audit_rows::record;
+use super::rights::{Deciding, Held};
+use super::verified::load;
 use super::wrapped::{SIGNING_SECRETS, unwrap, wrap};
 use crate::content::master_key::MasterKeys;
 use crate::domain::audit::Act;
+use crate::domain::clock::Micros;
 use crate::domain::credential::{Credentials, Revocation, SigningSecret};
-use crate::domain::key::Key;
 use crate::domain::limits::LIMITS;
 use crate::domain::storage::CredentialStorage;
 use crate::domain::token::TokenId;
 use crate::domain::{Error, Result};
-
-/// Crosses tenants: the authenticator does not know the tenant before it has the key.
-const LOAD: &str = "
-select 'key' as kind, tenant, key_id as id, subject, hash as bytes, created_at as at,
-    revoked_at
-from keys
-where revoked_at is null
-union all
-select 'secret', tenant, kid, null, secret, created_at, null from signing_secrets
-union all
-select 'revocation', tenant, token_id, nullif(chain, ''), null, expires_at, revoked_at from token_revocations
-union all
-select 'had_key', '', '', null, null, 0, null where exists (select 1 from keys)";
-
-/// Before the keys of a subject are erased: a revoked key that opens nothing, so that a database whose last key goes is not taken for
-/// one that never had any. $1 tenant, $2 subject, $3 a hash that no key has.
-pub const KEEP_HAD_KEY: &str = "
-insert into keys (tenant, key_id, subject, hash, created_at, revoked_at)
-select $1, 'key_erased', null, $3, 0, 0
-where exists (select 1 from keys where tenant = $1 and subject = $2)
-    and not exists (select 1 from keys where tenant <> $1 or subject is null or subject <> $2)
-on conflict (tenant, key_id) do nothing";
 
 const HAS_KEY: &str = "select key_id from keys where hash = $1 and revoked_at is null";
 
 const PUT_SECRET: &str = "
 insert into signing_secrets (tenant, kid, secret, created_at, master)
 select $1, $2, $3, $4, $6
-where not exists (select 1 from signing_secrets where tenant = $1 and created_at > $5)";
+where not exists (select 1 from signing_secrets where tenant = $1 and created_at > $5)
+returning kid";
 
 const NEWEST_SECRET: &str = "
 select kid, secret, created_at, null from signing_secrets where tenant = $1 and created_at > $2
@@ -60,36 +41,33 @@ where exists (select 1 from token_revocations where tenant = $1 and token_id = $
 on conflict (tenant, token_id) do update set expires_at = case
     when excluded.expires_at > token_revocations.expires_at then excluded.expires_at
     else token_revocations.expires_at end
-returning token_id";
+returning token_id, expires_at, revoked_at";
+
+const GET_REVOCATION: &str = "
+select token_id, expires_at, revoked_at from token_revocations where tenant = $1 and token_id = $2";
+
+/// $1 revocations that expired before, $2 secrets made before, $3 how many tenants.
+const EXPIRED: &str = "
+select tenant from (
+    select tenant from token_revocations where expires_at < $1
+    union select tenant from signing_secrets where created_at < $2) t order by tenant limit $3";
+const DROP_REVOCATIONS: &str = "
+delete from token_revocations where tenant = $1 and expires_at < $2 returning token_id, expires_at, revoked_at";
+const DROP_SECRETS: &str = "
+delete from signing_secrets where tenant = $1 and created_at < $2 returning kid, secret, created_at";
+const TENANTS_TOGETHER: i64 = 100;
 
 /// What was narrowed from a token is dead with it.
-const REVOKED_WITH: &str = "delete from token_revocations where tenant = $1 and chain = $2 and token_id <> $2 returning token_id";
+const REVOKED_WITH: &str = "
+delete from token_revocations where tenant = $1 and chain = $2 and token_id <> $2
+returning token_id, expires_at, revoked_at";
 
 #[async_trait]
 impl<T: Accessible> CredentialStorage for T {
-    /// Three round trips on PostgreSQL, two of them for the transaction.
     async fn load_credentials(&self) -> Result<Credentials> {
-        let mut access = self.look_first().await?;
-        let rows = access.rows(LOAD, &[]).await?;
-        access.end().await?;
-        let mut all = Credentials::default();
-        for row in &rows {
-            match row.text(0)? {
-                "key" => all.keys.push(key(row)?),
-                "had_key" => all.had_keys = true,
-                "secret" => {
-                    let kid = row.text(2)?;
-                    all.signing_secrets.push(secret(
-                        self.masters(),
-                        (row.text(1)?, kid),
-                        row.bytes(4)?,
-                        row.integer(5)?,
-                    )?);
-                }
-                _ => all.revocations.push(revocation(row)?),
-            }
-        }
-        Ok(all)
+        let all = load(self).await?;
+        all.tell(self.rights());
+        Ok(all.credentials)
     }
 
     async fn has_key(&self, hash: &[u8; 32]) -> Result<bool> {
@@ -115,7 +93,13 @@ impl<T: Accessible> CredentialStorage for T {
             made_after.into(),
             Cell::Bytes(master),
         ];
-        access.rows(PUT_SECRET, &binds).await?;
+        let held = Held::lock(self, access.as_mut(), tenant).await?;
+        let is_new = !access.rows(PUT_SECRET, &binds).await?.is_empty();
+        if let Some(mut held) = held.filter(|_| is_new) {
+            let hash = fresh.hash(&held.rights);
+            held.rights.sum.add(&hash);
+            held.put(access.as_mut()).await?;
+        }
         let rows = access.rows(NEWEST_SECRET, &[tenant.into(), made_after.into()]).await?;
         access.end().await?;
         let row = rows.first().ok_or_else(|| Error::Internal("no signing secret".into()))?;
@@ -124,8 +108,14 @@ impl<T: Accessible> CredentialStorage for T {
 
     async fn delete_signing_secrets(&self, tenant: &str, act: &Act) -> Result<u64> {
         let mut access = self.hold().await?;
-        let statement = "delete from signing_secrets where tenant = $1 returning kid";
+        let held = Held::lock(self, access.as_mut(), tenant).await?;
+        let statement =
+            "delete from signing_secrets where tenant = $1 returning kid, secret, created_at";
         let rows = access.rows(statement, &[tenant.into()]).await?;
+        if let Some(mut held) = held.filter(|_| !rows.is_empty()) {
+            subtract_secrets(&mut held, &rows)?;
+            held.put(access.as_mut()).await?;
+        }
         record(&mut *access, act).await?;
         access.end().await?;
         Ok(rows.len() as u64)
@@ -150,10 +140,24 @@ impl<T: Accessible> CredentialStorage for T {
             chain.as_str().into(),
             limit(LIMITS.token_revocations_per_chain_max),
         ];
+        let held = Held::lock(self, access.as_mut(), &revocation.tenant).await?;
+        let mut before = access.rows(GET_REVOCATION, &binds[..2]).await?;
         let rows = access.rows(REVOKE, &binds).await?;
         if !rows.is_empty() {
-            let first = [revocation.tenant.as_str().into(), token_id.as_str().into()];
-            access.rows(REVOKED_WITH, &first).await?;
+            before.extend(access.rows(REVOKED_WITH, &binds[..2]).await?);
+        }
+        if let Some(mut held) = held.filter(|_| !rows.is_empty()) {
+            for row in &before {
+                let hash = of_row(&revocation.tenant, row)?.hash(&held.rights);
+                held.rights.sum.subtract(&hash);
+            }
+            for row in &rows {
+                let hash = of_row(&revocation.tenant, row)?.hash(&held.rights);
+                held.rights.sum.add(&hash);
+            }
+            held.put(access.as_mut()).await?;
+        }
+        if !rows.is_empty() {
             record(&mut *access, act).await?;
         }
         access.end().await?;
@@ -167,7 +171,73 @@ fn stored(masters: Option<&MasterKeys>, secret: &SigningSecret) -> (Vec<u8>, Vec
     wrap(masters, &SIGNING_SECRETS, &key, &secret.secret)
 }
 
-fn secret(
+/// Takes secrets that are gone out of the sum. One that does not open in its row was never in it.
+fn subtract_secrets(held: &mut Held<'_>, rows: &[Record]) -> Result<()> {
+    for row in rows {
+        let place = (held.tenant, row.text(0)?);
+        match secret(Some(held.masters), place, row.bytes(1)?, row.integer(2)?) {
+            Ok(secret) => {
+                let hash = secret.hash(&held.rights);
+                held.rights.sum.subtract(&hash);
+            }
+            Err(Error::Integrity(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Removes revocations and signing secrets that are not needed any more, of a tenant in each transaction.
+///
+/// # Errors
+/// A database that cannot be written. A tenant whose rows are older than they were is left as it is.
+pub async fn sweep_credentials(engine: &dyn Accessible, now: Micros) -> Result<()> {
+    let (revocations, secrets) = (now - Revocation::NEEDED_FOR, now - SigningSecret::NEEDED_FOR);
+    let mut access = engine.look().await?;
+    let tenants = access
+        .rows(EXPIRED, &[revocations.into(), secrets.into(), TENANTS_TOGETHER.into()])
+        .await?;
+    access.end().await?;
+    for row in &tenants {
+        let tenant = row.text(0)?;
+        match sweep_tenant(engine, tenant, (revocations, secrets)).await {
+            Err(Error::Integrity(_)) => {}
+            done => done?,
+        }
+    }
+    Ok(())
+}
+
+async fn sweep_tenant(
+    engine: &dyn Accessible,
+    tenant: &str,
+    (revocations, secrets): (Micros, Micros),
+) -> Result<()> {
+    let mut access = engine.hold().await?;
+    let mut held = Held::lock(engine, access.as_mut(), tenant).await?;
+    let gone = access.rows(DROP_REVOCATIONS, &[tenant.into(), revocations.into()]).await?;
+    if let Some(held) = &mut held {
+        for row in &gone {
+            let hash = of_row(tenant, row)?.hash(&held.rights);
+            held.rights.sum.subtract(&hash);
+        }
+    }
+    let gone_secrets = access.rows(DROP_SECRETS, &[tenant.into(), secrets.into()]).await?;
+    if let Some(mut held) = held.filter(|_| !(gone.is_empty() && gone_secrets.is_empty())) {
+        subtract_secrets(&mut held, &gone_secrets)?;
+        held.put(access.as_mut()).await?;
+    }
+    access.end().await
+}
+
+/// A row with the columns of [`GET_REVOCATION`]; its chain decides no right.
+fn of_row(tenant: &str, row: &Record) -> Result<Revocation> {
+    revocation((tenant, row.text(0)?), None, row.integer(1)?, row.integer(2)?)
+}
+
+/// # Errors
+/// As [`unwrap`].
+pub fn secret(
     masters: Option<&MasterKeys>,
     (tenant, kid): (&str, &str),
     column: &[u8],
@@ -179,29 +249,21 @@ fn secret(
     Ok(SigningSecret { tenant: tenant.to_owned(), kid: kid.to_owned(), secret, created_at })
 }
 
-fn key(row: &Record) -> Result<Key> {
-    let damaged = |_| Error::Integrity("the hash of a key has a wrong length".into());
-    Ok(Key {
-        tenant: row.text(1)?.to_owned(),
-        key_id: row.text(2)?.to_owned(),
-        subject: row.optional_text(3)?.map(str::to_owned),
-        hash: row.bytes(4)?.try_into().map_err(damaged)?,
-        created_at: row.integer(5)?,
-        revoked_at: None,
-    })
-}
-
-fn revocation(row: &Record) -> Result<Revocation> {
+/// # Errors
+/// `Integrity`.
+pub fn revocation(
+    (tenant, token_id): (&str, &str),
+    chain: Option<&str>,
+    expires_at: Micros,
+    revoked_at: Micros,
+) -> Result<Revocation> {
     let damaged = |_| Error::Integrity("the id of a revoked token is damaged".into());
+    let token = |text: &str| TokenId::parse("token_id", text).map_err(damaged);
     Ok(Revocation {
-        tenant: row.text(1)?.to_owned(),
-        token_id: TokenId::parse("token_id", row.text(2)?).map_err(damaged)?,
-        chain: row
-            .optional_text(3)?
-            .map(|it| TokenId::parse("token_id", it))
-            .transpose()
-            .map_err(damaged)?,
-        expires_at: row.integer(5)?,
-        revoked_at: row.integer(6)?,
+        tenant: tenant.to_owned(),
+        token_id: token(token_id)?,
+        chain: chain.map(token).transpose()?,
+        expires_at,
+        revoked_at,
     })
 }

@@ -83,6 +83,16 @@ pub async fn encrypt(
     }
 }
 
+/// Has [`encrypt`] look at every tenant again whose key is there.
+///
+/// # Errors
+/// A database that cannot be written.
+pub async fn doubt(engine: &dyn Accessible) -> Result<()> {
+    let mut access = engine.hold().await?;
+    access.rows("update tenant_keys set plain_rows = 1 where length(wrapped) > 0", &[]).await?;
+    access.end().await
+}
+
 /// The tenant's key: made, and written in the place of what named its content in plain. None: it was destroyed.
 async fn begin(
     engine: &dyn Accessible,

@@ -2,8 +2,12 @@
 
 use async_trait::async_trait;
 
-use super::access::{Accessible, Cell, Record};
+use std::collections::HashMap;
+
+use super::access::{Access, Accessible, Cell, Record};
 use super::audit_rows::record;
+use super::rights::{Held, QuotaOf, UNSEALED, all_opened};
+use crate::content::master_key::MasterKeys;
 use crate::domain::audit::Act;
 use crate::domain::quotas::{Quota, QuotaStorage, Usage};
 use crate::domain::rates::Rates;
@@ -40,6 +44,10 @@ select cast(t.bytes + i.bytes + v.bytes + c.bytes + s.bytes as bigint), t.n, i.n
 impl<T: Accessible> QuotaStorage for T {
     async fn put_quota(&self, tenant: &str, quota: &Quota, act: &Act) -> Result<()> {
         let mut access = self.hold().await?;
+        if let Some(mut held) = Held::lock(self, access.as_mut(), tenant).await? {
+            held.rights.quota = QuotaOf(tenant, quota).sealed(&held.rights);
+            held.put(access.as_mut()).await?;
+        }
         if *quota == Quota::default() {
             access.rows(DELETE, &[tenant.into()]).await?;
         } else {
@@ -61,8 +69,13 @@ impl<T: Accessible> QuotaStorage for T {
     async fn list_quotas(&self) -> Result<Vec<(String, Quota)>> {
         let mut access = self.look().await?;
         let rows = access.rows(LIST, &[]).await?;
+        let all = rows.iter().map(quota).collect::<Result<Vec<_>>>()?;
+        let all = match self.masters() {
+            None => all,
+            Some(masters) => verified(self, access.as_mut(), masters, all).await?,
+        };
         access.end().await?;
-        rows.iter().map(quota).collect()
+        Ok(all)
     }
 
     async fn measure_usage(&self, tenant: &str) -> Result<Usage> {
@@ -76,6 +89,67 @@ impl<T: Accessible> QuotaStorage for T {
         let count = |at: usize| row.integer(at).map(|it| u64::try_from(it).unwrap_or(0));
         Ok(Usage { bytes: count(0)?, threads: count(1)?, items: count(2)? })
     }
+}
+
+/// What a tenant may have whose quota is not the one that was sealed: nothing more, until it is set again.
+const REFUSED: Quota = Quota {
+    bytes_max: Some(0),
+    threads_max: Some(0),
+    items_max: Some(0),
+    rates: Rates { per_tenant: None, per_token: None },
+};
+
+/// The quotas, held against what is sealed for every tenant; one that was removed too.
+async fn verified(
+    engine: &dyn Accessible,
+    access: &mut dyn Access,
+    masters: &MasterKeys,
+    all: Vec<(String, Quota)>,
+) -> Result<Vec<(String, Quota)>> {
+    let mut all: HashMap<String, Quota> = all.into_iter().collect();
+    for tenant in wrong_among(access, masters, &all).await? {
+        let what = "the quota of this tenant is not the one that was sealed: nothing is added until it is set again";
+        engine.rights().tell_once(&tenant, what, "");
+        all.insert(tenant, REFUSED);
+    }
+    Ok(all.into_iter().collect())
+}
+
+/// Tenants whose quota is not the one that was sealed.
+///
+/// # Errors
+/// A database that cannot be read; `Unavailable` when a master key is not here.
+pub async fn wrong(access: &mut dyn Access, masters: &MasterKeys) -> Result<Vec<String>> {
+    let rows = access.rows(LIST, &[]).await?;
+    let all = rows.iter().map(quota).collect::<Result<HashMap<_, _>>>()?;
+    wrong_among(access, masters, &all).await
+}
+
+async fn wrong_among(
+    access: &mut dyn Access,
+    masters: &MasterKeys,
+    all: &HashMap<String, Quota>,
+) -> Result<Vec<String>> {
+    let mut wrong: Vec<String> = Vec::new();
+    for row in access.rows(UNSEALED, &[]).await? {
+        wrong.push(row.text(0)?.to_owned());
+    }
+    for (tenant, rights) in all_opened(access, masters).await? {
+        let quota = all.get(&tenant).copied().unwrap_or_default();
+        if QuotaOf(&tenant, &quota).sealed(&rights) != rights.quota {
+            wrong.push(tenant);
+        }
+    }
+    Ok(wrong)
+}
+
+/// The quota of a tenant; without one, no limit.
+///
+/// # Errors
+/// A database that cannot be read.
+pub async fn of_tenant(access: &mut dyn Access, tenant: &str) -> Result<Quota> {
+    let rows = access.rows(&format!("{LIST} and tenant = $1"), &[tenant.into()]).await?;
+    rows.first().map_or(Ok(Quota::default()), |row| quota(row).map(|(_, quota)| quota))
 }
 
 fn number(limit: Option<u64>) -> Result<Cell> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::Encryption;
 use super::access::{Access, Accessible, Cell, Record};
+use super::rights::{UNSEALED, make as make_rights};
 use super::secret_memory::{Memory, SecretMemory};
 use super::wrapped::{TENANT_KEYS, Wrapping, other_masters, unwrap, wrap};
 use crate::content::cipher::{Cipher, KEY_BYTES};
@@ -168,7 +169,7 @@ pub async fn put(
         i64::from(plain_rows).into(),
     ];
     access.rows(text, &[&row_key(tenant)[..], &columns].concat()).await?;
-    Ok(())
+    make_rights(access, masters, tenant).await
 }
 
 /// Refuses a database that the master keys do not fit.
@@ -204,7 +205,16 @@ pub async fn check_start(engine: &dyn Accessible, encryption: &Encryption) -> Re
     let text = "select count(*) from tenants t where not exists (
             select 1 from tenant_keys k where k.tenant = t.tenant and k.plain_rows = 0)";
     let plain = access.rows(text, &[]).await?[0].integer(0)?;
+    let unsealed = access.rows(UNSEALED, &[]).await?;
     access.end().await?;
+    if let Some(row) = unsealed.first().filter(|_| plain == 0 && plain_secrets == 0) {
+        return refuse(format!(
+            "nothing is sealed for the keys of tenant {} and {} others: stop every server that uses this database, run `threadkeep encrypt`, \
+             which shows the keys that are there before it signs them, then start again",
+            row.text(0)?,
+            unsealed.len() - 1,
+        ));
+    }
     if plain > 0 || plain_secrets > 0 {
         return refuse(format!(
             "this database holds {plain} tenants whose content is not encrypted, and {plain_secrets} such secrets: stop every server that uses it, run \

@@ -74,7 +74,7 @@ async fn the_commands_of_a_master_key_from_the_first_to_the_last() {
     fails(&output, "THREADKEEP_MASTER_KEY holds no master key");
     assert!(!String::from_utf8_lossy(&output.stderr).contains(&first_key[1..]));
     let rotate = ["master-key", "rotate", "--new-master-key-file", second];
-    assert!(succeeds(&run(&rotate, &by_file)).starts_with("1 keys are wrapped"));
+    assert!(succeeds(&run(&rotate, &by_file)).starts_with("2 keys are wrapped"));
     fails(&run(&["doctor"], &by_file), "--previous-master-key-file");
     let now = with("THREADKEEP_MASTER_KEY_FILE", second);
     succeeds(&run(&["doctor"], &now));
@@ -85,4 +85,30 @@ async fn the_commands_of_a_master_key_from_the_first_to_the_last() {
     succeeds(&run(&[&destroy[..], &["--yes"]].concat(), &now));
     fails(&run(&[&destroy[..], &["--yes"]].concat(), &now), "not found");
     assert!(succeeds(&run(&["doctor"], &now)).contains("destroyed"));
+}
+
+#[tokio::test]
+async fn keys_are_shown_before_they_are_signed_and_none_is_made_without_the_master_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}", folder.path().join("threadkeep.db").display());
+    let key = [("THREADKEEP_MASTER_KEY", MasterKey::random_text())];
+    let run = |arguments: &[&str], variables: &[(&'static str, String)]| {
+        threadkeep(&url, arguments, variables)
+    };
+    let create = ["keys", "create", "--tenant", "acme"];
+    succeeds(&run(&create, &[]));
+    let listed = succeeds(&run(&["keys", "list", "--tenant", "acme"], &[]));
+    let key_id = listed.split_whitespace().find(|it| it.starts_with("key_")).unwrap().to_owned();
+    fails(&run(&create, &key), "threadkeep encrypt");
+    let refused = run(&["encrypt"], &key);
+    fails(&refused, &key_id);
+    fails(&refused, "--yes");
+    fails(&run(&["doctor"], &key), "threadkeep encrypt");
+    succeeds(&run(&["encrypt", "--yes"], &key));
+    succeeds(&run(&["encrypt"], &key));
+    fails(&run(&create, &[]), "this database is encrypted");
+    succeeds(&run(&create, &key));
+    succeeds(&run(&["encrypt", "--repair"], &key));
+    let listed = succeeds(&run(&["keys", "list", "--tenant", "acme"], &key));
+    assert_eq!(listed.matches("key_").count(), 2, "{listed}");
 }

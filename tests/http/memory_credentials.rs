@@ -6,10 +6,14 @@ use async_trait::async_trait;
 use threadkeep::domain::audit::Act;
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::credential::{Credentials, Revocation, SigningSecret};
+use threadkeep::domain::signing::SigningStorage;
 use threadkeep::domain::storage::CredentialStorage;
 use threadkeep::domain::{Error, Result};
 
 use crate::memory::Memory;
+
+/// Nothing is encrypted.
+impl SigningStorage for Memory {}
 
 #[async_trait]
 impl CredentialStorage for Memory {
@@ -21,6 +25,7 @@ impl CredentialStorage for Memory {
         Ok(Credentials {
             keys: self.keys.lock().unwrap().clone(),
             had_keys: false,
+            needs_master_key: false,
             signing_secrets: self.secrets.lock().unwrap().clone(),
             revocations: self.revocations.lock().unwrap().clone(),
         })

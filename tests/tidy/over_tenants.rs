@@ -13,6 +13,26 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
         "the sweep of what was left behind",
     ),
     (
+        "storage/verified.rs",
+        "from keys where revoked_at is null union all select",
+        "who holds a key or a token is not known before it was read",
+    ),
+    (
+        "storage/key_rows.rs",
+        "and not exists (select 1 from keys where tenant <> $1",
+        "whether any tenant has another key decides if the server answers without one; it answers no row",
+    ),
+    (
+        "storage/credentials.rs",
+        "select tenant from token_revocations where expires_at < $1",
+        "tenants that the removal by age goes through",
+    ),
+    (
+        "storage/encrypting.rs",
+        "update tenant_keys set plain_rows = 1",
+        "every tenant is looked at again",
+    ),
+    (
         "storage/rights.rs",
         "select tenant from tenant_keys union select tenant from keys",
         "whether a server may start, and whose keys open nothing",
@@ -20,18 +40,8 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
     ("storage/rights.rs", "select tenant, sealed from tenant_rights", "polling of quotas"),
     (
         "storage/credentials.rs",
-        "from keys where revoked_at is null union all select",
-        "who holds a key or a token is not known before it was read",
-    ),
-    (
-        "storage/credentials.rs",
         "select key_id from keys where hash = $1",
         "the tenant of a key is not known before it was found; the hash of a key is unique",
-    ),
-    (
-        "storage/credentials.rs",
-        "and not exists (select 1 from keys where tenant <> $1",
-        "whether any tenant has another key decides if the server answers without one; it answers no row",
     ),
     (
         "storage/encrypting.rs",
@@ -100,8 +110,6 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
     ("sqlite/feeds.rs", "delete from item_feeds where wanted_until <", "removal by age"),
     ("storage/quota_rows.rs", "from quotas where tenant is not null", "polling of quotas"),
     ("storage/audit_rows.rs", "from audit_events where at < $1", "removal by age"),
-    ("postgres/garbage.rs", "delete from token_revocations where expires_at <", "removal by age"),
-    ("postgres/garbage.rs", "delete from signing_secrets where created_at <", "removal by age"),
     (
         "storage/doctor/mod.rs",
         "from tenants where tenant > $1",

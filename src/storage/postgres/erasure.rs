@@ -13,7 +13,8 @@ use crate::domain::contention::Contention;
 use crate::domain::erasure::{More, Receipt, Slice, Stage};
 use crate::domain::storage::ErasureStorage;
 use crate::domain::{Error, Result};
-use crate::storage::credentials::KEEP_HAD_KEY;
+use crate::storage::audit_rows::erase_objects;
+use crate::storage::key_rows::erase_keys;
 use crate::storage::sessions::removal;
 use crate::storage::snapshots;
 
@@ -67,7 +68,7 @@ impl ErasureStorage for PostgresStorage {
         let mut contention = Contention::default();
         loop {
             let done = match stage {
-                Stage::Keys => self.erase_keys(tenant, subject).await,
+                Stage::Keys => erase_keys(self, tenant, subject).await,
                 Stage::Snapshots => snapshots::removal::erase(self, tenant, subject).await,
                 Stage::Threads => self.cut_off_threads(tenant, subject).await,
                 Stage::Sessions => {
@@ -87,23 +88,6 @@ impl ErasureStorage for PostgresStorage {
 }
 
 impl PostgresStorage {
-    async fn erase_keys(&self, tenant: &str, subject: &str) -> Result<Slice> {
-        let text = "delete from keys where ctid = any (array(select ctid from keys
-            where tenant = $1 and subject = $2 limit $3))";
-        let mut connection = self.pool.get().await?;
-        sqlx::query(KEEP_HAD_KEY)
-            .bind(tenant)
-            .bind(subject)
-            .bind([0_u8; 32].as_slice())
-            .execute(&mut *connection)
-            .await
-            .map_err(fail)?;
-        let keys = delete(&mut connection, text, tenant, subject).await?;
-        connection.release();
-        let removed = Receipt { keys, ..Receipt::default() };
-        Ok(Slice { removed, thread_ids: Vec::new(), more: more(keys) })
-    }
-
     async fn cut_off_threads(&self, tenant: &str, subject: &str) -> Result<Slice> {
         let mut connection = self.pool.get().await?;
         let found = sqlx::query(
@@ -143,6 +127,7 @@ impl PostgresStorage {
     }
 
     async fn erase_traces(&self, tenant: &str, subject: &str) -> Result<Slice> {
+        erase_objects(self, tenant, subject).await?;
         let mut connection = self.pool.get().await?;
         let mut counts = [0; 4];
         for (at, text) in [

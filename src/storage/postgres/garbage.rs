@@ -9,7 +9,6 @@ use super::removal::{Gate, begin};
 use super::{PostgresStorage, failure};
 use crate::domain::Result;
 use crate::domain::clock::Micros;
-use crate::domain::credential::{Revocation, SigningSecret};
 use crate::domain::erasure::Receipt;
 use crate::storage::access::Access;
 use crate::storage::sessions::removal::remove_slice;
@@ -24,14 +23,6 @@ impl PostgresStorage {
         for (text, age) in [
             ("delete from idempotency where created_at < $1 and tenant is not null", DAY),
             ("delete from thread_tombstones where deleted_at < $1 and tenant is not null", 7 * DAY),
-            (
-                "delete from token_revocations where expires_at < $1 and tenant is not null",
-                Revocation::NEEDED_FOR,
-            ),
-            (
-                "delete from signing_secrets where created_at < $1 and tenant is not null",
-                SigningSecret::NEEDED_FOR,
-            ),
         ] {
             sqlx::query(text)
                 .bind(now - age)

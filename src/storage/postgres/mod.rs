@@ -31,12 +31,12 @@ mod item_vectors;
 mod item_words;
 mod item_writes;
 mod items;
-mod keys;
 mod known_threads;
 mod leases;
 mod list;
 mod list_details;
 mod migrate;
+mod other_servers;
 mod pack_writes;
 mod packs;
 mod policies;
@@ -79,6 +79,7 @@ use crate::domain::{Error, Result};
 use crate::storage::StorageConfig;
 use crate::storage::chunk_memory::ChunkMemory;
 use crate::storage::contents;
+use crate::storage::credentials::sweep_credentials;
 use crate::storage::encrypting::encrypt;
 use crate::storage::items::models::ModelMemory;
 use crate::storage::objects::Objects;
@@ -123,8 +124,9 @@ impl PostgresStorage {
     /// # Errors
     /// `Obstacle` without a connection; `Invalid` with advice for a database that is not fit.
     pub async fn open(config: &StorageConfig) -> Result<Self> {
-        let options =
-            first_connection::options(&config.url)?.application_name("threadkeep").options([
+        let options = first_connection::options(&config.url)?
+            .application_name(other_servers::own_name(config))
+            .options([
                 ("synchronous_commit", "on"),
                 // One plan per statement and connection: planning anew costs more than any better plan saves.
                 ("plan_cache_mode", "force_generic_plan"),
@@ -316,7 +318,8 @@ impl Engine for PostgresStorage {
         contents::sweep(self, now).await?;
         super::snapshots::removal::sweep(self, now).await?;
         self.sweep_changes(now).await?;
-        self.sweep_expired(now).await
+        self.sweep_expired(now).await?;
+        sweep_credentials(self, now).await
     }
 
     fn moves_content_every(&self) -> Option<Duration> {
@@ -360,6 +363,10 @@ impl Engine for PostgresStorage {
 
     async fn encrypt_stored(&self) -> Result<u64> {
         encrypt(self, self, given(self.secrets.masters())?).await
+    }
+
+    async fn count_other_servers(&self) -> Result<u64> {
+        self.count_others().await
     }
 
     async fn close(&self) {

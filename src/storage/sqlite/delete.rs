@@ -10,7 +10,6 @@ use super::thread_row::read_thread_row;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
-use crate::domain::credential::{Revocation, SigningSecret};
 use crate::domain::grants::Action;
 use crate::domain::storage::DeleteThread;
 use crate::storage::sought::Sought;
@@ -73,14 +72,10 @@ impl SqliteStorage {
         let mut write = self.connections.begin_write().await?;
         sqlx::query(
             "delete from idempotency where created_at < $1;
-             delete from thread_tombstones where deleted_at < $2;
-             delete from token_revocations where expires_at < $3;
-             delete from signing_secrets where created_at < $4",
+             delete from thread_tombstones where deleted_at < $2",
         )
         .bind(now - ANSWER_KEPT)
         .bind(now - TOMBSTONE_KEPT)
-        .bind(now - Revocation::NEEDED_FOR)
-        .bind(now - SigningSecret::NEEDED_FOR)
         .execute(&mut *write)
         .await
         .map_err(storage_error)?;

@@ -13,7 +13,8 @@ use crate::domain::caller::Caller;
 use crate::domain::clock::Clock;
 use crate::domain::erasure::{More, Receipt, Slice, Stage};
 use crate::domain::storage::ErasureStorage;
-use crate::storage::credentials::KEEP_HAD_KEY;
+use crate::storage::audit_rows::erase_objects;
+use crate::storage::key_rows::erase_keys;
 use crate::storage::sessions::removal;
 use crate::storage::snapshots;
 
@@ -52,7 +53,7 @@ impl ErasureStorage for SqliteStorage {
     async fn erase_slice(&self, caller: &Caller, subject: &str, stage: Stage) -> Result<Slice> {
         let tenant = caller.tenant.as_str();
         match stage {
-            Stage::Keys => self.erase_keys(tenant, subject).await,
+            Stage::Keys => erase_keys(self, tenant, subject).await,
             Stage::Snapshots => snapshots::removal::erase(self, tenant, subject).await,
             Stage::Threads => self.cut_off_threads(tenant, subject).await,
             Stage::Sessions => {
@@ -67,23 +68,6 @@ impl ErasureStorage for SqliteStorage {
 }
 
 impl SqliteStorage {
-    async fn erase_keys(&self, tenant: &str, subject: &str) -> Result<Slice> {
-        let text = "delete from keys where rowid in (
-            select rowid from keys where tenant = $1 and subject = $2 limit $3)";
-        let mut write = self.connections.begin_write().await?;
-        sqlx::query(KEEP_HAD_KEY)
-            .bind(tenant)
-            .bind(subject)
-            .bind([0_u8; 32].as_slice())
-            .execute(&mut *write)
-            .await
-            .map_err(storage_error)?;
-        let keys = delete(&mut write, text, tenant, subject).await?;
-        write.commit().await?;
-        let removed = Receipt { keys, ..Receipt::default() };
-        Ok(Slice { removed, thread_ids: Vec::new(), more: more(keys) })
-    }
-
     async fn cut_off_threads(&self, tenant: &str, subject: &str) -> Result<Slice> {
         let _turn = self.connections.background().await;
         let mut write = self.connections.begin_write().await?;
@@ -139,6 +123,7 @@ impl SqliteStorage {
     }
 
     async fn erase_traces(&self, tenant: &str, subject: &str) -> Result<Slice> {
+        erase_objects(self, tenant, subject).await?;
         let mut counts = [0; 4];
         for (at, text) in [
             "delete from thread_tombstones where rowid in (select rowid

@@ -30,7 +30,6 @@ mod item_vectors;
 mod item_words;
 mod item_writes;
 mod items;
-mod keys;
 mod leases;
 mod list;
 mod pack_writes;
@@ -62,25 +61,24 @@ use async_trait::async_trait;
 use self::connection::Connections;
 use crate::content::master_key::MasterKeys;
 use crate::domain::Result;
-use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::{Commit, ListQuery, Target};
 use crate::domain::clock::Micros;
 use crate::domain::doctor::{Examine, Report};
 use crate::domain::grants::Action;
-use crate::domain::key::Key;
 use crate::domain::names::ThreadId;
 use crate::domain::planner::Batch;
 use crate::domain::prepared::Prepared;
 use crate::domain::retention::{PruneRequest, Pruned};
 use crate::domain::storage::{
-    BatchError, CheckpointStorage, CopyThread, DeleteThread, Engine, Found, KeyStorage, Outcome,
-    Page, TargetHistory, ThreadStorage,
+    BatchError, CheckpointStorage, CopyThread, DeleteThread, Engine, Found, Outcome, Page,
+    TargetHistory, ThreadStorage,
 };
 use crate::domain::storage_use::StorageUse;
 use crate::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 use crate::storage::chunk_memory::ChunkMemory;
 use crate::storage::contents;
+use crate::storage::credentials::sweep_credentials;
 use crate::storage::encrypting::encrypt;
 use crate::storage::items::models::ModelMemory;
 use crate::storage::objects::Objects;
@@ -234,21 +232,6 @@ impl ThreadStorage for SqliteStorage {
 }
 
 #[async_trait]
-impl KeyStorage for SqliteStorage {
-    async fn create_key(&self, key: &Key, act: &Act) -> Result<()> {
-        self.insert_key(key, act).await
-    }
-
-    async fn list_keys(&self, tenant: &str) -> Result<Vec<Key>> {
-        self.select_keys(tenant).await
-    }
-
-    async fn revoke_key(&self, tenant: &str, key_id: &str, act: &Act) -> Result<bool> {
-        self.mark_key_revoked(tenant, key_id, act).await
-    }
-}
-
-#[async_trait]
 impl Engine for SqliteStorage {
     fn name(&self) -> &'static str {
         "sqlite"
@@ -272,7 +255,8 @@ impl Engine for SqliteStorage {
         contents::sweep(self, now).await?;
         super::snapshots::removal::sweep(self, now).await?;
         self.sweep_changes(now).await?;
-        self.sweep_expired(now).await
+        self.sweep_expired(now).await?;
+        sweep_credentials(self, now).await
     }
 
     fn moves_content_every(&self) -> Option<Duration> {
