@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 use tokio::time::{Instant, timeout};
 
 use super::Refusal;
@@ -53,6 +53,8 @@ pub struct Gate {
     storage: Arc<dyn CredentialStorage>,
     clock: Arc<Clock>,
     known: RwLock<Known>,
+    /// Content is encrypted with a master key that this server was not given: it must write nothing more.
+    outdated: watch::Sender<bool>,
     reread: Mutex<Option<Reread>>,
     /// Locked while a key is looked up, so that one look-up runs at a time.
     lookups: Mutex<Lookups>,
@@ -88,11 +90,12 @@ impl Gate {
         issuers: Issuers,
     ) -> Result<Self> {
         let read_at = Instant::now();
-        let set = Arc::new(CredentialSet::new(storage.load_credentials().await?));
+        let all = storage.load_credentials().await?;
+        let (outdated, reopens) = (watch::Sender::new(all.needs_master_key), false);
+        let set = Arc::new(CredentialSet::new(all));
         let known = RwLock::new(Known { set, read_at });
         let (reread, lookups) = (Mutex::default(), Mutex::default());
-        let reopens = false;
-        Ok(Self { listen, issuers, reopens, storage, clock, known, reread, lookups })
+        Ok(Self { listen, issuers, reopens, storage, clock, known, outdated, reread, lookups })
     }
 
     /// Whether local programs need no key once every key was revoked.
@@ -133,8 +136,8 @@ impl Gate {
     /// # Errors
     /// Without keys: requests that a local program did not make on its own account.
     pub fn admit<'a>(&self, visit: impl FnOnce() -> Visit<'a>) -> Result<(), Refusal> {
-        if !self.is_keyless() {
-            return Ok(());
+        if self.is_outdated() || !self.is_keyless() {
+            return if self.is_outdated() { Err(Refusal::Stale) } else { Ok(()) };
         }
         if !self.listen.ip().is_loopback() {
             return Err(Refusal::Unauthorized("the server has no key and is not local"));
@@ -248,6 +251,8 @@ impl Gate {
 
     /// A reading that began earlier and came later must not bring a revoked token back.
     fn replace(&self, all: Credentials, read_at: Instant) {
+        // Once it is, it stays so.
+        self.outdated.send_modify(|it| *it |= all.needs_master_key);
         let set = Arc::new(CredentialSet::new(all));
         let mut known = self.known.write().expect("no code panics while it holds the set");
         if read_at >= known.read_at {
@@ -386,6 +391,8 @@ fn by_key(secret: &Secret, set: &CredentialSet) -> Result<Identity, Refusal> {
     let caller = Caller { tenant, subject, grants, credential: key.key_id.clone() };
     Ok(Identity { caller, pass: Pass::Key(key.key_id.clone()) })
 }
+
+mod outdated;
 
 #[cfg(test)]
 mod bench;

@@ -121,9 +121,13 @@ async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHan
     let app = Arc::new(app);
     let router = http::router(&app);
     let (stop, feeds) = (stop_signal()?, Arc::clone(&app.feeds));
+    let (gate, seen) = (Arc::clone(&app.gate), Arc::clone(&app.gate));
     // Who follows the change feed would else keep the server until its patience ends.
     let stop = async move {
-        stop.await;
+        tokio::select! {
+            () = stop => {}
+            () = seen.outdated() => tracing::error!("the database was encrypted meanwhile: stopping"),
+        }
         feeds.close();
     };
     if app.gate.is_keyless() {
@@ -144,6 +148,13 @@ async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHan
         app.stop().await;
     } else {
         tracing::warn!("requests still run, the storage is left as it is");
+    }
+    if gate.is_outdated() {
+        return Err(Error::invalid(
+            "master-key-file",
+            "the database was encrypted while this server ran without the master key: run `threadkeep encrypt --repair`, which seals what it \
+             wrote meanwhile, then start it with --master-key-file",
+        ));
     }
     Ok(())
 }

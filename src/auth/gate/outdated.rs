@@ -1,0 +1,16 @@
+//! A server without the master key whose database was encrypted meanwhile: it must write nothing more.
+
+use super::Gate;
+
+impl Gate {
+    /// Whether content is encrypted with a master key that this server was not given.
+    pub fn is_outdated(&self) -> bool {
+        *self.outdated.borrow()
+    }
+
+    /// Returns once [`Self::is_outdated`].
+    pub async fn outdated(&self) {
+        // The sender lives as long as the gate.
+        drop(self.outdated.subscribe().wait_for(|it| *it).await);
+    }
+}
