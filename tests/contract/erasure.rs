@@ -245,3 +245,18 @@ fn every_table_says_what_an_erasure_does() {
         }
     }
 }
+
+pub async fn the_objects_of_acts_forget_an_erased_subject(h: Harness) {
+    let act = |object: &str, at| Act::of_operator(TENANT, ActKind::NamespaceSettingPut, object, at);
+    let named = [r#"["eve@x"]"#, r#"["eve@x","below"]"#, "eve@x", "eve@x:thread", "eve@x/thread"];
+    let others = [r#"["eve@xy"]"#, r#"["users","eve"]"#, "eve@xy", "another"];
+    for (at, object) in named.iter().chain(&others).enumerate() {
+        h.storage.record_act(&act(object, i64::try_from(at).unwrap())).await.unwrap();
+    }
+    erase(&h.storage, "eve@x").await;
+    let texts = h
+        .texts("select object from audit_events where act = 'namespace_setting_put' order by at")
+        .await;
+    let expected: Vec<&str> = named.iter().map(|_| "").chain(others).collect();
+    assert_eq!(texts, expected, "what was done stays");
+}

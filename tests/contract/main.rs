@@ -33,6 +33,7 @@ mod embedded;
 mod encryption;
 mod encryption_command;
 mod encryption_keys;
+mod encryption_marks;
 mod erasure;
 mod exactness;
 mod export_items;
@@ -74,6 +75,7 @@ mod reach;
 mod removal;
 mod retention;
 mod retention_model;
+mod rights;
 mod session_care;
 mod session_desk;
 mod session_lives;
@@ -315,7 +317,8 @@ contract! {
         a_round_in_progress_forgets_where_it_stood
         other_tenants_keep_a_subject_of_the_same_name
         damaged_content_goes_like_the_rest
-        packs_of_an_erased_subject_go_at_once;
+        packs_of_an_erased_subject_go_at_once
+        the_objects_of_acts_forget_an_erased_subject;
     tables:
         every_table_of_the_schema_is_listed;
     keys:
@@ -374,6 +377,14 @@ contract! {
         a_changed_master_key_takes_the_place_of_the_old_one
         a_destroyed_key_is_said_and_hurts_nobody_else
         a_commit_is_sealed_again_for_the_scope_that_the_thread_has;
+    encryption_marks:
+        no_column_shows_what_a_client_said;
+    rights:
+        a_row_that_was_forged_moved_or_changed_opens_nothing
+        an_earlier_state_of_the_rows_is_refused_by_who_saw_a_later_one
+        a_quota_that_was_changed_or_removed_lets_nothing_more_in
+        what_changes_through_the_server_stays_right
+        a_plain_server_stops_once_its_database_is_encrypted;
     upheaval:
         what_survives_reads_back_and_nothing_is_left_in_the_end
         what_survives_reads_back_from_packs_too;
