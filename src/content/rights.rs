@@ -137,7 +137,9 @@ mod tests {
         let hash = |row: &[u8]| rights.hash("keys", &[row]);
         let sum = |rows: &[&[u8]]| {
             let mut sum = RowSum::default();
-            rows.iter().for_each(|row| sum.add(&hash(row)));
+            for row in rows {
+                sum.add(&hash(row));
+            }
             sum
         };
         assert_eq!(sum(&[b"a", b"b", b"c"]), sum(&[b"c", b"a", b"b"]));
