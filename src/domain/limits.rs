@@ -89,8 +89,16 @@ pub struct Limits {
     /// Writes of a tenant that wait in one line of a server, and their bytes.
     pub waiting_commands_per_tenant_max: u64,
     pub waiting_bytes_per_tenant_max: u64,
-    /// Request bodies in memory at one time, over all requests.
+    /// Bodies of requests and answers in memory at one time, over all requests.
     pub bytes_in_flight_max: u64,
+    /// Of these, what one tenant holds.
+    pub bytes_in_flight_per_tenant_max: u64,
+    /// And what one key holds, or the tokens that one key makes for one subject, whatever is narrowed from them. Its largest body comes on top.
+    pub bytes_in_flight_per_credential_max: u64,
+    /// What a client has to send or take of a body, while it is its turn.
+    pub body_bytes_per_second_min: u64,
+    /// How far it may fall behind that, in a pause or in many.
+    pub body_pause_seconds_max: u64,
     /// Copies and inserts of one difference.
     pub difference_ops_max: u64,
     /// Values smaller than this are not remembered as bases.
@@ -288,6 +296,10 @@ pub const LIMITS: Limits = Limits {
     waiting_commands_per_tenant_max: 4_096,
     waiting_bytes_per_tenant_max: 128 << 20,
     bytes_in_flight_max: 256 << 20,
+    bytes_in_flight_per_tenant_max: 128 << 20,
+    bytes_in_flight_per_credential_max: 64 << 20,
+    body_bytes_per_second_min: 64 << 10,
+    body_pause_seconds_max: 30,
     difference_ops_max: 1_024,
     difference_bytes_min: 512,
     have_values_max: 1_024,

@@ -1,0 +1,440 @@
+//! The ledger of what clients hold in memory: bytes of bodies on their way in and out. All together, each tenant and each credential
+//! have a share; a credential is what the first token of a chain was made with, so narrowing makes no new ones.
+//!
+//! **Invariant:** whoever is full ends its own slowest body, or that of a larger holder, never that of a smaller one; and what is
+//! refused or ended has its answer at once. Nobody waits for memory while it holds some.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::limits::LIMITS;
+use super::pace::Pace;
+
+/// Who holds something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder(Arc<(String, String)>);
+
+/// How many bytes there are for all, for a tenant and for a credential. One body of a credential may go beyond the last, so that
+/// every legal body fits.
+#[derive(Debug, Clone, Copy)]
+pub struct Sizes {
+    pub all: u64,
+    pub tenant: u64,
+    pub credential: u64,
+}
+
+/// The ledger.
+pub struct Shares {
+    sizes: Sizes,
+    book: Mutex<Book>,
+    ended: AtomicU64,
+}
+
+/// Opens accounts of one holder.
+#[derive(Clone)]
+pub struct Account {
+    shares: Arc<Shares>,
+    holder: Holder,
+}
+
+/// Bytes of one body; given back when dropped.
+pub struct Held {
+    shares: Arc<Shares>,
+    body: Arc<Body>,
+    bytes: u64,
+}
+
+/// One body in the ledger, whatever parts its bytes are in.
+pub struct Body {
+    holder: Holder,
+    /// Changed under the lock of the book.
+    bytes: AtomicU64,
+    /// Its bytes were given back for it; changed under the lock of the book.
+    is_forgiven: AtomicBool,
+    way: Mutex<Way>,
+    ended: Notify,
+}
+
+/// Why bytes cannot be held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Full {
+    /// This many bytes are the share that is used up.
+    Share(u64),
+    /// This body was ended in favour of another one.
+    Ended,
+}
+
+/// Whose turn it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Turn {
+    /// Ours. What we work at is not ended.
+    #[default]
+    Server,
+    Sender,
+    Receiver,
+}
+
+type OnEnd = Box<dyn FnOnce() + Send>;
+
+#[derive(Default)]
+struct Way {
+    pace: Pace,
+    turn: Turn,
+    is_ended: bool,
+    on_end: Option<OnEnd>,
+}
+
+#[derive(Default)]
+struct Book {
+    bytes: u64,
+    tenants: HashMap<String, Tenant>,
+}
+
+#[derive(Default)]
+struct Tenant {
+    bytes: u64,
+    credentials: HashMap<String, Credential>,
+}
+
+#[derive(Default)]
+struct Credential {
+    bytes: u64,
+    bodies: Vec<Arc<Body>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Level {
+    All,
+    Tenant,
+    Credential,
+}
+
+impl Default for Sizes {
+    fn default() -> Self {
+        Self {
+            all: LIMITS.bytes_in_flight_max,
+            tenant: LIMITS.bytes_in_flight_per_tenant_max,
+            credential: LIMITS.bytes_in_flight_per_credential_max,
+        }
+    }
+}
+
+impl Holder {
+    pub fn new(tenant: impl Into<String>, credential: impl Into<String>) -> Self {
+        Self(Arc::new((tenant.into(), credential.into())))
+    }
+
+    fn tenant(&self) -> &str {
+        &self.0.0
+    }
+
+    fn credential(&self) -> &str {
+        &self.0.1
+    }
+}
+
+impl Shares {
+    pub fn new(sizes: Sizes) -> Arc<Self> {
+        Arc::new(Self { sizes, book: Mutex::default(), ended: AtomicU64::new(0) })
+    }
+
+    pub fn account(self: &Arc<Self>, holder: Holder) -> Account {
+        Account { shares: Arc::clone(self), holder }
+    }
+
+    /// Bytes that are held now.
+    pub fn held_bytes(&self) -> u64 {
+        self.book().bytes
+    }
+
+    /// Bodies that were ended in favour of others.
+    pub fn ended(&self) -> u64 {
+        self.ended.load(Ordering::Relaxed)
+    }
+
+    fn grow(&self, body: &Arc<Body>, bytes: u64) -> Result<(), Full> {
+        loop {
+            let mut book = self.book();
+            if body.is_ended() {
+                return Err(Full::Ended);
+            }
+            let Some(level) = book.full(self.sizes, body, bytes) else {
+                book.add(body, bytes);
+                return Ok(());
+            };
+            let Some(victim) = book.victim(level, body, bytes) else {
+                return Err(Full::Share(self.size_of(level)));
+            };
+            drop(book);
+            self.end(&victim);
+        }
+    }
+
+    /// What it keeps goes at once; a body that was being read is given up by its reader, and counts no more.
+    fn end(&self, body: &Arc<Body>) {
+        let (on_end, turn) = {
+            let mut way = body.way();
+            // It may be our turn by now.
+            if way.is_ended || way.turn == Turn::Server {
+                return;
+            }
+            way.is_ended = true;
+            (way.on_end.take(), way.turn)
+        };
+        self.ended.fetch_add(1, Ordering::Relaxed);
+        metrics::counter!("threadkeep_bodies_ended_total", "reason" => "share").increment(1);
+        if let Some(on_end) = on_end {
+            on_end();
+        }
+        if turn == Turn::Sender {
+            let mut book = self.book();
+            book.remove(body, body.bytes.load(Ordering::Relaxed));
+            body.is_forgiven.store(true, Ordering::Relaxed);
+        }
+        body.ended.notify_waiters();
+    }
+
+    fn give_back(&self, body: &Arc<Body>, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        let mut book = self.book();
+        if !body.is_forgiven.load(Ordering::Relaxed) {
+            book.remove(body, bytes);
+        }
+    }
+
+    fn size_of(&self, level: Level) -> u64 {
+        match level {
+            Level::All => self.sizes.all,
+            Level::Tenant => self.sizes.tenant,
+            Level::Credential => self.sizes.credential,
+        }
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Account {
+    /// For one body, of which nothing is held yet.
+    pub fn open(&self) -> Held {
+        let body = Body {
+            holder: self.holder.clone(),
+            bytes: AtomicU64::new(0),
+            is_forgiven: AtomicBool::new(false),
+            way: Mutex::default(),
+            ended: Notify::new(),
+        };
+        Held { shares: Arc::clone(&self.shares), body: Arc::new(body), bytes: 0 }
+    }
+}
+
+impl Held {
+    /// # Errors
+    /// When a share is used up and nothing gives way; when this body was ended.
+    pub fn grow(&mut self, bytes: usize) -> Result<(), Full> {
+        let bytes = bytes as u64;
+        self.shares.grow(&self.body, bytes)?;
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    /// # Errors
+    /// As [`Self::grow`].
+    pub fn resize(&mut self, bytes: usize) -> Result<(), Full> {
+        let wanted = bytes as u64;
+        match wanted.checked_sub(self.bytes) {
+            Some(0) => Ok(()),
+            Some(more) => self.grow(usize::try_from(more).unwrap_or(usize::MAX)),
+            None => {
+                drop(self.split(self.bytes - wanted));
+                Ok(())
+            }
+        }
+    }
+
+    /// Moves bytes of the same body, as many as there are of them.
+    pub fn split(&mut self, bytes: u64) -> Self {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        Self { shares: Arc::clone(&self.shares), body: Arc::clone(&self.body), bytes }
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub fn body(&self) -> &Arc<Body> {
+        &self.body
+    }
+
+    /// Of the same holder.
+    pub fn account(&self) -> Account {
+        Account { shares: Arc::clone(&self.shares), holder: self.body.holder.clone() }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.shares.give_back(&self.body, self.bytes);
+    }
+}
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Held").field("bytes", &self.bytes).finish_non_exhaustive()
+    }
+}
+
+impl Body {
+    /// Notes how fast it is, and whose turn it is now.
+    pub fn note(&self, pace: Pace, turn: Turn) {
+        let mut way = self.way();
+        (way.pace, way.turn) = (pace, turn);
+    }
+
+    pub fn is_ended(&self) -> bool {
+        self.way().is_ended
+    }
+
+    /// Called when it is ended, at once if it was.
+    pub fn on_end(&self, on_end: OnEnd) {
+        let mut way = self.way();
+        if way.is_ended {
+            drop(way);
+            return on_end();
+        }
+        way.on_end = Some(on_end);
+    }
+
+    /// Resolves when it is ended in favour of another.
+    pub async fn ended(&self) {
+        let ended = self.ended.notified();
+        if !self.is_ended() {
+            ended.await;
+        }
+    }
+
+    fn way(&self) -> MutexGuard<'_, Way> {
+        self.way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Book {
+    fn add(&mut self, body: &Arc<Body>, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        let (tenant, credential) = (body.holder.tenant(), body.holder.credential());
+        if !self.tenants.contains_key(tenant) {
+            self.tenants.insert(tenant.to_owned(), Tenant::default());
+        }
+        let tenant = self.tenants.get_mut(tenant).expect("it was just put there");
+        if !tenant.credentials.contains_key(credential) {
+            tenant.credentials.insert(credential.to_owned(), Credential::default());
+        }
+        let credential = tenant.credentials.get_mut(credential).expect("it was just put there");
+        if body.bytes.fetch_add(bytes, Ordering::Relaxed) == 0 {
+            credential.bodies.push(Arc::clone(body));
+        }
+        credential.bytes += bytes;
+        tenant.bytes += bytes;
+        self.bytes += bytes;
+    }
+
+    fn remove(&mut self, body: &Arc<Body>, bytes: u64) {
+        let (tenant, credential) = (body.holder.tenant(), body.holder.credential());
+        let Some(of_tenant) = self.tenants.get_mut(tenant) else { return };
+        let Some(of_credential) = of_tenant.credentials.get_mut(credential) else { return };
+        self.bytes -= bytes;
+        of_tenant.bytes -= bytes;
+        of_credential.bytes -= bytes;
+        if body.bytes.fetch_sub(bytes, Ordering::Relaxed) == bytes
+            && let Some(at) = of_credential.bodies.iter().position(|it| Arc::ptr_eq(it, body))
+        {
+            of_credential.bodies.swap_remove(at);
+        }
+        if of_credential.bytes == 0 {
+            of_tenant.credentials.remove(credential);
+        }
+        if of_tenant.bytes == 0 {
+            self.tenants.remove(tenant);
+        }
+    }
+
+    /// What is used up if this body grows by so much.
+    fn full(&self, sizes: Sizes, body: &Body, bytes: u64) -> Option<Level> {
+        if self.bytes + bytes > sizes.all {
+            return Some(Level::All);
+        }
+        let tenant = self.tenants.get(body.holder.tenant());
+        if tenant.map_or(0, |it| it.bytes) + bytes > sizes.tenant {
+            return Some(Level::Tenant);
+        }
+        let credential = tenant.and_then(|it| it.credentials.get(body.holder.credential()))?;
+        let after = credential.bytes + bytes;
+        (after > sizes.credential && after - credential.largest(body, bytes) > sizes.credential)
+            .then_some(Level::Credential)
+    }
+
+    /// The slowest body of the largest holder that is larger than who asks would be; else a slow one of its own.
+    fn victim(&self, level: Level, asker: &Arc<Body>, bytes: u64) -> Option<Arc<Body>> {
+        let now = Instant::now();
+        let (own_tenant, own) = (asker.holder.tenant(), asker.holder.credential());
+        let tenant = self.tenants.get(own_tenant);
+        let tenant_after = tenant.map_or(0, |it| it.bytes) + bytes;
+        let credential = tenant.and_then(|it| it.credentials.get(own));
+        let after = credential.map_or(0, |it| it.bytes) + bytes;
+        let mut larger = Vec::new();
+        for (name, tenant) in &self.tenants {
+            let is_own = name == own_tenant;
+            if level == Level::Credential || (!is_own && level == Level::Tenant) {
+                continue;
+            }
+            for (_, it) in tenant.credentials.iter().filter(|it| !is_own || it.0 != own) {
+                let is_larger = if is_own { it.bytes > after } else { tenant.bytes > tenant_after };
+                if is_larger {
+                    larger.push(((tenant.bytes, it.bytes), it));
+                }
+            }
+        }
+        larger.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
+        let found = larger.iter().find_map(|(_, it)| it.slowest(asker, now, |_| true));
+        found.or_else(|| credential?.slowest(asker, now, |pace| pace.is_slow(now)))
+    }
+}
+
+impl Credential {
+    /// The bytes of its largest body, if this one grows by so much.
+    fn largest(&self, grows: &Body, bytes: u64) -> u64 {
+        let others = self.bodies.iter().map(|it| it.bytes.load(Ordering::Relaxed));
+        others.chain([grows.bytes.load(Ordering::Relaxed) + bytes]).max().unwrap_or(0)
+    }
+
+    /// Of those on which a client is to move.
+    fn slowest(
+        &self,
+        besides: &Arc<Body>,
+        now: Instant,
+        may_end: impl Fn(&Pace) -> bool,
+    ) -> Option<Arc<Body>> {
+        let others = self.bodies.iter().filter(|it| !Arc::ptr_eq(it, besides));
+        let speed = |it: &Arc<Body>| {
+            let way = it.way();
+            let can_end = way.turn != Turn::Server && !way.is_ended && may_end(&way.pace);
+            can_end.then(|| way.pace.bytes_per_second(now))
+        };
+        let candidates = others.filter_map(|it| speed(it).map(|speed| (speed, it)));
+        candidates.min_by_key(|(speed, _)| *speed).map(|(_, it)| Arc::clone(it))
+    }
+}
+
+#[cfg(test)]
+mod tests;
