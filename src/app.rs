@@ -31,7 +31,6 @@ use crate::domain::group_commit::GroupCommit;
 use crate::domain::indexing::Indexer;
 use crate::domain::item_commit::ItemCommit;
 use crate::domain::items::Items;
-use crate::domain::limits::LIMITS;
 use crate::domain::namespace_settings::NamespaceSettings;
 use crate::domain::quotas::Quotas;
 use crate::domain::rates::Rates;
@@ -40,6 +39,7 @@ use crate::domain::refusals::Refusals;
 use crate::domain::retention_policies::Policies;
 use crate::domain::sessions::commit::SessionCommit;
 use crate::domain::sessions::service::Sessions;
+use crate::domain::shares::{Shares, Sizes};
 use crate::domain::snapshots::archives::Archives;
 use crate::domain::snapshots::service::Snapshots;
 use crate::domain::storage::{CredentialStorage, Storage};
@@ -77,8 +77,8 @@ pub struct App {
     pub storage: Arc<dyn Storage>,
     pub gate: Arc<Gate>,
     pub clock: Arc<Clock>,
-    /// One permit per byte of a request body in memory.
-    pub body_bytes: Arc<Semaphore>,
+    /// Bodies of requests and answers in memory.
+    pub shares: Arc<Shares>,
     /// Bases of differences.
     pub values: Values,
     pub memory: DifferenceMemory,
@@ -201,7 +201,6 @@ impl App {
             Arc::clone(&namespace_settings),
         );
         let items = Arc::new(items.with_embeddings(embedder, indexer));
-        let bytes_max = usize::try_from(LIMITS.bytes_in_flight_max).unwrap_or(usize::MAX);
         Ok(Self {
             checkpoints: Checkpoints::new(
                 Arc::clone(&storage),
@@ -236,7 +235,7 @@ impl App {
             storage,
             gate,
             clock,
-            body_bytes: Arc::new(Semaphore::new(bytes_max)),
+            shares: Shares::new(Sizes::default()),
             memory,
             values: Values::new(memory.recent_bytes_max),
             expanded_bytes: Arc::new(Semaphore::new(memory.expanded_bytes_max as usize)),

@@ -170,6 +170,11 @@ impl Incoming<'_> {
         Ok(())
     }
 
+    /// Bytes that have arrived and are not durable yet.
+    pub fn buffered_bytes(&self) -> usize {
+        self.buffer.len()
+    }
+
     /// What has arrived, as this part of the upload.
     ///
     /// # Errors

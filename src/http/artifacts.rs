@@ -9,7 +9,6 @@ use futures::future::try_join_all;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::body::Held;
 use super::call::Answer;
 use super::drive::drive;
 use super::file_content::StoredOut;
@@ -22,6 +21,7 @@ use crate::domain::drive::{Drive, Place};
 use crate::domain::drive_files::address;
 use crate::domain::limits::LIMITS;
 use crate::domain::raw_files::{PutFile, Repetition};
+use crate::domain::shares::{Account, Held};
 use crate::domain::{Error, Result};
 
 /// Small files are held till the archive has shown that it is sound, up to so many bytes.
@@ -66,11 +66,12 @@ async fn take(app: &Arc<App>, raw: &mut Raw) -> Answer {
     let drive = drive(app, raw.caller(), &fields)?;
     let caller = raw.identity.caller.clone();
     let media_type = raw.media_type();
-    let mut storing = Storing { app, caller: &caller, drive, folder, files: Vec::new() };
+    let account = raw.account();
+    let mut storing = Storing { app, caller: &caller, account, drive, folder, files: Vec::new() };
     match fields.one("path")? {
         Some(path) => {
             let put = PutFile { media_type, ..storing.put_of(path)? };
-            storing.store(path, put, &mut raw.body).await?;
+            storing.store(path, put, (&mut raw.held, &mut raw.body)).await?;
         }
         None => storing.archive(&mut raw.body).await?,
     }
@@ -97,6 +98,7 @@ fn folder(app: &App, date: Option<&str>) -> Result<String> {
 struct Storing<'a> {
     app: &'a Arc<App>,
     caller: &'a Caller,
+    account: Account,
     drive: Drive,
     folder: String,
     files: Vec<StoredOut>,
@@ -136,7 +138,8 @@ impl Storing<'_> {
             let put = self.put_of(&path).map_err(|error| named(&path, error))?;
             if size_bytes > small_max {
                 let mut member = Member { unpacking: &mut *unpacking, left: size_bytes };
-                self.store(&path, put, &mut member).await?;
+                let mut held = self.account.open();
+                self.store(&path, put, (&mut held, &mut member)).await?;
                 continue;
             }
             let size = usize::try_from(size_bytes).unwrap_or(usize::MAX);
@@ -144,7 +147,8 @@ impl Storing<'_> {
                 self.flush(std::mem::take(&mut waiting)).await?;
                 waiting_bytes = 0;
             }
-            let held = Held::take(&self.app.body_bytes, size)?;
+            let mut held = self.account.open();
+            held.grow(size)?;
             let mut bytes = BytesMut::with_capacity(size);
             let mut member = Member { unpacking: &mut *unpacking, left: size_bytes };
             while let Some(more) = member.next().await? {
@@ -175,9 +179,9 @@ impl Storing<'_> {
         &mut self,
         path: &str,
         put: PutFile,
-        source: &mut impl Source,
+        (held, source): (&mut Held, &mut impl Source),
     ) -> Result<(), Problem> {
-        let stored = store(self.app, self.caller, put, source).await?;
+        let stored = store(self.app, self.caller, put, (held, source)).await?;
         self.files.push(StoredOut::of(&self.path_of(path), stored));
         Ok(())
     }

@@ -1,22 +1,24 @@
 //! Reads a request's body: bounded in size, in time, and in what all requests together hold in memory;
 //! decompressed, with the same bounds on what comes out.
 
+use std::future::poll_fn;
 use std::io::Read;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody as _};
 use axum::http::{HeaderMap, header};
 use bytes::{Bytes, BytesMut};
-use http_body_util::BodyExt as _;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 
 use super::problem::{Code, Problem};
 use super::zstd_window;
 use crate::domain::limits::LIMITS;
+use crate::domain::pace::{PATIENCE, Pace};
+use crate::domain::shares::{Account, Body as Counted, Full, Held, Turn};
 
-/// A client that sends nothing for this long has gone.
-const SILENCE_MAX: Duration = Duration::from_secs(30);
 /// Of a body that is held whole.
 const DRAINED: Drain = Drain { bytes_max: 256 << 20, time_max: Duration::from_secs(10) };
 /// Capacity taken on the word of Content-Length; more comes with the bytes.
@@ -28,21 +30,19 @@ const DECODE_STEP_BYTES: usize = 64 << 10;
 const GZIP_BYTES: usize = DECODE_STEP_BYTES + (64 << 10);
 const ZSTD_BYTES: usize = DECODE_STEP_BYTES + (256 << 10);
 
-/// A whole body; its bytes count against the server's budget until this is dropped.
+/// A whole body; its bytes count in the share of who sent it until this is dropped.
 #[derive(Debug)]
 pub struct Whole {
     pub bytes: Bytes,
     pub held: Held,
 }
 
-/// Permits for the bytes of one request, released when dropped.
-#[derive(Debug, Default)]
-pub struct Held(Option<OwnedSemaphorePermit>);
-
-/// A body as it arrives.
-#[derive(Debug)]
+/// A body as it arrives, at the least rate or faster.
 pub struct Incoming {
     body: Body,
+    pace: Pace,
+    /// Where its bytes count; a body that is only thrown away counts nowhere.
+    counted: Option<Arc<Counted>>,
     /// The client waits for `100 Continue`, which the first look at the body sends: nothing is on its way.
     is_awaited: bool,
     /// There is nothing more, or nobody who would send it.
@@ -59,23 +59,19 @@ pub struct Drain {
 /// # Errors
 /// 413 over the limit, before or after decompression; 415 for another encoding; 400 for damage and for a body
 /// that ends early; 503 when all requests together hold too much.
-pub async fn read(
-    headers: &HeaderMap,
-    body: Body,
-    budget: &Arc<Semaphore>,
-) -> Result<Whole, Problem> {
+pub async fn read(headers: &HeaderMap, body: Body, account: &Account) -> Result<Whole, Problem> {
     let encoding = Encoding::of(headers)?;
     let announced = announced(headers);
-    let mut body = Incoming::new(headers, body);
+    let mut held = account.open();
+    let mut body = Incoming::new(headers, body).counted(&held);
     if announced > LIMITS.body_bytes_max {
         body.drain(DRAINED);
         return Err(too_large());
     }
-    let mut held = Held::default();
-    match collect(&mut body, announced, budget, &mut held).await {
+    match collect(&mut body, announced, &mut held).await {
         Ok(bytes) => match encoding {
             Encoding::Identity => Ok(Whole { bytes, held }),
-            other => decompress(other, bytes, Arc::clone(budget)).await,
+            other => decompress(other, bytes, held).await,
         },
         Err(problem) => {
             drop(held);
@@ -85,12 +81,7 @@ pub async fn read(
     }
 }
 
-async fn collect(
-    body: &mut Incoming,
-    announced: u64,
-    budget: &Arc<Semaphore>,
-    held: &mut Held,
-) -> Result<Bytes, Problem> {
+async fn collect(body: &mut Incoming, announced: u64, held: &mut Held) -> Result<Bytes, Problem> {
     let mut first = Bytes::new();
     let mut more = BytesMut::new();
     while let Some(chunk) = body.next().await? {
@@ -98,7 +89,7 @@ async fn collect(
         if length > LIMITS.body_bytes_max {
             return Err(too_large());
         }
-        held.grow(budget, chunk.len())?;
+        held.grow(chunk.len())?;
         if first.is_empty() && more.is_empty() {
             first = chunk;
             continue;
@@ -115,18 +106,60 @@ async fn collect(
 
 impl Incoming {
     pub fn new(headers: &HeaderMap, body: Body) -> Self {
-        Self { body, is_awaited: headers.contains_key(header::EXPECT), has_ended: false }
+        let is_awaited = headers.contains_key(header::EXPECT);
+        Self { body, pace: Pace::default(), counted: None, is_awaited, has_ended: false }
+    }
+
+    /// Its bytes are held there, and it may be ended in favour of others.
+    #[must_use]
+    pub fn counted(self, held: &Held) -> Self {
+        Self { counted: Some(Arc::clone(held.body())), ..self }
     }
 
     /// The next bytes; None: that was all.
     ///
     /// # Errors
-    /// 400 for a body that ends early, or of which nothing arrives.
+    /// 400 for a body that ends early, or arrives too slowly; 503 for one that was ended in favour of others.
     pub async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
         self.is_awaited = false;
-        let next = next(&mut self.body).await;
+        let next = self.next_data().await;
         self.has_ended = !matches!(next, Ok(Some(_)));
         next
+    }
+
+    async fn next_data(&mut self) -> Result<Option<Bytes>, Problem> {
+        // Most of what comes is there already, and costs no clock.
+        let there = poll_fn(|cx| Poll::Ready(poll_data(&mut self.body, cx))).await;
+        let next = match there {
+            Poll::Ready(next) => next,
+            Poll::Pending => self.wait_for_data().await,
+        };
+        if let Ok(Some(bytes)) = &next {
+            self.pace.moved(bytes.len() as u64, Instant::now());
+        }
+        next
+    }
+
+    async fn wait_for_data(&mut self) -> Result<Option<Bytes>, Problem> {
+        let now = Instant::now();
+        self.pace.wait(now);
+        let late = tokio::time::sleep(self.pace.left(PATIENCE, now));
+        let Some(counted) = self.counted.clone() else {
+            return tokio::select! {
+                next = poll_fn(|cx| poll_data(&mut self.body, cx)) => next,
+                () = late => Err(too_slow()),
+            };
+        };
+        counted.note(self.pace, Turn::Sender);
+        let ended = pin!(counted.ended());
+        let next = tokio::select! {
+            biased;
+            () = ended => return Err(Full::Ended.into()),
+            next = poll_fn(|cx| poll_data(&mut self.body, cx)) => next,
+            () = late => Err(too_slow()),
+        };
+        counted.note(self.pace, Turn::Server);
+        if counted.is_ended() { Err(Full::Ended.into()) } else { next }
     }
 
     /// Lets the client finish sending while it is answered. One that waits for `100 Continue` has not begun.
@@ -134,6 +167,8 @@ impl Incoming {
         if self.is_awaited || self.has_ended || self.body.is_end_stream() {
             return;
         }
+        // It holds nothing any more.
+        self.counted = None;
         let drained = async move {
             let mut total = 0;
             while let Ok(Some(bytes)) = self.next().await {
@@ -148,20 +183,20 @@ impl Incoming {
     }
 }
 
-async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
+/// The next bytes of a body. Trailers say nothing here.
+fn poll_data(
+    body: &mut Body,
+    cx: &mut std::task::Context<'_>,
+) -> Poll<Result<Option<Bytes>, Problem>> {
     loop {
-        let frame = tokio::time::timeout(SILENCE_MAX, body.frame()).await;
-        match frame {
-            Err(_) => return Err(malformed("the body did not arrive in time")),
-            Ok(None) => return Ok(None),
-            Ok(Some(Err(_))) => return Err(malformed("the body ended early")),
-            Ok(Some(Ok(frame))) => match frame.into_data() {
-                Ok(data) if data.is_empty() => {}
-                Ok(data) => return Ok(Some(data)),
-                // Trailers say nothing here.
-                Err(_) => {}
+        return Poll::Ready(match std::task::ready!(Pin::new(&mut *body).poll_frame(cx)) {
+            None => Ok(None),
+            Some(Err(_)) => Err(malformed("the body ended early")),
+            Some(Ok(frame)) => match frame.into_data() {
+                Ok(data) if !data.is_empty() => Ok(Some(data)),
+                _ => continue,
             },
-        }
+        });
     }
 }
 
@@ -190,25 +225,20 @@ impl Encoding {
 }
 
 /// On a thread of its own: a small body may stand for a large one.
-async fn decompress(
-    encoding: Encoding,
-    packed: Bytes,
-    budget: Arc<Semaphore>,
-) -> Result<Whole, Problem> {
+async fn decompress(encoding: Encoding, packed: Bytes, held: Held) -> Result<Whole, Problem> {
     let work = tokio::task::spawn_blocking(move || {
+        let account = held.account();
         if encoding == Encoding::Gzip {
-            return unpack(flate2::read::MultiGzDecoder::new(&packed[..]), GZIP_BYTES, &budget);
+            let decoder = flate2::read::MultiGzDecoder::new(&packed[..]);
+            return unpack(decoder, GZIP_BYTES, &account);
         }
         let mut decoder = zstd::stream::read::Decoder::with_buffer(&packed[..])
             .map_err(|error| Problem::internal(error.to_string()))?;
         decoder
             .window_log_max(ZSTD_WINDOW_LOG_MAX)
             .map_err(|error| Problem::internal(error.to_string()))?;
-        unpack(
-            decoder,
-            ZSTD_BYTES + zstd_window::largest_bytes(&packed, ZSTD_WINDOW_LOG_MAX),
-            &budget,
-        )
+        let window_bytes = zstd_window::largest_bytes(&packed, ZSTD_WINDOW_LOG_MAX);
+        unpack(decoder, ZSTD_BYTES + window_bytes, &account)
     });
     work.await.map_err(|error| Problem::internal(error.to_string()))?
 }
@@ -217,10 +247,11 @@ async fn decompress(
 fn unpack(
     mut decoder: impl Read,
     working_bytes: usize,
-    budget: &Arc<Semaphore>,
+    account: &Account,
 ) -> Result<Whole, Problem> {
-    let _working = Held::take(budget, working_bytes)?;
-    let mut held = Held::default();
+    let mut working = account.open();
+    working.grow(working_bytes)?;
+    let mut held = account.open();
     let mut out = Vec::new();
     let mut step = vec![0; DECODE_STEP_BYTES];
     loop {
@@ -237,40 +268,25 @@ fn unpack(
         if length > out.capacity() {
             // By a quarter and not twice: room is memory that is held, used or not.
             let room = length + (length / 4).max(DECODE_STEP_BYTES);
-            held.grow(budget, room - out.capacity())?;
+            held.grow(room - out.capacity())?;
             out.reserve_exact(room - out.len());
         }
         out.extend_from_slice(&step[..read]);
     }
 }
 
-impl Held {
-    /// Permits for so many bytes at once.
-    ///
-    /// # Errors
-    /// 503 when there are not as many left.
-    pub fn take(budget: &Arc<Semaphore>, bytes: usize) -> Result<Self, Problem> {
-        let mut held = Self::default();
-        held.grow(budget, bytes)?;
-        Ok(held)
-    }
-
-    /// Permits for more bytes.
-    ///
-    /// # Errors
-    /// 503 when there are not as many left.
-    pub fn grow(&mut self, budget: &Arc<Semaphore>, bytes: usize) -> Result<(), Problem> {
-        let overloaded = || {
-            let detail = "the server holds as many request bytes as it may; try again";
-            Problem::new(Code::Overloaded, detail).limited(LIMITS.bytes_in_flight_max)
-        };
-        let count = u32::try_from(bytes).map_err(|_| overloaded())?;
-        let permit = Arc::clone(budget).try_acquire_many_owned(count).map_err(|_| overloaded())?;
-        match &mut self.0 {
-            Some(held) => held.merge(permit),
-            none => *none = Some(permit),
+impl From<Full> for Problem {
+    fn from(full: Full) -> Self {
+        match full {
+            Full::Share(limit) => {
+                let detail = "bodies in memory take as many bytes as they may; try again";
+                Self::new(Code::Overloaded, detail).limited(limit)
+            }
+            Full::Ended => {
+                let detail = "bodies in memory took as many bytes as they may, and this one was the slowest; try again";
+                Self::new(Code::Overloaded, detail).limited(LIMITS.bytes_in_flight_max)
+            }
         }
-        Ok(())
     }
 }
 
@@ -285,6 +301,10 @@ fn too_large() -> Problem {
     Problem::new(Code::TooLarge, detail).at("body").limited(limit)
 }
 
+fn too_slow() -> Problem {
+    malformed("the body did not arrive in time")
+}
+
 fn malformed(detail: &'static str) -> Problem {
     Problem::new(Code::MalformedBody, detail).at("body")
 }
@@ -295,6 +315,7 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::*;
+    use crate::domain::shares::{Holder, Shares, Sizes};
 
     const ENOUGH: Drain = Drain { bytes_max: 1 << 20, time_max: Duration::from_mins(1) };
 
@@ -311,18 +332,19 @@ mod tests {
 
     #[test]
     fn what_an_unpacked_body_has_room_for_is_counted() {
-        let all = usize::try_from(LIMITS.bytes_in_flight_max).unwrap();
-        let budget = Arc::new(Semaphore::new(all));
+        let shares = Shares::new(Sizes::default());
+        let account = shares.account(Holder::new("acme", "key"));
         let packed = zstd::encode_all(&vec![b' '; 10 << 20][..], 1).unwrap();
         let decoder = zstd::stream::read::Decoder::with_buffer(&packed[..]).unwrap();
-        let whole = unpack(decoder, 8 << 20, &budget).unwrap();
-        let held = all - budget.available_permits();
+        let whole = unpack(decoder, 8 << 20, &account).unwrap();
+        let held = shares.held_bytes();
         assert_eq!(whole.bytes.len(), 10 << 20);
         assert!((10 << 20..14 << 20).contains(&held), "{held}");
         drop(whole);
-        assert_eq!(budget.available_permits(), all);
-        let few = Arc::new(Semaphore::new(1 << 20));
-        assert!(unpack(&b"{}"[..], 8 << 20, &few).is_err(), "the window finds no room");
+        assert_eq!(shares.held_bytes(), 0);
+        let few = Shares::new(Sizes { all: 1 << 20, ..Sizes::default() });
+        let account = few.account(Holder::new("acme", "key"));
+        assert!(unpack(&b"{}"[..], 8 << 20, &account).is_err(), "the window finds no room");
     }
 
     #[tokio::test]

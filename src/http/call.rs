@@ -9,9 +9,10 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use super::body::{self, Held};
+use super::body;
 use super::decode::{self, Input, Received};
 use super::media::Format;
+use super::outgoing::Building;
 use super::problem::Problem;
 use super::refusals::Seen;
 use crate::app::App;
@@ -20,6 +21,7 @@ use crate::domain::Error;
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::clock::Micros;
 use crate::domain::limits::LIMITS;
+use crate::domain::shares::{Account, Held};
 
 /// Bodies up to this size are decoded where they arrive; larger ones would keep other requests waiting.
 const DECODE_INLINE_BYTES_MAX: usize = 256 << 10;
@@ -39,10 +41,10 @@ pub struct Call<T> {
     pub reply: Reply,
 }
 
-/// Answers in the form that the caller wants. Keeps the body's bytes accounted for until then.
+/// Answers in the form that the caller wants. Keeps the body's bytes accounted for until then, and the answer's from then on.
 pub struct Reply {
     format: Format,
-    _held: Held,
+    held: Held,
 }
 
 /// Who asks, with how he came in: for the calls about tokens. Takes its place before [`Call`].
@@ -57,14 +59,18 @@ pub type Answer = Result<Response, Problem>;
 impl Reply {
     /// # Errors
     /// 406 when neither form is accepted.
-    pub fn to(headers: &HeaderMap) -> Result<Self, Problem> {
-        Ok(Self { format: Format::wanted(headers)?, _held: Held::default() })
+    pub fn to(headers: &HeaderMap, held: Held) -> Result<Self, Problem> {
+        Ok(Self { format: Format::wanted(headers)?, held })
     }
 
     /// JSON for who accepts neither form: what was done is told, whatever a browser accepts.
-    pub fn or_json(headers: &HeaderMap) -> Self {
-        let format = Format::wanted(headers).unwrap_or(Format::Json);
-        Self { format, _held: Held::default() }
+    pub fn or_json(headers: &HeaderMap, held: Held) -> Self {
+        Self { format: Format::wanted(headers).unwrap_or(Format::Json), held }
+    }
+
+    /// For answers that count something else.
+    pub fn into_account(self) -> Account {
+        self.held.account()
     }
 
     /// # Errors
@@ -76,16 +82,19 @@ impl Reply {
     }
 
     /// # Errors
-    /// `internal` when what is stored cannot be shown.
+    /// `internal` when what is stored cannot be shown; 503 when there is no room for it.
     pub fn with(self, answer: &impl Serialize) -> Answer {
-        let body = match self.format {
-            Format::Json => serde_json::to_vec(answer).map_err(|error| error.to_string()),
-            Format::MessagePack => {
-                rmp_serde::to_vec_named(answer).map_err(|error| error.to_string())
+        let Self { format, held } = self;
+        let mut building = Building::new(held);
+        let built = match format {
+            Format::Json => {
+                serde_json::to_writer(&mut building, answer).map_err(|it| it.to_string())
             }
+            Format::MessagePack => rmp_serde::encode::write_named(&mut building, answer)
+                .map_err(|error| error.to_string()),
         };
-        let body = body.map_err(Problem::internal)?;
-        Ok(([(header::CONTENT_TYPE, self.format.content_type())], body).into_response())
+        let body = building.end(built)?;
+        Ok(([(header::CONTENT_TYPE, format.content_type())], body).into_response())
     }
 
     /// The answer of writes that have nothing to tell.
@@ -112,9 +121,9 @@ impl FromRequestParts<Arc<App>> for Asks {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        let caller = identify(parts, app).await?.caller;
-        let reply = Reply { format: Format::wanted(&parts.headers)?, _held: Held::default() };
-        Ok(Self { caller, reply })
+        let identity = identify(parts, app).await?;
+        let held = app.shares.account(identity.holder()).open();
+        Ok(Self { caller: identity.caller, reply: Reply::to(&parts.headers, held)? })
     }
 }
 
@@ -124,15 +133,17 @@ impl<T: Input> FromRequest<Arc<App>> for Call<T> {
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
         let headers = &parts.headers;
-        let caller = identify(&parts, app).await?.caller;
+        let identity = identify(&parts, app).await?;
+        let account = app.shares.account(identity.holder());
+        let caller = identity.caller;
         let answer_format = Format::wanted(headers)?;
         let format = Format::sent(headers)?;
         let deadline = app.clock.now() + budget_micros(headers)?;
         let idempotency_key = decode::idempotency_key(headers)?;
-        let whole = body::read(headers, body, &app.body_bytes).await?;
+        let whole = body::read(headers, body, &account).await?;
         let received = Received { format, body: whole.bytes, idempotency_key };
         let input = decode_input(received).await?;
-        let reply = Reply { format: answer_format, _held: whole.held };
+        let reply = Reply { format: answer_format, held: whole.held };
         Ok(Self { caller, deadline, input, reply })
     }
 }

@@ -38,7 +38,7 @@ pub async fn upload_one(
     let path = path.ok_or_else(|| Error::invalid("path", "path must be given"))?;
     let put = put_of(drive, path, raw.media_type())?;
     let caller = raw.identity.caller.clone();
-    store(app, &caller, put, &mut raw.body).await?;
+    store(app, &caller, put, (&mut raw.held, &mut raw.body)).await?;
     Ok(path.to_owned())
 }
 
@@ -53,7 +53,8 @@ async fn upload_form(
         multer::parse_boundary(sent).map_err(|_| malformed("the form has no boundary"))?;
     let limits = SizeLimit::new().for_field("path", LIMITS.item_key_bytes_max + 1);
     let constraints = Constraints::new().size_limit(limits);
-    let body = stream::unfold(&mut raw.body, |body| async move {
+    let Raw { body, held, .. } = raw;
+    let body = stream::unfold(body, |body| async move {
         let next = body.next().await.map_err(|problem| io::Error::other(problem.detail));
         next.transpose().map(|bytes| (bytes, body))
     });
@@ -74,7 +75,7 @@ async fn upload_form(
                 let media_type = field.content_type().map(ToString::to_string);
                 let plain = |it: &String| it != "application/octet-stream" && it.len() < 128;
                 let put = put_of(drive, &path, media_type.filter(plain))?;
-                store(app, &caller, put, &mut FileField(field)).await?;
+                store(app, &caller, put, (held, &mut FileField(field))).await?;
                 return Ok(path);
             }
             name => {

@@ -3,9 +3,11 @@
 //! What a request may make of little: its values together are never more than a body could have brought, all
 //! requests together hold no more than the server's setting, and every length is checked before it is allocated.
 
-use bytes::Bytes;
+use std::sync::Arc;
 
-use super::body::Held;
+use bytes::Bytes;
+use tokio::sync::OwnedSemaphorePermit;
+
 use super::decode::Received;
 use super::difference::DataIn;
 use super::problem::{Code, Problem};
@@ -46,7 +48,7 @@ pub struct Reader<'a> {
 /// A commit of whole values.
 pub struct Expanded {
     pub commit: Commit,
-    pub held: Held,
+    pub held: Option<OwnedSemaphorePermit>,
 }
 
 impl<'a> Reader<'a> {
@@ -93,13 +95,15 @@ impl Draft {
     pub async fn expand(self, app: &App, caller: &Caller) -> Result<Expanded, Problem> {
         let Self { mut commit, open } = self;
         if open.is_empty() {
-            return Ok(Expanded { commit, held: Held::default() });
+            return Ok(Expanded { commit, held: None });
         }
         let bytes = total(&open)?;
         if bytes > app.memory.expanded_bytes_max as usize {
             return Err(resend(open[0].field).into());
         }
-        let held = Held::take(&app.expanded_bytes, bytes).map_err(|_| {
+        let permits = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let held = Arc::clone(&app.expanded_bytes).try_acquire_many_owned(permits);
+        let held = held.map_err(|_| {
             let detail = "differences expand to as many bytes as they may at one time; try again";
             let limit = u64::from(app.memory.expanded_bytes_max);
             Problem::new(Code::Overloaded, detail).at(open[0].field).limited(limit)
@@ -115,7 +119,7 @@ impl Draft {
         });
         let results = results.await??;
         fill(&mut commit, results);
-        Ok(Expanded { commit, held })
+        Ok(Expanded { commit, held: Some(held) })
     }
 }
 

@@ -1,7 +1,6 @@
 //! `POST /v1/export` and `POST /v1/import`: a tenant, or parts of it, as one file that is streamed out and in.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use axum::extract::State;
@@ -9,19 +8,20 @@ use axum::http::header;
 use axum::response::IntoResponse as _;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use tokio::sync::mpsc;
 use utoipa::ToSchema;
 
-use super::body::{Held, Incoming};
+use super::body::Incoming;
 use super::call::{Answer, Call};
 use super::decode::{Input as Request, Received};
+use super::outgoing::{self, Sender};
 use super::problem::Problem;
-use super::raw_call::{Raw, streamed};
+use super::raw_call::Raw;
 use crate::app::App;
 use crate::domain::audit::{Act, ActKind};
 use crate::domain::export::Existing;
 use crate::domain::namespace::Namespace;
 use crate::domain::sessions::name::SessionName;
+use crate::domain::shares::Held;
 use crate::domain::snapshots::SnapshotId;
 use crate::domain::{Error, Result};
 use crate::export::{
@@ -29,10 +29,6 @@ use crate::export::{
 };
 
 const MEDIA_TYPE: &str = "application/vnd.threadkeep.export";
-/// Who takes nothing for this long has gone.
-const STALL_MAX: Duration = Duration::from_mins(1);
-/// Frames between the reader and the socket.
-const FRAMES_MAX: usize = 4;
 /// What an export or an import may have in memory: the window of chunks, a page, a frame.
 const HELD_BYTES: usize = 96 << 20;
 
@@ -51,33 +47,35 @@ const HELD_BYTES: usize = 96 << 20;
     ),
 )]
 pub async fn export_file(State(app): State<Arc<App>>, call: Call<Selection>) -> Answer {
-    let Call { caller, input: selection, .. } = call;
+    let Call { caller, input: selection, reply, .. } = call;
     require_parts(&*app.storage, &caller, &selection).await?;
-    let held = Held::take(&app.body_bytes, HELD_BYTES)?;
+    let mut held = reply.into_account().open();
+    held.grow(HELD_BYTES)?;
     let now = app.clock.now();
     app.storage.record_act(&Act::of(&caller, ActKind::Exported, "", now)).await?;
-    let (sender, receiver) = mpsc::channel(FRAMES_MAX);
+    let (sender, body) = outgoing::channel(&held);
     tokio::spawn(async move {
-        let _held = held;
-        let mut output = Sending(sender.clone());
+        let mut output = Sending { sender, held };
         let to = (&mut output as &mut dyn Output, None);
         let done = export(&*app.storage, &caller, &selection, to, now).await;
         if let Err(error) = done {
-            if sender.is_closed() {
+            if output.sender.is_ended() {
                 tracing::info!(%error, "an export ends early: who asked for it has gone");
                 return;
             }
             tracing::error!(%error, "an export ends early");
             // The body ends with an error, so that nobody takes it for a whole one.
-            sender.send(Err(error)).await.ok();
+            output.sender.fail("the export ended early");
+            return;
         }
+        output.sender.end();
     });
     let headers = [
         (header::CONTENT_TYPE, MEDIA_TYPE),
         (header::CONTENT_DISPOSITION, "attachment; filename=\"threadkeep.export\""),
         (header::CACHE_CONTROL, "private, no-store"),
     ];
-    Ok((headers, streamed(receiver)).into_response())
+    Ok((headers, body).into_response())
 }
 
 /// Import
@@ -117,14 +115,13 @@ async fn take(app: &App, raw: &mut Raw) -> Answer {
     let fields = raw.fields(&["overwrite", "dry_run"])?;
     let existing = if fields.flag("overwrite")? { Existing::Replace } else { Existing::Refuse };
     let options = ImportOptions { key: None, existing, dry_run: fields.flag("dry_run")? };
-    let _held = Held::take(&app.body_bytes, HELD_BYTES)?;
     let caller = raw.identity.caller.clone();
     if !options.dry_run {
         app.quotas.require_bytes(&caller)?;
         let act = Act::of(&caller, ActKind::Imported, "", app.clock.now());
         app.storage.record_act(&act).await?;
     }
-    let mut input = Arriving { body: &mut raw.body, refused: None };
+    let mut input = Arriving { body: &mut raw.body, held: &mut raw.held, refused: None };
     let done =
         import(&*app.storage, &caller, &mut input, (&options, &*app.clock), &mut |_| {}).await;
     if let Some(problem) = input.refused {
@@ -234,20 +231,28 @@ impl From<Imported> for ImportedOut {
     }
 }
 
-struct Sending(mpsc::Sender<Result<Bytes>>);
+struct Sending {
+    sender: Sender,
+    held: Held,
+}
 
 #[async_trait]
 impl Output for Sending {
     async fn write(&mut self, bytes: Bytes) -> Result<()> {
-        match tokio::time::timeout(STALL_MAX, self.0.send(Ok(bytes))).await {
-            Ok(Ok(())) => Ok(()),
-            _ => Err(Error::Internal("nobody takes the export any more".into())),
+        if !self.sender.ready().await {
+            return Err(Error::Internal("nobody takes the export any more".into()));
         }
+        // A frame is within what the export may hold, and comes back when it was taken.
+        let mut held = self.held.split(bytes.len() as u64);
+        self.sender.put(&bytes, &mut held);
+        self.held.resize(HELD_BYTES).ok();
+        Ok(())
     }
 }
 
 struct Arriving<'a> {
     body: &'a mut Incoming,
+    held: &'a mut Held,
     /// Why the body could not be read.
     refused: Option<Problem>,
 }
@@ -255,7 +260,10 @@ struct Arriving<'a> {
 #[async_trait]
 impl Input for Arriving<'_> {
     async fn next(&mut self) -> Result<Option<Bytes>> {
-        match self.body.next().await {
+        // Who has sent nothing has nothing in memory.
+        let next = self.body.next().await;
+        let next = next.and_then(|it| Ok(self.held.resize(HELD_BYTES).map(|()| it)?));
+        match next {
             Ok(bytes) => Ok(bytes),
             Err(problem) => {
                 self.refused = Some(problem);

@@ -41,7 +41,7 @@ pub async fn get(State(app): State<Arc<App>>, raw: Raw) -> Answer {
     let as_attachment = fields.flag("download")?;
     let file = app.raw_files.open(raw.caller(), &address).await?.ok_or_else(no_file)?;
     let sending = Sending { file, name: name_of(fields.required("path")?), as_attachment };
-    send(&app, raw.caller(), &raw.headers, sending)
+    send(&app, (raw.caller(), &raw.account()), &raw.headers, sending)
 }
 
 /// Put a file as raw bytes
@@ -87,7 +87,7 @@ async fn take(app: &App, raw: &mut Raw) -> Answer {
         repetition: idempotency_key(&raw.headers)?.map_or(Repetition::Unknown, Repetition::Key),
     };
     let caller = raw.identity.caller.clone();
-    let stored = store(app, &caller, put, &mut raw.body).await?;
+    let stored = store(app, &caller, put, (&mut raw.held, &mut raw.body)).await?;
     raw.reply().with(&StoredOut::of(fields.required("path")?, stored))
 }
 

@@ -69,7 +69,7 @@ async fn take_part(app: &App, (id, part): (&str, &str), raw: &mut Raw) -> Answer
     let (id, number) = (ContentId::parse("upload_id", id)?, part_number(part)?);
     let caller = raw.identity.caller.clone();
     app.uploads.get(&caller, id).await?.ok_or_else(unknown)?;
-    let part = receive_part(app, &caller, (id, number), &mut raw.body).await?;
+    let part = receive_part(app, &caller, (id, number), (&mut raw.held, &mut raw.body)).await?;
     raw.reply().with(&PartOut::from(&part))
 }
 

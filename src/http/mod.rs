@@ -48,6 +48,7 @@ mod meter;
 mod metered;
 mod namespace_settings;
 mod origins;
+mod outgoing;
 mod parts_wire;
 pub mod problem;
 mod pruning;

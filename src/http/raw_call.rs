@@ -9,11 +9,11 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::IntoResponse as _;
 use bytes::{Bytes, BytesMut};
-use futures::{StreamExt as _, stream};
-use tokio::sync::mpsc;
+use tokio::time::Instant;
 
-use super::body::{Drain, Held, Incoming};
+use super::body::{Drain, Incoming};
 use super::call::{Answer, Holder, Reply};
+use super::outgoing::{self, Sender};
 use super::problem::{Code, Problem};
 use super::query_fields::Fields;
 use super::raw_bytes::{self, Span, Wanted};
@@ -23,15 +23,18 @@ use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::contents::ContentId;
 use crate::domain::limits::LIMITS;
+use crate::domain::pace::PATIENCE;
 use crate::domain::raw_files::{PutFile, RawBody, RawFile, Stored};
+use crate::domain::shares::{Account, Full, Held};
+use crate::domain::uploads;
 use crate::domain::{Error, Result};
 
-/// Who takes nothing for this long has gone.
-const STALL_MAX: Duration = Duration::from_mins(1);
-/// A slice that is being sent, and the one after it.
+/// A slice as it is read, and the pieces that it is cut into.
 const SENDING_BYTES: usize = 2 * (2 << 20);
-/// A slice that is being filled, and the same one sealed.
-const RECEIVING_BYTES: usize = 2 * (2 << 20);
+/// What is stored is in memory a second time, sealed.
+const COPIES: usize = 2;
+/// A download that finds no room for its next slice looks again.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// A refused body may be as large as one that is taken, and takes as long to arrive.
 const UNREAD: Drain =
@@ -45,6 +48,8 @@ pub struct Raw {
     pub headers: HeaderMap,
     pub uri: Uri,
     pub body: Incoming,
+    /// What of the body is in memory.
+    pub held: Held,
 }
 
 impl FromRequest<Arc<App>> for Raw {
@@ -62,7 +67,9 @@ impl FromRequest<Arc<App>> for Raw {
             }
         };
         let Parts { headers, uri, .. } = parts;
-        Ok(Self { identity, headers, uri, body })
+        let held = app.shares.account(identity.holder()).open();
+        let body = body.counted(&held);
+        Ok(Self { identity, headers, uri, body, held })
     }
 }
 
@@ -80,6 +87,10 @@ impl Raw {
         &self.identity.caller
     }
 
+    pub fn account(&self) -> Account {
+        self.held.account()
+    }
+
     /// # Errors
     /// As [`Fields::of`].
     pub fn fields(&self, known: &[&str]) -> Result<Fields, Problem> {
@@ -88,7 +99,7 @@ impl Raw {
 
     /// For answers that are no raw bytes.
     pub fn reply(&self) -> Reply {
-        Reply::or_json(&self.headers)
+        Reply::or_json(&self.headers, self.account().open())
     }
 
     /// Gives the answer. What it leaves of the body is taken and thrown away, within limits: who sends everything before he reads
@@ -134,42 +145,44 @@ pub async fn store(
     app: &App,
     caller: &Caller,
     put: PutFile,
-    source: &mut impl Source,
+    (held, source): (&mut Held, &mut impl Source),
 ) -> Result<Stored, Problem> {
     let small_max = usize::try_from(LIMITS.file_value_bytes_max).unwrap_or(usize::MAX);
-    let mut held = Held::take(&app.body_bytes, 0)?;
     let mut first = BytesMut::new();
     while let Some(bytes) = source.next().await? {
-        held.grow(&app.body_bytes, bytes.len())?;
+        held.grow(bytes.len())?;
         first.extend_from_slice(&bytes);
         if first.len() > small_max {
-            return store_large(app, caller, put, (first, held), source).await;
+            return store_large(app, caller, put, first, (held, source)).await;
         }
     }
     let put = PutFile { deadline: deadline(app), ..put };
-    Ok(app.raw_files.put(caller, put, first.freeze()).await?)
+    let stored = app.raw_files.put(caller, put, first.freeze()).await?;
+    held.resize(0)?;
+    Ok(stored)
 }
 
 async fn store_large(
     app: &App,
     caller: &Caller,
     put: PutFile,
-    (mut first, held): (BytesMut, Held),
-    source: &mut impl Source,
+    mut first: BytesMut,
+    (held, source): (&mut Held, &mut impl Source),
 ) -> Result<Stored, Problem> {
     let id = app.uploads.begin(caller, &put.address).await?;
     let stored = async {
-        let _held = Held::take(&app.body_bytes, RECEIVING_BYTES)?;
         let mut incoming = app.uploads.receive(caller, id, 1)?;
         while !first.is_empty() {
             let slice = first.len().min(1 << 20);
-            incoming.push(first.split_to(slice).freeze()).await?;
+            let slice = first.split_to(slice).freeze();
+            push(&mut incoming, slice, (held, first.len())).await?;
         }
-        drop((first, held));
+        drop(first);
         while let Some(bytes) = source.next().await? {
-            incoming.push(bytes).await?;
+            push(&mut incoming, bytes, (held, 0)).await?;
         }
         incoming.end().await?;
+        held.resize(0)?;
         let whole = app.uploads.finish(caller, id, None).await?;
         let put = PutFile { deadline: deadline(app), ..put };
         Ok::<_, Problem>(app.raw_files.show(caller, put, &whole).await?)
@@ -190,14 +203,26 @@ pub async fn receive_part(
     app: &App,
     caller: &Caller,
     (id, number): (ContentId, u32),
-    source: &mut impl Source,
+    (held, source): (&mut Held, &mut impl Source),
 ) -> Result<crate::domain::contents::Part, Problem> {
-    let _held = Held::take(&app.body_bytes, RECEIVING_BYTES)?;
     let mut incoming = app.uploads.receive(caller, id, number)?;
     while let Some(bytes) = source.next().await? {
-        incoming.push(bytes).await?;
+        push(&mut incoming, bytes, (held, 0)).await?;
     }
-    Ok(incoming.end().await?)
+    let part = incoming.end().await?;
+    held.resize(0)?;
+    Ok(part)
+}
+
+/// Takes bytes that have arrived. Held is what has arrived and is not durable, beside so many bytes that wait.
+async fn push(
+    incoming: &mut uploads::Incoming<'_>,
+    bytes: Bytes,
+    (held, waiting): (&mut Held, usize),
+) -> Result<(), Problem> {
+    held.resize(waiting + COPIES * (incoming.buffered_bytes() + bytes.len()))?;
+    incoming.push(bytes).await?;
+    Ok(held.resize(waiting + COPIES * incoming.buffered_bytes())?)
 }
 
 /// A file on its way out.
@@ -212,7 +237,12 @@ pub struct Sending {
 ///
 /// # Errors
 /// 416 for a range that is not there; 503 when too much is being sent.
-pub fn send(app: &Arc<App>, caller: &Caller, request: &HeaderMap, sending: Sending) -> Answer {
+pub fn send(
+    app: &Arc<App>,
+    (caller, account): (&Caller, &Account),
+    request: &HeaderMap,
+    sending: Sending,
+) -> Answer {
     let Sending { file, name, as_attachment } = sending;
     let etag = format!("\"{}\"", file.tag);
     let mut headers = raw_bytes::headers(&name, &file.media_type, as_attachment, &etag);
@@ -237,56 +267,66 @@ pub fn send(app: &Arc<App>, caller: &Caller, request: &HeaderMap, sending: Sendi
     let body = match file.body {
         RawBody::Small(bytes) => {
             let at = |it: u64| usize::try_from(it).unwrap_or(usize::MAX).min(bytes.len());
-            Body::from(bytes.slice(at(span.start)..at(span.end)))
+            outgoing::whole(account.open(), &bytes.slice(at(span.start)..at(span.end)))?
         }
-        RawBody::Large(id) => stream_content(app, caller, id, span)?,
+        RawBody::Large(id) => stream_content(app, (caller, account), id, span)?,
     };
     Ok((status, headers, body).into_response())
 }
 
-/// Reads a slice ahead of what is sent, and ends when nobody takes it.
+/// Reads a slice when most of the one before was taken. One that finds no room waits for it: what was begun is not broken off.
 fn stream_content(
     app: &Arc<App>,
-    caller: &Caller,
+    (caller, account): (&Caller, &Account),
     id: ContentId,
     span: Span,
 ) -> Result<Body, Problem> {
-    let held = Held::take(&app.body_bytes, SENDING_BYTES)?;
-    let (sender, receiver) = mpsc::channel::<Result<Bytes, Error>>(1);
+    let mut held = account.open();
+    held.grow(SENDING_BYTES)?;
+    let (sender, body) = outgoing::channel(&held);
     let (app, caller) = (Arc::clone(app), caller.clone());
     tokio::spawn(async move {
-        let _held = held;
         let mut at = span.start;
-        while at < span.end {
-            let read = app.raw_files.read_slice(&caller, id, at).await.map(|(start, slice)| {
-                let skip = usize::try_from(at - start).unwrap_or(usize::MAX).min(slice.len());
-                let left = usize::try_from(span.end - at).unwrap_or(usize::MAX);
-                slice.slice(skip..slice.len().min(skip.saturating_add(left)))
-            });
-            let failed = read.as_ref().err().map(ToString::to_string);
-            if let Ok(bytes) = &read {
-                at += bytes.len() as u64;
-            }
-            let sent = tokio::time::timeout(STALL_MAX, sender.send(read)).await;
-            if let Some(error) = failed {
-                tracing::error!(error, "a download ends early");
+        while at < span.end && sender.ready().await {
+            if let Err(full) = reserve(&mut held, &sender).await {
+                tracing::info!(?full, "a download ends early: there is no room for it");
                 return;
             }
-            if !matches!(sent, Ok(Ok(()))) {
+            match app.raw_files.read_slice(&caller, id, at).await {
+                Ok((start, slice)) => {
+                    let skip = usize::try_from(at - start).unwrap_or(usize::MAX).min(slice.len());
+                    let left = usize::try_from(span.end - at).unwrap_or(usize::MAX);
+                    let slice = &slice[skip..slice.len().min(skip.saturating_add(left))];
+                    sender.put(slice, &mut held);
+                    at += slice.len() as u64;
+                }
+                Err(error) => {
+                    tracing::error!(%error, "a download ends early");
+                    return;
+                }
+            }
+            if held.resize(0).is_err() {
                 return;
             }
         }
+        if at >= span.end {
+            sender.end();
+        }
     });
-    Ok(streamed(receiver))
+    Ok(body)
 }
 
-/// A body of what arrives, until the sender has gone.
-pub fn streamed(receiver: mpsc::Receiver<Result<Bytes, Error>>) -> Body {
-    let pieces = stream::unfold(receiver, |mut receiver| async move {
-        receiver.recv().await.map(|piece| (piece, receiver))
-    });
-    // A compressor asks again behind the end.
-    Body::from_stream(pieces.fuse())
+/// Room for the next slice.
+async fn reserve(held: &mut Held, sender: &Sender) -> Result<(), Full> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match held.resize(SENDING_BYTES) {
+            Err(Full::Share(_)) if Instant::now() < until && !sender.is_ended() => {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+            other => return other,
+        }
+    }
 }
 
 /// The answer where there is no such file.

@@ -56,6 +56,7 @@ pub async fn open(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap) -> 
     let fields = Fields::of(&uri, &["u"])?;
     let (url, caller) = app.gate.open_url(fields.required("u")?).await?;
     app.quotas.admit(&caller)?;
+    let account = app.shares.account(url.holder());
     let address =
         Address { namespace: Namespace::stored(url.namespace), key: Key::of_text(&url.key)? };
     let file = app.raw_files.open(&caller, &address).await?.ok_or_else(no_file)?;
@@ -65,7 +66,8 @@ pub async fn open(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap) -> 
         return Err(no_file());
     }
     let as_attachment = url.disposition == Disposition::Attachment;
-    send(&app, &caller, &headers, Sending { file, name: name_of(&url.key), as_attachment })
+    let sending = Sending { file, name: name_of(&url.key), as_attachment };
+    send(&app, (&caller, &account), &headers, sending)
 }
 
 /// The address of a file that is there, and when it expires.

@@ -7,9 +7,21 @@ use bytes::Bytes;
 use futures::stream;
 use serde_json::json;
 use threadkeep::domain::limits::LIMITS;
+use threadkeep::domain::shares::{Held, Holder};
 
 use crate::server::{Answer, JSON, MSGPACK, Server};
 use crate::wire::gzip;
+
+/// Bodies that the server works at hold all bytes but so many: two tenants, each with its share.
+pub fn fill(server: &Server, but: u64) -> Vec<Held> {
+    let share = LIMITS.bytes_in_flight_per_tenant_max;
+    let hold = |tenant: &str, bytes: u64| {
+        let mut held = server.app.shares.account(Holder::new(tenant, "key")).open();
+        held.grow(usize::try_from(bytes).unwrap()).unwrap();
+        held
+    };
+    vec![hold("one", share), hold("two", LIMITS.bytes_in_flight_max - share - but)]
+}
 
 const GET: &str = "/v1/threads/get";
 
@@ -85,18 +97,15 @@ async fn a_body_that_ends_early_is_malformed() {
 #[tokio::test]
 async fn bytes_in_flight_are_bounded_and_given_back() {
     let server = Server::keyless().await;
-    let budget = &server.app.body_bytes;
-    let all = budget.available_permits();
-    assert_eq!(all as u64, LIMITS.bytes_in_flight_max);
     let body = json!({"thread_id": "t"});
-    let taken = budget.clone().try_acquire_many_owned(u32::try_from(all - 5).unwrap()).unwrap();
+    let taken = fill(&server, 5);
     server.post(GET, &body).await.assert_problem(503, "overloaded");
     let packed_answer = packed(&server, "gzip", gzip(&[b' '; 100])).await;
     packed_answer.assert_problem(503, "overloaded");
     drop(taken);
     server.post(GET, &body).await.ok();
     server.post_bytes(GET, JSON, "{").await.assert_problem(400, "malformed_body");
-    assert_eq!(budget.available_permits(), all);
+    assert_eq!(server.app.shares.held_bytes(), 0);
 }
 
 #[tokio::test]

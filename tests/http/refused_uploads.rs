@@ -12,6 +12,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
+use crate::bodies::fill;
 use crate::drive_world::World;
 use crate::server::JSON;
 
@@ -123,9 +124,7 @@ async fn a_refusal_is_read_by_who_sends_everything_first() {
     ] {
         assert_refused(&it.send(request, who, &first).await, status, said);
     }
-    let held = it.world.server.app.body_bytes.available_permits();
-    let all = u32::try_from(held).unwrap();
-    let taken = it.world.server.app.body_bytes.clone().try_acquire_many_owned(all).unwrap();
+    let taken = fill(&it.world.server, 0);
     for request in [archive, content] {
         assert_refused(&it.send(request, &ann, &[]).await, 503, "overloaded");
     }

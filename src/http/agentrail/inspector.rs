@@ -61,12 +61,14 @@ async fn watcher(parts: &mut Parts, app: &Arc<App>) -> Result<Watcher, Problem> 
     let place = Place::from_request_parts(parts, app).await?;
     let token = Some(place.id("token")).filter(|it| !it.is_empty());
     let presented = token.or_else(|| presented_key(&parts.headers));
-    let caller = identify_as(parts, app, presented).await?.caller;
+    let identity = identify_as(parts, app, presented).await?;
+    let held = app.shares.account(identity.holder()).open();
+    let caller = identity.caller;
     if token.is_some() && !only_reads(&caller) {
         let refusal = "an address may have only a token that reads and does nothing else";
         return Err(Error::NotGranted(refusal).into());
     }
-    let reply = Reply::to(&parts.headers)?;
+    let reply = Reply::to(&parts.headers, held)?;
     Ok(Watcher { caller, reply, place })
 }
 

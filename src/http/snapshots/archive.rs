@@ -14,7 +14,6 @@ use crate::domain::snapshots::archives::{Archive, WorkspaceName};
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
 use crate::http::artifacts::forward;
-use crate::http::body::Held;
 use crate::http::call::Answer;
 use crate::http::query_fields::Fields;
 use crate::http::raw_call::{Raw, Sending, send};
@@ -53,9 +52,17 @@ pub async fn put(State(app): State<Arc<App>>, mut raw: Raw) -> Answer {
 
 async fn stage(app: &Arc<App>, raw: &mut Raw) -> Answer {
     let put = wanted(&raw.fields(&["workspace", "sha256", "links"])?)?;
-    let held = Held::take(&app.body_bytes, STAGING_BYTES)?;
+    app.archives.require(raw.caller())?;
+    // Who sends nothing has nothing in memory.
+    let first = raw.body.next().await?;
+    raw.held.grow(STAGING_BYTES)?;
+    let held = raw.held.split(STAGING_BYTES as u64);
     let (staging, feed) = Staging::begin(app, raw.caller(), put, held)?;
-    forward(&mut raw.body, feed).await?;
+    if let Some(first) = first
+        && feed.push(first).await
+    {
+        forward(&mut raw.body, feed).await?;
+    }
     let archive = staging.end().await?;
     let archive_id = archive.id.to_string();
     raw.reply().created(&StagedArchive { archive_id, archive: SnapshotArchive::of(archive) })
@@ -101,7 +108,8 @@ pub async fn get(State(app): State<Arc<App>>, raw: Raw) -> Answer {
         tag: hex::encode(archive.sha256),
         body: RawBody::Large(archive.id.0),
     };
-    send(&app, raw.caller(), &raw.headers, Sending { file, name, as_attachment: true })
+    let sending = Sending { file, name, as_attachment: true };
+    send(&app, (raw.caller(), &raw.account()), &raw.headers, sending)
 }
 
 fn wanted(fields: &Fields) -> Result<PutArchive> {
