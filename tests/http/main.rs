@@ -62,6 +62,7 @@ mod retention;
 mod same_everywhere;
 mod server;
 mod sessions;
+mod shares;
 mod shortened;
 mod snapshots;
 mod state;
