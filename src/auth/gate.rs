@@ -24,7 +24,6 @@ use crate::domain::caller::{Caller, Grants};
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::credential::{Credentials, SigningSecret};
 use crate::domain::grants::{Actions, NamespaceGrant, Scoped};
-use crate::domain::shares::Holder;
 use crate::domain::storage::CredentialStorage;
 use crate::domain::token::{Pass, Token};
 use crate::domain::{Error, Result};
@@ -77,30 +76,6 @@ struct Reread {
 struct Known {
     set: Arc<CredentialSet>,
     read_at: Instant,
-}
-
-impl Identity {
-    /// In whose share it counts what is held for it: that of the first token of the chain.
-    pub fn holder(&self) -> Holder {
-        let Caller { tenant, subject, credential, .. } = &self.caller;
-        let of = |minter: &str| format!("{minter}/{}", subject.as_deref().unwrap_or_default());
-        Holder::new(
-            tenant,
-            match &self.pass {
-                Pass::Local | Pass::Operator | Pass::Key(_) => credential.clone(),
-                Pass::Token(token) => of(&token.minter),
-                Pass::External { .. } => of(&self.pass.minter()),
-            },
-        )
-    }
-}
-
-impl SignedUrl {
-    /// Apart from what its minter holds itself: an address may have gone to many.
-    pub fn holder(&self) -> Holder {
-        let subject = self.subject.as_deref().unwrap_or_default();
-        Holder::new(&self.tenant, format!("{}/{subject}/addresses", self.minter))
-    }
 }
 
 impl Gate {

@@ -3,6 +3,7 @@
 
 mod credentials;
 pub mod gate;
+mod holder;
 pub mod issuers;
 mod jwks;
 mod jwt;

@@ -4,14 +4,15 @@
 //! **Invariant:** whoever is full ends its own slowest body, or that of a larger holder, never that of a smaller one; and what is
 //! refused or ended has its answer at once. Nobody waits for memory while it holds some.
 
-use std::collections::HashMap;
+mod book;
+
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
-use tokio::time::Instant;
 
+use self::book::{Book, Level};
 use super::limits::LIMITS;
 use super::pace::Pace;
 
@@ -89,31 +90,6 @@ struct Way {
     on_end: Option<OnEnd>,
 }
 
-#[derive(Default)]
-struct Book {
-    bytes: u64,
-    tenants: HashMap<String, Tenant>,
-}
-
-#[derive(Default)]
-struct Tenant {
-    bytes: u64,
-    credentials: HashMap<String, Credential>,
-}
-
-#[derive(Default)]
-struct Credential {
-    bytes: u64,
-    bodies: Vec<Arc<Body>>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Level {
-    All,
-    Tenant,
-    Credential,
-}
-
 impl Default for Sizes {
     fn default() -> Self {
         Self {
@@ -150,6 +126,19 @@ impl Shares {
     /// Bytes that are held now.
     pub fn held_bytes(&self) -> u64 {
         self.book().bytes
+    }
+
+    /// The same by whose turn it is.
+    pub fn held_bytes_by_turn(&self) -> [(Turn, u64); 3] {
+        let book = self.book();
+        let credentials = book.tenants.values().flat_map(|it| it.credentials.values());
+        let mut all = [(Turn::Server, 0), (Turn::Sender, 0), (Turn::Receiver, 0)];
+        for body in credentials.flat_map(|it| &it.bodies) {
+            let turn = body.way().turn;
+            let of_turn = all.iter_mut().filter(|it| it.0 == turn);
+            of_turn.for_each(|it| it.1 += body.bytes.load(Ordering::Relaxed));
+        }
+        all
     }
 
     /// Bodies that were ended in favour of others.
@@ -261,6 +250,7 @@ impl Held {
     }
 
     /// Moves bytes of the same body, as many as there are of them.
+    #[must_use]
     pub fn split(&mut self, bytes: u64) -> Self {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
@@ -324,115 +314,6 @@ impl Body {
 
     fn way(&self) -> MutexGuard<'_, Way> {
         self.way.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Book {
-    fn add(&mut self, body: &Arc<Body>, bytes: u64) {
-        if bytes == 0 {
-            return;
-        }
-        let (tenant, credential) = (body.holder.tenant(), body.holder.credential());
-        if !self.tenants.contains_key(tenant) {
-            self.tenants.insert(tenant.to_owned(), Tenant::default());
-        }
-        let tenant = self.tenants.get_mut(tenant).expect("it was just put there");
-        if !tenant.credentials.contains_key(credential) {
-            tenant.credentials.insert(credential.to_owned(), Credential::default());
-        }
-        let credential = tenant.credentials.get_mut(credential).expect("it was just put there");
-        if body.bytes.fetch_add(bytes, Ordering::Relaxed) == 0 {
-            credential.bodies.push(Arc::clone(body));
-        }
-        credential.bytes += bytes;
-        tenant.bytes += bytes;
-        self.bytes += bytes;
-    }
-
-    fn remove(&mut self, body: &Arc<Body>, bytes: u64) {
-        let (tenant, credential) = (body.holder.tenant(), body.holder.credential());
-        let Some(of_tenant) = self.tenants.get_mut(tenant) else { return };
-        let Some(of_credential) = of_tenant.credentials.get_mut(credential) else { return };
-        self.bytes -= bytes;
-        of_tenant.bytes -= bytes;
-        of_credential.bytes -= bytes;
-        if body.bytes.fetch_sub(bytes, Ordering::Relaxed) == bytes
-            && let Some(at) = of_credential.bodies.iter().position(|it| Arc::ptr_eq(it, body))
-        {
-            of_credential.bodies.swap_remove(at);
-        }
-        if of_credential.bytes == 0 {
-            of_tenant.credentials.remove(credential);
-        }
-        if of_tenant.bytes == 0 {
-            self.tenants.remove(tenant);
-        }
-    }
-
-    /// What is used up if this body grows by so much.
-    fn full(&self, sizes: Sizes, body: &Body, bytes: u64) -> Option<Level> {
-        if self.bytes + bytes > sizes.all {
-            return Some(Level::All);
-        }
-        let tenant = self.tenants.get(body.holder.tenant());
-        if tenant.map_or(0, |it| it.bytes) + bytes > sizes.tenant {
-            return Some(Level::Tenant);
-        }
-        let credential = tenant.and_then(|it| it.credentials.get(body.holder.credential()))?;
-        let after = credential.bytes + bytes;
-        (after > sizes.credential && after - credential.largest(body, bytes) > sizes.credential)
-            .then_some(Level::Credential)
-    }
-
-    /// The slowest body of the largest holder that is larger than who asks would be; else a slow one of its own.
-    fn victim(&self, level: Level, asker: &Arc<Body>, bytes: u64) -> Option<Arc<Body>> {
-        let now = Instant::now();
-        let (own_tenant, own) = (asker.holder.tenant(), asker.holder.credential());
-        let tenant = self.tenants.get(own_tenant);
-        let tenant_after = tenant.map_or(0, |it| it.bytes) + bytes;
-        let credential = tenant.and_then(|it| it.credentials.get(own));
-        let after = credential.map_or(0, |it| it.bytes) + bytes;
-        let mut larger = Vec::new();
-        for (name, tenant) in &self.tenants {
-            let is_own = name == own_tenant;
-            if level == Level::Credential || (!is_own && level == Level::Tenant) {
-                continue;
-            }
-            for (_, it) in tenant.credentials.iter().filter(|it| !is_own || it.0 != own) {
-                let is_larger = if is_own { it.bytes > after } else { tenant.bytes > tenant_after };
-                if is_larger {
-                    larger.push(((tenant.bytes, it.bytes), it));
-                }
-            }
-        }
-        larger.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
-        let found = larger.iter().find_map(|(_, it)| it.slowest(asker, now, |_| true));
-        found.or_else(|| credential?.slowest(asker, now, |pace| pace.is_slow(now)))
-    }
-}
-
-impl Credential {
-    /// The bytes of its largest body, if this one grows by so much.
-    fn largest(&self, grows: &Body, bytes: u64) -> u64 {
-        let others = self.bodies.iter().map(|it| it.bytes.load(Ordering::Relaxed));
-        others.chain([grows.bytes.load(Ordering::Relaxed) + bytes]).max().unwrap_or(0)
-    }
-
-    /// Of those on which a client is to move.
-    fn slowest(
-        &self,
-        besides: &Arc<Body>,
-        now: Instant,
-        may_end: impl Fn(&Pace) -> bool,
-    ) -> Option<Arc<Body>> {
-        let others = self.bodies.iter().filter(|it| !Arc::ptr_eq(it, besides));
-        let speed = |it: &Arc<Body>| {
-            let way = it.way();
-            let can_end = way.turn != Turn::Server && !way.is_ended && may_end(&way.pace);
-            can_end.then(|| way.pace.bytes_per_second(now))
-        };
-        let candidates = others.filter_map(|it| speed(it).map(|speed| (speed, it)));
-        candidates.min_by_key(|(speed, _)| *speed).map(|(_, it)| Arc::clone(it))
     }
 }
 

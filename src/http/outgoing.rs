@@ -65,7 +65,7 @@ impl Building {
             self.full.push_back(Piece { bytes: self.last, _held: self.held });
         }
         let queue = Queue::of(self.full, true);
-        Ok(Outgoing::new(queue, &body, Some(size)))
+        Ok(Outgoing::sending(queue, &body, Some(size)))
     }
 
     /// The share that the pieces had is theirs; what is left of the body's may go.
@@ -112,13 +112,13 @@ pub fn whole(mut held: Held, bytes: &Bytes) -> Result<Body, Problem> {
     held.grow(bytes.len())?;
     let body = Arc::clone(held.body());
     let queue = Queue::of(cut(bytes, &mut held), true);
-    Ok(Outgoing::new(queue, &body, Some(bytes.len() as u64)))
+    Ok(Outgoing::sending(queue, &body, Some(bytes.len() as u64)))
 }
 
 /// A body of what a task reads, and the end at which it puts that in.
 pub fn channel(held: &Held) -> (Sender, Body) {
     let queue = Queue::of(VecDeque::new(), false);
-    let body = Outgoing::new(Arc::clone(&queue), held.body(), None);
+    let body = Outgoing::sending(Arc::clone(&queue), held.body(), None);
     (Sender { queue, body: Arc::clone(held.body()) }, body)
 }
 
@@ -250,7 +250,7 @@ struct Outgoing {
 }
 
 impl Outgoing {
-    fn new(queue: Arc<Queue>, body: &Arc<shares::Body>, size: Option<u64>) -> Body {
+    fn sending(queue: Arc<Queue>, body: &Arc<shares::Body>, size: Option<u64>) -> Body {
         let mut pace = Pace::default();
         pace.wait(Instant::now());
         body.note(pace, Turn::Receiver);

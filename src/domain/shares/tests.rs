@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
+use tokio::time::Instant;
 
 use super::*;
 
