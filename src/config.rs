@@ -6,9 +6,11 @@ mod browsers;
 mod embeddings;
 mod transfer;
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use ipnet::IpNet;
 
 pub use self::administration::{Audit, Erase, Keys, MintToken, Quotas, SetQuota, SqlRoles, Token};
 pub use self::browsers::Browsers;
@@ -138,7 +140,15 @@ pub struct Serve {
     #[arg(long, env = "THREADKEEP_CLIENT_CONNECTIONS_MAX", default_value_t = 8_192,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub client_connections_max: u32,
-    /// Seconds in which the head of a request has to arrive; a connection that stays idle for longer is closed.
+    /// Connections of one address, or of one /64 network of IPv6, at one time. Default: a quarter of all. This machine and trusted
+    /// proxies may have all of them.
+    #[arg(long, env = "THREADKEEP_CONNECTIONS_PER_ADDRESS_MAX",
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub connections_per_address_max: Option<u32>,
+    /// Addresses of proxies, or networks such as 10.0.0.0/8, joined by commas: each of them connects for many clients.
+    #[arg(long, env = "THREADKEEP_TRUSTED_PROXIES", value_delimiter = ',', value_parser = network)]
+    pub trusted_proxies: Vec<IpNet>,
+    /// Seconds in which the head of a request has to arrive; a connection without a request for longer is closed.
     #[arg(long, env = "THREADKEEP_HEAD_SECONDS_MAX", default_value_t = 30,
           value_parser = clap::value_parser!(u32).range(1..=3_600))]
     pub head_seconds_max: u32,
@@ -152,6 +162,13 @@ pub struct Serve {
     /// What is logged: a level, or `module=level` pairs joined by commas.
     #[arg(long, env = "THREADKEEP_LOG_FILTER", default_value = "info")]
     pub log_filter: String,
+}
+
+/// One address is a network, too.
+fn network(text: &str) -> Result<IpNet, String> {
+    let address = text.parse::<IpAddr>().map(IpNet::from);
+    let network = address.or_else(|_| text.parse());
+    network.map_err(|_| "must be an address, or a network such as 10.0.0.0/8".to_owned())
 }
 
 /// Where the data is.

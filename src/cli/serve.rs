@@ -173,7 +173,13 @@ fn bounds(serve: &Serve) -> Bounds {
         );
     }
     let head_within = Duration::from_secs(serve.head_seconds_max.into());
-    Bounds { connections_max, head_within }
+    Bounds {
+        connections_max,
+        per_address_max: serve.connections_per_address_max.map(|it| it as usize),
+        trusted: serve.trusted_proxies.clone(),
+        head_within,
+        ..Bounds::default()
+    }
 }
 
 /// How many file descriptors there are, after taking all that are granted; None: without a limit.

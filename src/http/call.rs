@@ -15,6 +15,7 @@ use super::media::Format;
 use super::outgoing::Building;
 use super::problem::Problem;
 use super::refusals::Seen;
+use super::watch::Watch;
 use crate::app::App;
 use crate::auth::gate::Identity;
 use crate::domain::Error;
@@ -180,6 +181,9 @@ pub(super) async fn identify_as(
     })?;
     if let Some(seen) = seen {
         seen.is(&identity.caller);
+    }
+    if let Some(watch) = parts.extensions.get::<Arc<Watch>>() {
+        watch.known();
     }
     app.quotas.admit(&identity.caller)?;
     let Needs(permission) = parts

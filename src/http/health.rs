@@ -15,6 +15,7 @@ use super::problem::{Code, Problem};
 use super::query_fields::Fields;
 use crate::app::App;
 use crate::domain::Error;
+use crate::domain::shares::Turn;
 
 /// A load balancer asks often and must not wait for a storage that hangs.
 const READY_WITHIN: Duration = Duration::from_secs(2);
@@ -57,6 +58,15 @@ pub async fn ready(State(app): State<Arc<App>>) -> Result<&'static str, Problem>
     responses((status = 200, description = "Metrics", body = String, content_type = "text/plain")),
 )]
 pub async fn metrics(State(app): State<Arc<App>>) -> Response {
+    for (turn, bytes) in app.shares.held_bytes_by_turn() {
+        let turn = match turn {
+            Turn::Server => "server",
+            Turn::Sender => "sender",
+            Turn::Receiver => "receiver",
+        };
+        #[expect(clippy::cast_precision_loss, reason = "below 2^52")]
+        metrics::gauge!("threadkeep_body_bytes", "turn" => turn).set(bytes as f64);
+    }
     let text = app
         .metrics
         .as_ref()

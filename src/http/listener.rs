@@ -1,24 +1,29 @@
 //! Accepts connections, up to a number, and ends them gracefully. HTTP/1.1 with keep-alive, and HTTP/2 with prior knowledge.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::Request;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
+use ipnet::IpNet;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::MissedTickBehavior;
 
 use super::connection::{self, Version};
 use super::problem::{Code, Problem};
+use super::watch::{Crowd, Noted, Patience, Verdict};
+use crate::domain::pace::PATIENCE;
 
 /// Connections that wait to be accepted. Who finds no place there is not told: the kernel lets him believe that he is connected,
 /// and a client that waits for us to speak waits for ever. The kernel's own limit (`net.core.somaxconn`, 4,096) counts as well.
@@ -35,19 +40,36 @@ const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
 /// Connections that are told at one time that there are too many; beyond, they are closed without a word.
 const TURNED_AWAY_AT_ONCE: usize = 64;
 const TURN_AWAY_WITHIN: Duration = Duration::from_secs(1);
+/// Of all places, one in so many is for connections on which nobody known has asked yet, and for one address.
+const PART: usize = 4;
+/// How often a connection is looked at, in a part of its patience.
+const LOOKS: u32 = 4;
+const LOOK_EVERY_MIN: Duration = Duration::from_millis(10);
 
 /// What connections may take.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Bounds {
     /// Open at one time.
     pub connections_max: usize,
-    /// A connection on which no whole head of a request arrives in this time is closed.
+    /// Of one address; None: a quarter of all.
+    pub per_address_max: Option<usize>,
+    /// Addresses of proxies, which stand for many clients. Those of this machine are trusted: who is on it can do more than connect.
+    pub trusted: Vec<IpNet>,
+    /// A connection on which no whole head of a request arrives in this time is closed, and one of HTTP/2 without a request.
     pub head_within: Duration,
+    /// A connection that takes nothing of what it is sent for this long is closed.
+    pub stall_max: Duration,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { connections_max: 8_192, head_within: Duration::from_secs(30) }
+        Self {
+            connections_max: 8_192,
+            per_address_max: None,
+            trusted: Vec::new(),
+            head_within: Duration::from_secs(30),
+            stall_max: PATIENCE,
+        }
     }
 }
 
@@ -83,16 +105,22 @@ pub async fn serve(
 ) {
     let connections = GracefulShutdown::new();
     let (stopping, stopped) = watch::channel(false);
-    let one = Connections::new(router, bounds, stopped);
+    let one = Connections::new(router, &bounds, stopped);
+    let per_address_max = bounds.per_address_max.unwrap_or(bounds.connections_max.div_ceil(PART));
+    let crowd = Crowd::new(bounds.connections_max.div_ceil(PART), per_address_max);
     let away = Arc::new(Semaphore::new(TURNED_AWAY_AT_ONCE));
     let mut stop = std::pin::pin!(stop);
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => match Arc::clone(&one.places).try_acquire_owned() {
-                    Ok(place) => {
-                        tokio::spawn(one.clone().serve(stream, place, connections.watcher()));
-                    }
+                Ok((stream, peer)) => match Arc::clone(&one.places).try_acquire_owned() {
+                    Ok(place) => match crowd.enter(peer.ip(), bounds.limits(peer.ip())) {
+                        Some(watch) => {
+                            let stream = Noted { stream, watch };
+                            tokio::spawn(one.clone().serve(stream, place, connections.watcher()));
+                        }
+                        None => turn_away(stream, &away, per_address_max),
+                    },
                     Err(_) => turn_away(stream, &away, bounds.connections_max),
                 },
                 Err(error) => pause(&error).await,
@@ -108,20 +136,28 @@ pub async fn serve(
     }
 }
 
+impl Bounds {
+    /// Whether the number of connections from there is limited.
+    fn limits(&self, peer: IpAddr) -> bool {
+        let peer = peer.to_canonical();
+        !peer.is_loopback() && !self.trusted.iter().any(|it| it.contains(&peer))
+    }
+}
+
 /// What every connection is served with.
 #[derive(Clone)]
 struct Connections {
     router: Router,
     one: Builder<TokioExecutor>,
     two: Builder<TokioExecutor>,
-    head_within: Duration,
+    patience: Patience,
     places: Arc<Semaphore>,
     stopped: watch::Receiver<bool>,
 }
 
 impl Connections {
-    fn new(router: Router, bounds: Bounds, stopped: watch::Receiver<bool>) -> Self {
-        let Bounds { connections_max, head_within } = bounds;
+    fn new(router: Router, bounds: &Bounds, stopped: watch::Receiver<bool>) -> Self {
+        let &Bounds { connections_max, head_within, stall_max, .. } = bounds;
         let mut builder = Builder::new(TokioExecutor::new());
         builder
             .http1()
@@ -138,36 +174,73 @@ impl Connections {
             router,
             one: builder.clone().http1_only(),
             two: builder.http2_only(),
-            head_within,
+            patience: Patience { idle: head_within, stalled: stall_max },
             places: Arc::new(Semaphore::new(connections_max)),
             stopped,
         }
     }
 
     /// Until the connection ends. The watcher goes last: when it has, nothing here holds the router any more.
-    async fn serve(self, stream: TcpStream, place: OwnedSemaphorePermit, watcher: Watcher) {
+    async fn serve(self, stream: Noted<TcpStream>, place: OwnedSemaphorePermit, watcher: Watcher) {
+        let _last = (watcher, place);
         // Small answers must not wait for the acknowledgement of the one before.
-        if let Err(error) = stream.set_nodelay(true) {
+        if let Err(error) = stream.stream.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY could not be set");
         }
-        let Self { router, one, two, head_within, mut stopped, .. } = self;
+        let Self { router, one, two, patience, mut stopped, .. } = self;
+        let watch = Arc::clone(&stream.watch);
         let begun = tokio::select! {
-            begun = tokio::time::timeout(head_within, connection::begin(stream)) => begun,
+            begun = tokio::time::timeout(patience.idle, connection::begin(stream)) => begun,
+            () = watch.turned_out() => return,
             _ = stopped.wait_for(|it| *it) => return,
         };
         let Ok(Ok((version, stream))) = begun else { return };
         let reached = stream.reached();
         let service = TowerToHyperService::new(router);
-        let service = service_fn(move |request: Request<_>| {
+        let on = Arc::clone(&watch);
+        let service = service_fn(move |mut request: Request<_>| {
             reached.store(true, Ordering::Relaxed);
-            service.call(request)
+            request.extensions_mut().insert(Arc::clone(&on));
+            let (running, answered) = (on.request(), service.call(request));
+            async move {
+                let answer = answered.await?;
+                Ok::<_, std::convert::Infallible>(answer.map(|it: Body| running.answer(it)))
+            }
         });
         let builder = if version == Version::Two { two } else { one };
-        let served = builder.serve_connection(TokioIo::new(stream), service).into_owned();
-        if let Err(error) = watcher.watch(served).await {
-            tracing::debug!(%error, "a connection ended early");
+        let mut served =
+            std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service).into_owned());
+        let every = (patience.idle.min(patience.stalled) / LOOKS).max(LOOK_EVERY_MIN);
+        let mut looks = tokio::time::interval(every);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut finishes = false;
+        loop {
+            tokio::select! {
+                ended = served.as_mut() => {
+                    if let Err(error) = ended {
+                        tracing::debug!(%error, "a connection ended early");
+                    }
+                    break;
+                }
+                _ = stopped.wait_for(|it| *it), if !finishes => {
+                    finishes = true;
+                    served.as_mut().graceful_shutdown();
+                }
+                () = watch.turned_out() => break,
+                _ = looks.tick() => match watch.verdict(version, patience) {
+                    Verdict::Stays => {}
+                    Verdict::Finishes if finishes => {}
+                    Verdict::Finishes => {
+                        finishes = true;
+                        served.as_mut().graceful_shutdown();
+                    }
+                    Verdict::Ends => {
+                        metrics::counter!("threadkeep_connections_cut_off_total").increment(1);
+                        break;
+                    }
+                },
+            }
         }
-        drop(place);
     }
 }
 

@@ -77,6 +77,7 @@ mod tokens;
 mod usage;
 mod value_parts;
 mod views;
+mod watch;
 mod wide;
 mod zstd_window;
 

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 
@@ -10,6 +11,7 @@ use super::call::Answer;
 use super::problem::Problem;
 use super::query_fields::Fields;
 use super::raw_call::{Sending, name_of, no_file, send};
+use super::watch::Watch;
 use crate::app::App;
 use crate::auth::gate::Identity;
 use crate::auth::signed_url::{Disposition, SignedUrl};
@@ -52,9 +54,17 @@ pub struct Wish {
         (status = 503, description = "`unavailable`, `overloaded`"),
     ),
 )]
-pub async fn open(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap) -> Answer {
+pub async fn open(
+    State(app): State<Arc<App>>,
+    watch: Option<Extension<Arc<Watch>>>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Answer {
     let fields = Fields::of(&uri, &["u"])?;
     let (url, caller) = app.gate.open_url(fields.required("u")?).await?;
+    if let Some(Extension(watch)) = watch {
+        watch.known();
+    }
     app.quotas.admit(&caller)?;
     let account = app.shares.account(url.holder());
     let address =

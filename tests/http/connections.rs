@@ -3,16 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinHandle;
 
+use threadkeep::domain::limits::LIMITS;
 use threadkeep::http::listener::{self, Bounds};
 
 use crate::memory::Memory;
-use crate::server::{JSON, Server};
+use crate::server::{JSON, Server, add_key};
 
 /// More than fit where nobody says how many may wait.
 const CROWD: usize = 1_500;
@@ -272,4 +274,113 @@ async fn a_write_that_cannot_begin_in_its_time_is_refused_and_not_done() {
     first.await.unwrap().ok();
     late.await.unwrap().assert_problem(503, "deadline_exceeded");
     assert_eq!(server.storage.commits.lock().unwrap().len(), 1);
+}
+
+const SOON: Duration = Duration::from_millis(100);
+
+fn short() -> Bounds {
+    Bounds { head_within: SOON, stall_max: SOON, ..Bounds::default() }
+}
+
+/// HTTP/2 with prior knowledge, which answers pings and acknowledges settings.
+async fn http2(host: &str) -> hyper::client::conn::http2::SendRequest<axum::body::Body> {
+    let stream = TokioIo::new(TcpStream::connect(host).await.unwrap());
+    let builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+    let (sender, connection) = builder.handshake(stream).await.unwrap();
+    tokio::spawn(connection);
+    sender
+}
+
+#[tokio::test]
+async fn an_http2_connection_without_a_request_ends_whatever_it_answers() {
+    let running = start_within(Memory::default(), short()).await;
+    let sender = http2(&running.host).await;
+    let ended = async {
+        while !sender.is_closed() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, ended).await.expect("it ends");
+}
+
+/// Answers of a large value, of which nothing is read: as many as fit at one time.
+#[tokio::test]
+async fn who_reads_nothing_is_cut_off_and_its_memory_comes_back() {
+    let bounds = Bounds { stall_max: SOON, ..Bounds::default() };
+    let running = start_within(Memory::default(), bounds).await;
+    let data = "A".repeat(20 << 20);
+    let put = format!(
+        r#"{{"thread_id":"t","ops":[{{"checkpoint":{{"checkpoint_id":"1","skeleton":{{"v":4,"channel_versions":{{"m":1}}}},"metadata":{{}},"values":[{{"channel":"m","version":1,"tag":"x","data":"{data}"}}]}}}}]}}"#
+    );
+    let server = &running.server;
+    let headers = [("content-type", JSON), ("host", running.host.as_str())];
+    server.send("POST", "/v1/checkpoints/commit", &headers, put.into_bytes()).await.ok();
+    let mut silent = Vec::new();
+    for _ in 0..4 {
+        let mut stream = TcpStream::connect(&running.host).await.unwrap();
+        let ask = format!(
+            "POST /v1/checkpoints/get HTTP/1.1\r\nhost: {}\r\ncontent-type: {JSON}\r\ncontent-length: 17\r\n\r\n{{\"thread_id\":\"t\"}}",
+            running.host
+        );
+        stream.write_all(ask.as_bytes()).await.unwrap();
+        silent.push(stream);
+    }
+    let held = |server: &Server| server.app.shares.held_bytes();
+    let begun = async {
+        while held(server) < 4 << 20 {
+            tokio::task::yield_now().await;
+        }
+        server.get_with("/v1/whoami", &headers[1..]).await.ok();
+        assert!(held(server) <= LIMITS.bytes_in_flight_per_tenant_max);
+        while held(server) > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, begun).await.expect("their memory comes back");
+    for mut stream in silent {
+        let mut all = Vec::new();
+        // Whatever was on its way, and then the end.
+        tokio::time::timeout(PATIENCE, stream.read_to_end(&mut all)).await.expect("cut off").ok();
+        assert!(all.len() < 20 << 20);
+    }
+}
+
+/// One answered request on each of these connections, which stay open.
+async fn ask_on(stream: &mut TcpStream, host: &str, path: &str, key: &str) -> Option<String> {
+    let ask = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nx-api-key: {key}\r\n\r\n");
+    stream.write_all(ask.as_bytes()).await.ok()?;
+    let mut bytes = vec![0; 16 << 10];
+    let read = stream.read(&mut bytes).await.ok().filter(|it| *it > 0)?;
+    Some(String::from_utf8(bytes[..read].to_vec()).unwrap())
+}
+
+#[tokio::test]
+async fn connections_that_never_say_who_they_are_make_room_for_those_that_do() {
+    let storage = Memory::default();
+    let key = add_key(&storage, "acme");
+    let bounds = Bounds { connections_max: 40, ..Bounds::default() };
+    let running = start_within(storage, bounds).await;
+    let mut known = Vec::new();
+    for _ in 0..20 {
+        let mut stream = TcpStream::connect(&running.host).await.unwrap();
+        let answer = ask_on(&mut stream, &running.host, "/v1/whoami", &key).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        known.push(stream);
+    }
+    let mut strangers = Vec::new();
+    for _ in 0..100 {
+        let mut stream = TcpStream::connect(&running.host).await.unwrap();
+        let answer = ask_on(&mut stream, &running.host, "/healthz", "").await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        strangers.push(stream);
+    }
+    let mut left = 0;
+    for stream in &mut strangers {
+        left += usize::from(ask_on(stream, &running.host, "/healthz", "").await.is_some());
+    }
+    assert!(left <= 10, "{left} strangers are left");
+    for stream in &mut known {
+        let answer = ask_on(stream, &running.host, "/v1/whoami", &key).await;
+        assert!(answer.is_some_and(|it| it.starts_with("HTTP/1.1 200 ")));
+    }
 }
