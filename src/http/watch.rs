@@ -175,10 +175,9 @@ impl Watch {
         let late = |it: &Frames| it.pace.behind(now).saturating_sub(time_of(it.bytes));
         let late = state.sending.values().map(late).max().unwrap_or_default();
         let (late, limit) = match version {
-            // Without a request the machinery ends it by itself.
-            Version::One => (late, patience.stalled),
             Version::Two if state.requests == 0 => (since(state.quiet_since), patience.idle),
-            Version::Two => (late, patience.stalled),
+            // One of HTTP/1 without a request the machinery ends by itself.
+            Version::One | Version::Two => (late, patience.stalled),
         };
         match late {
             late if late < limit => Verdict::Stays,
