@@ -109,7 +109,8 @@ async fn sign_tenant(
         }
     }
     for row in access.rows(&dialect.fill(REVOCATIONS), &place).await? {
-        let revocation = revocation((tenant, row.text(0)?), None, row.integer(1)?, row.integer(2)?)?;
+        let revocation =
+            revocation((tenant, row.text(0)?), None, row.integer(1)?, row.integer(2)?)?;
         let hash = revocation.hash(&held.rights);
         held.rights.sum.add(&hash);
     }

@@ -46,8 +46,13 @@ fn blake3_of(tenant: &str, key_id: &str) -> Vec<u8> {
 }
 
 async fn revoke(storage: &dyn Storage, tenant: &str, token_id: &TokenId, expires_at: i64) {
-    let revocation =
-        Revocation { tenant: tenant.into(), token_id: *token_id, expires_at, revoked_at: 3 };
+    let revocation = Revocation {
+        tenant: tenant.into(),
+        token_id: *token_id,
+        chain: None,
+        expires_at,
+        revoked_at: 3,
+    };
     assert!(storage.revoke_token(&revocation, 10, &act(tenant)).await.unwrap());
 }
 

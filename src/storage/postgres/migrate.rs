@@ -32,11 +32,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (19, "archives", include_str!("../../../migrations/postgres/0019_archives.sql")),
     (20, "key_hashes", include_str!("../../../migrations/postgres/0020_key_hashes.sql")),
     (
-        22,
+        21,
         "revocation_chains",
-        include_str!("../../../migrations/postgres/0022_revocation_chains.sql"),
+        include_str!("../../../migrations/postgres/0021_revocation_chains.sql"),
     ),
-    (23, "rights", include_str!("../../../migrations/postgres/0023_rights.sql")),
+    (22, "rights", include_str!("../../../migrations/postgres/0022_rights.sql")),
 ];
 
 /// The oldest binary version that can work with the newest schema.

@@ -29,8 +29,8 @@ const MIGRATIONS: &[(i64, i64, &str)] = &[
     (18, 1, include_str!("../../../migrations/sqlite/0018_snapshots.sql")),
     (19, 1, include_str!("../../../migrations/sqlite/0019_archives.sql")),
     (20, 1, include_str!("../../../migrations/sqlite/0020_key_hashes.sql")),
-    (22, 1, include_str!("../../../migrations/sqlite/0022_revocation_chains.sql")),
-    (23, 1, include_str!("../../../migrations/sqlite/0023_rights.sql")),
+    (21, 1, include_str!("../../../migrations/sqlite/0021_revocation_chains.sql")),
+    (22, 1, include_str!("../../../migrations/sqlite/0022_rights.sql")),
 ];
 
 const CREATE_VERSION: &str = "
