@@ -155,6 +155,18 @@ macro_rules! visit_name {
     )*};
 }
 
+/// A small number in the place of a name is one as well.
+macro_rules! visit_small {
+    ($($method:ident($type:ty)),* $(,)?) => {$(
+        fn $method<E: serde::de::Error>(self, value: $type) -> Result<V::Value, E> {
+            if self.name.is_some() {
+                return self.visit_u64(u64::from(value));
+            }
+            self.inner.$method(value)
+        }
+    )*};
+}
+
 impl<'de, V: Visitor<'de>> Visitor<'de> for MeteredVisitor<'_, V> {
     type Value = V::Value;
 
@@ -163,12 +175,14 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for MeteredVisitor<'_, V> {
     }
 
     visit! {
-        visit_bool(bool), visit_i8(i8), visit_i16(i16), visit_i32(i32), visit_i64(i64), visit_i128(i128),
-        visit_u8(u8), visit_u16(u16), visit_u32(u32), visit_u128(u128), visit_f32(f32), visit_f64(f64),
-        visit_char(char), visit_byte_buf(Vec<u8>),
-    }
+           visit_bool(bool), visit_i8(i8), visit_i16(i16), visit_i32(i32), visit_i64(i64), visit_i128(i128),
+    visit_u128(u128), visit_f32(f32), visit_f64(f64),
+           visit_char(char), visit_byte_buf(Vec<u8>),
+       }
 
     visit_name! { visit_str(&str), visit_borrowed_str(&'de str), visit_string(String) }
+
+    visit_small! { visit_u8(u8), visit_u16(u16), visit_u32(u32) }
 
     /// MessagePack may name a field by its place.
     fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<V::Value, E> {
