@@ -108,7 +108,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_that_nobody_waits_for_ends() {
-        let (long, ends) = (LongWork::default(), Instant::now() + Duration::from_secs(3_600));
+        let (long, ends) = (LongWork::default(), Instant::now() + Duration::from_hours(1));
         let (begun, has_begun) = tokio::sync::oneshot::channel();
         let (ended, has_ended) = tokio::sync::oneshot::channel();
         let work = long.run("acme", ends, move |stop| {
@@ -134,7 +134,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_tenant_leaves_half_of_the_places_to_others() {
-        let (long, later) = (LongWork::of(2), Instant::now() + Duration::from_secs(3_600));
+        let (long, later) = (LongWork::of(2), Instant::now() + Duration::from_hours(1));
         let (begun, has_begun) = tokio::sync::oneshot::channel();
         let (end, has_to_end) = std::sync::mpsc::channel::<()>();
         let first = long.run("acme", later, move |_| {

@@ -13,7 +13,7 @@ const CHARACTERS_MAX: usize = 120;
 
 pub fn check(data: &[u8]) {
     let Some((glob, path)) = read(data) else { return };
-    let stop = Stop::at(Instant::now() + Duration::from_secs(3_600));
+    let stop = Stop::at(Instant::now() + Duration::from_hours(1));
     let mut matcher = glob.matcher(&stop);
     let found = matcher.matches(&path);
     let steps = matcher.steps();

@@ -13,7 +13,7 @@ impl Glob {
 
     /// And in how many steps.
     pub(super) fn matches_in(&self, path: &str) -> (bool, u64) {
-        let stop = Stop::at(Instant::now() + Duration::from_secs(3_600));
+        let stop = Stop::at(Instant::now() + Duration::from_hours(1));
         let mut matcher = self.matcher(&stop);
         (matcher.matches(path), matcher.steps())
     }

@@ -319,7 +319,7 @@ mod tests {
     fn lines(pattern: &str, content: &str, count_max: Option<usize>) -> (Vec<(u64, String)>, bool) {
         let query = GrepFiles { pattern: pattern.into(), path: None, glob: None, count_max };
         let mut grep = Grep::new(&query, &SearchBudget::default());
-        let stop = Stop::at(Instant::now() + Duration::from_secs(3_600));
+        let stop = Stop::at(Instant::now() + Duration::from_hours(1));
         grep.look(&Key::of_text("/x").unwrap(), content.as_bytes(), &stop);
         let shown = |it: &GrepMatch| (it.line, it.text.text().unwrap().to_owned());
         (grep.found.matches.iter().map(shown).collect(), grep.found.is_truncated)
@@ -359,7 +359,7 @@ mod tests {
     fn a_search_whose_time_is_up_stops_within_a_file() {
         let query = GrepFiles { pattern: "a".into(), path: None, glob: None, count_max: None };
         let mut grep = Grep::new(&query, &SearchBudget::default());
-        let over = Stop::at(Instant::now() - Duration::from_secs(1));
+        let over = Stop::at(Instant::now().checked_sub(Duration::from_secs(1)).unwrap());
         grep.look(&Key::of_text("/x").unwrap(), b"a", &over);
         assert!(grep.is_stopped && grep.found.matches.is_empty());
     }
