@@ -1,3 +1,5 @@
+//! Tests of the ledger: nobody goes over its share, and whose body ends.
+
 use std::time::Duration;
 
 use proptest::prelude::*;

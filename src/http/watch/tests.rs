@@ -1,3 +1,5 @@
+//! Tests of what a connection is known for: who asked on it, and whether it takes what it is sent.
+
 use super::*;
 
 const PATIENCE: Patience =

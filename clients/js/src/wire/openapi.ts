@@ -3594,16 +3594,36 @@ export interface components {
             body_bytes_max: number;
             /**
              * Format: int64
+             * @description What a client has to send or take of a body, while it is its turn.
+             */
+            body_bytes_per_second_min: number;
+            /**
+             * Format: int64
              * @description Entries of all lists and maps of a request body together. Numbers of vectors do not count.
              */
             body_entries_max: number;
+            /**
+             * Format: int64
+             * @description How far it may fall behind that, in a pause or in many.
+             */
+            body_pause_seconds_max: number;
             /** Format: int64 */
             budget_ms_max: number;
             /**
              * Format: int64
-             * @description Request bodies in memory at one time, over all requests.
+             * @description Bodies of requests and answers in memory at one time, over all requests.
              */
             bytes_in_flight_max: number;
+            /**
+             * Format: int64
+             * @description And what one key holds, or the tokens that one key makes for one subject, whatever is narrowed from them. Its largest body comes on top.
+             */
+            bytes_in_flight_per_credential_max: number;
+            /**
+             * Format: int64
+             * @description Of these, what one tenant holds.
+             */
+            bytes_in_flight_per_tenant_max: number;
             /** Format: int64 */
             channel_bytes_max: number;
             /**
