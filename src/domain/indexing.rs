@@ -157,7 +157,7 @@ impl Indexer {
     async fn read(&self, task: IndexingTask, now: Micros) -> Result<Work> {
         let caller = Caller::of_tenant(&task.tenant);
         let places = std::slice::from_ref(&task.address);
-        let found = self.storage.get_items(&caller, places, now).await?.pop().flatten();
+        let found = self.storage.get_items(&caller, places, None, now).await?.pop().flatten();
         let current = found.filter(|it| it.version == task.version);
         let Some(text) = current.and_then(|it| it.value) else {
             return Ok(Work { task, texts: Vec::new() });

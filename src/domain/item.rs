@@ -219,6 +219,11 @@ impl NewValue {
 }
 
 impl Item {
+    /// Without a content, which is read apart.
+    pub fn value_bytes(&self) -> u64 {
+        if self.content_id.is_some() { 0 } else { self.size_bytes.unsigned_abs() }
+    }
+
     pub fn position(&self, sort: ItemSort) -> ItemCursor {
         let time = match sort {
             ItemSort::Created => self.created_at,

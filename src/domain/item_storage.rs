@@ -27,11 +27,13 @@ pub trait ItemStorage: Send + Sync {
     /// Applies a batch: one statement (PostgreSQL) or one transaction (SQLite). One outcome per group.
     async fn write_items(&self, batch: &ItemBatch) -> Result<Vec<ItemOutcome>, BatchError>;
 
-    /// One round trip; one more, or two, where values lie in chunks.
+    /// One round trip; one more, or two, where values lie in chunks. `TooLarge` where the values have more bytes together than
+    /// `bytes_max`: large ones are not read then.
     async fn get_items(
         &self,
         caller: &Caller,
         addresses: &[Address],
+        bytes_max: Option<u64>,
         now: Micros,
     ) -> Result<Vec<Option<Item>>>;
 

@@ -126,8 +126,12 @@ impl Items {
         ops: Vec<(usize, ItemOp)>,
     ) -> Vec<(usize, Result<OpResult>)> {
         let mut results = Vec::with_capacity(ops.len());
-        let mut gets = Vec::new();
+        let (mut gets, mut bytes) = (Vec::new(), 0);
         for (at, op) in ops {
+            if bytes > LIMITS.store_answer_bytes_max {
+                results.push((at, Err(too_much_together())));
+                continue;
+            }
             let result = match op {
                 ItemOp::Get(get) => {
                     gets.push((at, get));
@@ -140,6 +144,9 @@ impl Items {
                 ItemOp::Count(scope) => self.count(caller, &scope).await.map(OpResult::Count),
                 ItemOp::Change(_) => Err(Error::Internal("a change among the reads".into())),
             };
+            if let Ok(OpResult::Found(page)) = &result {
+                bytes += page.items.iter().map(Item::value_bytes).sum::<u64>();
+            }
             results.push((at, result));
         }
         results.extend(self.get(caller, gets).await);
@@ -161,7 +168,9 @@ impl Items {
         let asked: Vec<Address> =
             gets.iter().filter(|(_, it)| readable(it)).map(|(_, it)| it.address.clone()).collect();
         let found = async {
-            let mut found = self.storage.get_items(caller, &asked, now).await?.into_iter();
+            let bytes_max = Some(LIMITS.store_answer_bytes_max);
+            let found = self.storage.get_items(caller, &asked, bytes_max, now).await?;
+            let mut found = found.into_iter();
             let mut items = Vec::with_capacity(gets.len());
             for (_, get) in &gets {
                 items.push(if readable(get) { found.next().flatten() } else { None });
@@ -323,6 +332,11 @@ impl Items {
             }
         }
     }
+}
+
+/// What the reads of one batch find has to fit into one answer.
+fn too_much_together() -> Error {
+    Error::TooLarge { field: "ops".into(), limit: LIMITS.store_answer_bytes_max }
 }
 
 /// A value is answered with all its content or not at all.

@@ -118,6 +118,8 @@ pub struct Limits {
     pub filter_bytes_max: u64,
     /// Operations of one batch of the store.
     pub store_ops_max: u64,
+    /// Values that the reads of one batch find, together; a search ends with the page that goes beyond.
+    pub store_answer_bytes_max: u64,
     /// Items that a listing may skip; beyond, use its cursor.
     pub offset_max: u64,
     /// Items that one search or count with a filter opens where values are encrypted at rest.
@@ -310,6 +312,7 @@ pub const LIMITS: Limits = Limits {
     filter_terms_max: 128,
     filter_bytes_max: 256 << 10,
     store_ops_max: 1_000,
+    store_answer_bytes_max: 64 << 20,
     offset_max: 1_000_000,
     encrypted_candidates_max: 10_000,
     ttl_minutes_max: 52_560_000,

@@ -100,7 +100,8 @@ impl RawFiles {
             return Ok(None);
         }
         let now = self.clock.now();
-        let found = self.storage.get_items(caller, std::slice::from_ref(address), now).await?;
+        let found =
+            self.storage.get_items(caller, std::slice::from_ref(address), None, now).await?;
         let Some(item) = found.into_iter().next().flatten() else { return Ok(None) };
         let (version, created_at) = (item.version, item.created_at);
         if let Some(id) = &item.content_id {

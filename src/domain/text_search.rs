@@ -140,7 +140,7 @@ impl Items {
         }
         for slice in ranked.chunks(SLICE) {
             let addresses: Vec<Address> = slice.iter().map(|it| it.address.clone()).collect();
-            let found = self.storage.get_items(caller, &addresses, now).await?;
+            let found = self.storage.get_items(caller, &addresses, None, now).await?;
             for (ranked, item) in slice.iter().zip(found) {
                 let Some(item) = item.filter(|it| self.fits(caller, query, (ranked, &words), it))
                 else {

@@ -148,8 +148,11 @@ impl WordWalks {
         for part in stale.chunks(SLICE) {
             let wanted = part.iter().filter(|it| it.1.is_some());
             let addresses: Vec<Address> = wanted.map(|it| it.0.address.clone()).collect();
-            let mut items =
-                self.storage.get_items(&caller, &addresses, self.clock.now()).await?.into_iter();
+            let mut items = self
+                .storage
+                .get_items(&caller, &addresses, None, self.clock.now())
+                .await?
+                .into_iter();
             for (walked, fields) in part {
                 let Some(fields) = fields else {
                     words.push((walked.clone(), None));

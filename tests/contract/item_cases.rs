@@ -3,6 +3,7 @@
 contract! {
     items:
         an_item_comes_back_as_it_was_put
+        values_that_are_too_much_together_are_refused
         a_put_replaces_the_value_and_keeps_the_creation
         a_version_never_comes_twice_for_a_key
         a_condition_holds_or_nothing_happens

@@ -36,7 +36,8 @@ pub async fn an_item_comes_back_as_it_was_put(h: Harness) {
             let mut put = change(&["n"], "", Some(text));
             put.address = address.clone();
             store.try_put(put).await.unwrap();
-            let found = store.storage.get_items(&store.caller, from_ref(&address), START).await;
+            let found =
+                store.storage.get_items(&store.caller, from_ref(&address), None, START).await;
             let item = found.unwrap().remove(0).unwrap();
             assert_eq!(
                 (crate::store::text(&item), &item.address),
@@ -51,6 +52,25 @@ pub async fn an_item_comes_back_as_it_was_put(h: Harness) {
     let found = store.scan(search(&["n"], "{}")).await;
     assert_eq!(found.len(), keys.len());
     assert!(found.iter().all(|it| text(it) == texts[5]));
+}
+
+pub async fn values_that_are_too_much_together_are_refused(h: Harness) {
+    let store = Store::on(&h).await;
+    for key in ["a", "b"] {
+        let text = format!("\"{}\"", noise((1 << 20) - 2));
+        store.try_put(change(&["n"], key, Some(&text))).await.unwrap();
+    }
+    let address = |key: &str| change(&["n"], key, None).address;
+    let get = async |keys: &[&str], bytes_max: u64| {
+        let addresses: Vec<Address> = keys.iter().map(|it| address(it)).collect();
+        store.storage.get_items(&store.caller, &addresses, Some(bytes_max), START).await
+    };
+    let both = get(&["a", "b"], 2 << 20).await.unwrap();
+    assert!(both.iter().flatten().all(|it| it.size_bytes == 1 << 20));
+    for keys in [&["a", "b"], &["a", "a"]] {
+        let refused = get(keys, (2 << 20) - 1).await.unwrap_err();
+        assert!(matches!(refused, Error::TooLarge { limit: 2_097_151, .. }), "{refused:?}");
+    }
 }
 
 fn noise(length: usize) -> String {

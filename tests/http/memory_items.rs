@@ -119,6 +119,7 @@ impl ItemStorage for Memory {
         &self,
         caller: &Caller,
         addresses: &[Address],
+        _: Option<u64>,
         _: Micros,
     ) -> Result<Vec<Option<Item>>> {
         self.called(format!("get_items {}", addresses.len()))?;

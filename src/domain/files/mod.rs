@@ -92,8 +92,12 @@ impl Files {
     /// The item at a path, whoever asks.
     async fn stored(&self, asking: Asking<'_>, path: &Key) -> Result<Option<Item>> {
         let address = [asking.address(path)];
-        let mut found =
-            self.items.storage.get_items(asking.caller, &address, self.now()).await?.into_iter();
+        let mut found = self
+            .items
+            .storage
+            .get_items(asking.caller, &address, None, self.now())
+            .await?
+            .into_iter();
         Ok(found.next().flatten())
     }
 

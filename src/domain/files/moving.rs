@@ -254,7 +254,7 @@ impl Files {
         let addresses: Vec<Address> = keys.iter().map(|it| asking.address(&it.0)).collect();
         let (mut sources, mut bytes) = (Vec::with_capacity(keys.len()), 0);
         for part in addresses.chunks(OPENED_MAX) {
-            let found = self.items.storage.get_items(asking.caller, part, self.now()).await?;
+            let found = self.items.storage.get_items(asking.caller, part, None, self.now()).await?;
             for item in found.into_iter().flatten() {
                 bytes += text_of(&item)?.len();
                 sources.push(source(item)?);

@@ -96,7 +96,7 @@ impl Files {
                 continue;
             }
             let found = if readable {
-                self.items.storage.get_items(asking.caller, part, self.now()).await?
+                self.items.storage.get_items(asking.caller, part, None, self.now()).await?
             } else {
                 part.iter().map(|_| None).collect()
             };

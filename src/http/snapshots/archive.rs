@@ -58,10 +58,15 @@ async fn stage(app: &Arc<App>, raw: &mut Raw) -> Answer {
     raw.held.grow(STAGING_BYTES)?;
     let held = raw.held.split(STAGING_BYTES as u64);
     let (staging, feed) = Staging::begin(app, raw.caller(), put, held)?;
-    if let Some(first) = first
-        && feed.push(first).await
-    {
+    let is_wanted = match first {
+        Some(first) => feed.push(first).await,
+        None => false,
+    };
+    if is_wanted {
         forward(&mut raw.body, feed).await?;
+    } else {
+        // The archive ends where its feed does.
+        drop(feed);
     }
     let archive = staging.end().await?;
     let archive_id = archive.id.to_string();

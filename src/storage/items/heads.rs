@@ -148,7 +148,7 @@ impl Noting<'_> {
         noted: &mut Vec<Head>,
     ) -> Result<()> {
         let addresses: Vec<Address> = waiting.iter().map(|it| it.1.clone()).collect();
-        let found = self.storage.get_items(self.caller, &addresses, self.now).await?;
+        let found = self.storage.get_items(self.caller, &addresses, None, self.now).await?;
         for ((at, address), item) in waiting.into_iter().zip(found) {
             let Some((item, text)) = item.and_then(|it| it.value.clone().map(|text| (it, text)))
             else {

@@ -52,6 +52,18 @@ pub struct StoredItem {
     pub scope_id: Option<i64>,
 }
 
+/// Refuses values that have more bytes together, before their chunks are read.
+///
+/// # Errors
+/// `TooLarge`.
+pub fn check_together(items: &[StoredItem], bytes_max: Option<u64>) -> Result<()> {
+    let sum: u64 = items.iter().map(|it| it.item.value_bytes()).sum();
+    match bytes_max.filter(|it| sum > *it) {
+        Some(limit) => Err(Error::TooLarge { field: "ops".into(), limit }),
+        None => Ok(()),
+    }
+}
+
 /// Where the chunks of a large value go, and what is known to be there.
 pub struct Target {
     pub scope_id: i64,

@@ -25,7 +25,8 @@ use crate::storage::indexing_rows::Indexable;
 use crate::storage::items::models::ModelMemory;
 use crate::storage::items::projection::array_literal;
 use crate::storage::items::{
-    Columns, StoredItem, Target, memory_key, needs_content, prepare, unresolved, with_request,
+    Columns, StoredItem, Target, check_together, memory_key, needs_content, prepare, unresolved,
+    with_request,
 };
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::opening::{Chunks, parts_of};
@@ -89,12 +90,13 @@ impl ItemStorage for PostgresStorage {
         &self,
         caller: &Caller,
         addresses: &[Address],
+        bytes_max: Option<u64>,
         now: Micros,
     ) -> Result<Vec<Option<Item>>> {
         if addresses.is_empty() {
             return Ok(Vec::new());
         }
-        steady(|| self.open_items(caller, addresses, now)).await
+        steady(|| self.open_items(caller, addresses, bytes_max, now)).await
     }
 
     async fn search_items(
@@ -170,6 +172,7 @@ impl PostgresStorage {
         &self,
         caller: &Caller,
         addresses: &[Address],
+        bytes_max: Option<u64>,
         now: Micros,
     ) -> Result<Vec<Option<Item>>> {
         let rows = match self.read_items(&caller.tenant, addresses, now).await {
@@ -182,6 +185,7 @@ impl PostgresStorage {
         }?;
         let mut found: Vec<Option<Item>> = addresses.iter().map(|_| None).collect();
         let (places, stored): (Vec<usize>, Vec<StoredItem>) = rows.into_iter().unzip();
+        check_together(&stored, bytes_max)?;
         let secret = self.secret(&caller.tenant).await?;
         let chunks = self.content_of_items(&caller.tenant, &secret, &stored).await?;
         for (at, stored) in places.into_iter().zip(stored) {

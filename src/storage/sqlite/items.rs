@@ -24,8 +24,8 @@ use crate::storage::contents::Roots;
 use crate::storage::indexing_rows::Indexable;
 use crate::storage::items::models::ModelMemory;
 use crate::storage::items::{
-    Columns, StoredItem, Target, memory_key, namespaces, needs_content, prepare, unresolved,
-    with_request,
+    Columns, StoredItem, Target, check_together, memory_key, namespaces, needs_content, prepare,
+    unresolved, with_request,
 };
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::opening::Chunks;
@@ -80,6 +80,7 @@ impl ItemStorage for SqliteStorage {
         &self,
         caller: &Caller,
         addresses: &[Address],
+        bytes_max: Option<u64>,
         now: Micros,
     ) -> Result<Vec<Option<Item>>> {
         if addresses.is_empty() {
@@ -90,7 +91,7 @@ impl ItemStorage for SqliteStorage {
         let tenant = Tenant::new(&caller.tenant, &secret, &shelf);
         loop {
             let mut read = self.connections.begin_read_for(&caller.tenant).await?;
-            let found = read_items(&mut read, tenant, addresses, now).await?;
+            let found = read_items(&mut read, tenant, (addresses, bytes_max), now).await?;
             read.end().await?;
             if shelf.is_complete() {
                 return Ok(found);
@@ -259,7 +260,7 @@ async fn read_or_make_root(write: &mut SqliteConnection, tenant: &str, root: &st
 async fn read_items(
     read: &mut SqliteConnection,
     tenant: Tenant<'_>,
-    addresses: &[Address],
+    (addresses, bytes_max): (&[Address], Option<u64>),
     now: Micros,
 ) -> Result<Vec<Option<Item>>> {
     let set = places(addresses);
@@ -272,6 +273,7 @@ async fn read_items(
         .await
         .map_err(fail)?;
     let stored = rows.iter().map(read_item).collect::<Result<Vec<_>>>()?;
+    check_together(&stored, bytes_max)?;
     let chunks = content_of(read, tenant, &stored).await?;
     let mut found: Vec<Option<Item>> = addresses.iter().map(|_| None).collect();
     for (row, stored) in rows.iter().zip(stored) {

@@ -182,3 +182,20 @@ def test_an_edit_that_would_make_gigabytes_takes_no_memory(measured: Measured) -
     assert (status, answer["code"], answer["field"]) == (413, "too_large", "new_string")
     assert answer["limit"] == 16 * MIB
     assert taken <= TIMES * len(body) + BESIDE_BYTES, f"{taken >> 20} MiB"
+
+
+@pytest.mark.parametrize("read", ["get", "search"])
+def test_a_batch_that_reads_one_value_many_times_takes_no_memory(
+    measured: Measured, read: str
+) -> None:
+    namespace = [f"read by {read}"]
+    size = 24 * MIB if read == "get" else MIB
+    item = {"namespace": namespace, "key": "k", "value": {"a": "a" * size}}
+    status, answer, _ = measured.post("/v1/store/put", JSON, json.dumps(item).encode())
+    assert status == 200, answer
+    place = {"namespace": namespace, "key": "k"} if read == "get" else {"prefix": namespace}
+    body = json.dumps({"ops": [{read: place}] * 1_000}).encode()
+    status, answer, taken = measured.post("/v1/store/batch", JSON, body)
+
+    assert (status, answer["code"], answer["limit"]) == (413, "too_large", 64 * MIB), answer
+    assert taken <= 4 * 64 * MIB, f"{taken >> 20} MiB"

@@ -3969,6 +3969,11 @@ export interface components {
             storage_report_rows_max: number;
             /**
              * Format: int64
+             * @description Values that the reads of one batch find, together; a search ends with the page that goes beyond.
+             */
+            store_answer_bytes_max: number;
+            /**
+             * Format: int64
              * @description Operations of one batch of the store.
              */
             store_ops_max: number;
