@@ -13,6 +13,7 @@ use axum::http::{HeaderMap, header};
 use bytes::{Bytes, BytesMut};
 use tokio::time::Instant;
 
+use super::beside::beside;
 use super::problem::{Code, Problem};
 use super::zstd_window;
 use crate::domain::limits::LIMITS;
@@ -226,7 +227,7 @@ impl Encoding {
 
 /// On a thread of its own: a small body may stand for a large one.
 async fn decompress(encoding: Encoding, packed: Bytes, held: Held) -> Result<Whole, Problem> {
-    let work = tokio::task::spawn_blocking(move || {
+    beside(move || {
         let account = held.account();
         if encoding == Encoding::Gzip {
             let decoder = flate2::read::MultiGzDecoder::new(&packed[..]);
@@ -239,8 +240,8 @@ async fn decompress(encoding: Encoding, packed: Bytes, held: Held) -> Result<Who
             .map_err(|error| Problem::internal(error.to_string()))?;
         let window_bytes = zstd_window::largest_bytes(&packed, ZSTD_WINDOW_LOG_MAX);
         unpack(decoder, ZSTD_BYTES + window_bytes, &account)
-    });
-    work.await.map_err(|error| Problem::internal(error.to_string()))?
+    })
+    .await?
 }
 
 /// `working_bytes`: what the decoder itself holds meanwhile.

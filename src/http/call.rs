@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
+use super::beside::beside;
 use super::body;
 use super::decode::{self, Input, Received};
 use super::media::Format;
@@ -153,8 +154,7 @@ async fn decode_input<T: Input>(received: Received) -> Result<T, Problem> {
     if received.body.len() <= DECODE_INLINE_BYTES_MAX {
         return decode::decode(&received);
     }
-    let decoded = tokio::task::spawn_blocking(move || decode::decode(&received));
-    decoded.await.map_err(|error| Problem::internal(error.to_string()))?
+    beside(move || decode::decode(&received)).await?
 }
 
 /// Who asks, if not too often, and the route's permission is covered.

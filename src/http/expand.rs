@@ -213,6 +213,5 @@ pub async fn beside<T: Send + 'static>(
     if bytes <= INLINE_BYTES_MAX {
         return Ok(work());
     }
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| Problem::internal(error.to_string()))
+    super::beside::beside(work).await
 }

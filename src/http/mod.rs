@@ -5,6 +5,7 @@
 mod agentrail;
 mod artifacts;
 mod audit;
+mod beside;
 mod body;
 mod by_name;
 mod call;

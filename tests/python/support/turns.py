@@ -3,10 +3,14 @@
 import json
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
+from uuid import uuid4
 
+from support import settings
 from support.http import post_json
-from support.native import Native, checkpoint, writes
+from support.native import Native, Refused, checkpoint, writes
 from support.server import Server
 
 
@@ -32,8 +36,8 @@ class Agent:
             self.step += 1
             at, value = f"{self.step:08}", f"{self.name} {number} {self.step}".encode()
             ops = [checkpoint(at, {"messages": value}, step=self.step), writes(at, "task", [value])]
-            self.native.commit(self.name, *ops)
-            got = self.native.get(self.name)["checkpoint"]
+            patiently(partial(self.native.commit, self.name, *ops))
+            got = patiently(partial(self.native.get, self.name))["checkpoint"]
             same("checkpoint", got["checkpoint_id"], at)
             same("value", [each["data"] for each in got["values"]], [value])
             same("writes", [each["data"] for each in got["writes"]], [value])
@@ -54,10 +58,27 @@ class Agent:
         same("file", self._post("/v1/files/read", place)["content"], f"turn {number}: done")
 
     def _post(self, path: str, body: dict[str, Any]) -> Any:
-        answer = post_json(self.url, path, body, key=self.key)
-        if answer.status != 200:
-            raise Wrong(f"{path}: {answer.status} {answer.body[:300]!r}")
-        return json.loads(answer.body)
+        key = {"Idempotency-Key": uuid4().hex}
+
+        def ask() -> Any:
+            answer = post_json(self.url, path, body, key=self.key, headers=key)
+            if answer.status != 200:
+                raise Refused(answer.status, answer.body)
+            return json.loads(answer.body)
+
+        return patiently(ask)
+
+
+def patiently(call: Callable[[], Any]) -> Any:
+    """As the clients do: 503 says that it may be asked again. It counts in the time of the turn."""
+    until = time.monotonic() + settings.TURN_SECONDS_MAX
+    while True:
+        try:
+            return call()
+        except Refused as refused:
+            if refused.status != 503 or time.monotonic() > until:
+                raise
+            time.sleep(0.1)
 
 
 def same(what: str, seen: object, expected: object) -> None:
