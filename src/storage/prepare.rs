@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use bytes::Bytes;
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
@@ -25,12 +26,35 @@ use crate::storage::homes::{CheckpointAt, ValueRow};
 use crate::storage::sealing::Sealer;
 use crate::storage::value_parts::NamedParts;
 
+/// A commit with more bytes or entries takes over a millisecond to seal.
+const SHORT_BYTES_MAX: usize = 256 << 10;
+const SHORT_ENTRIES_MAX: usize = 256;
+
 /// Seals one commit, without the chunks that its scope is known to have. `named` is what its parts stand for. Pure CPU work: run it in the caller's task, not
-/// in the batch's.
+/// in the batch's. A large one leaves the async worker to other tasks meanwhile.
 ///
 /// # Errors
 /// 413 and 422 for documents and values that break a limit or are not what they must be.
 pub fn prepare(
+    secret: &TenantSecret,
+    caller: &Caller,
+    commit: Commit,
+    deadline: Micros,
+    memory: &ChunkMemory,
+    named: Option<&NamedParts>,
+) -> Result<Prepared> {
+    let (entries, bytes) =
+        commit.values().fold((0, 0), |(count, bytes), it| (count + 1, bytes + it.data.len()));
+    let has_workers =
+        Handle::try_current().is_ok_and(|it| it.runtime_flavor() == RuntimeFlavor::MultiThread);
+    let work = move || seal(secret, caller, commit, deadline, memory, named);
+    if has_workers && (entries > SHORT_ENTRIES_MAX || bytes > SHORT_BYTES_MAX) {
+        return tokio::task::block_in_place(work);
+    }
+    work()
+}
+
+fn seal(
     secret: &TenantSecret,
     caller: &Caller,
     commit: Commit,
