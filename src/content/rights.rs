@@ -1,5 +1,5 @@
-//! What a tenant's rows that decide rights are held against: a key for the MACs of its rows, a counter, and a sum over its
-//! keys, signing secrets and revocations. It is sealed with the master key, so only who has that can change it.
+//! Verifies the rows of a tenant that decide rights. The record has a key for their MACs, a counter, and a sum over the
+//! tenant's keys, signing secrets and revocations. It is sealed with the master key, so only who has that can change it.
 //!
 //! The sum adds a keyed hash of each row, in any order, so a change costs the same whatever the tenant has. Neither the hashes nor
 //! the sum are ever seen outside: nobody can look for other rows with the same sum.

@@ -1,4 +1,4 @@
-//! What waits in front of a lane. Tenants take turns; commands of one key keep their order; large commands stand apart from small
+//! Queues commands in front of a lane. Tenants take turns; commands of one key keep their order; large commands stand apart from small
 //! ones, so that these do not wait for those. Pure.
 //!
 //! **Invariant:** while a command of a key waits or is being written, no later one of the key is given out as the other size.

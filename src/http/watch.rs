@@ -1,5 +1,5 @@
-//! What one connection is doing: whether it has requests, whether it takes what it is sent, and whether anybody known has asked on it.
-//! Connections that do none of it end.
+//! Watches each connection: whether it has requests, takes what it is sent, and has had a request with a known credential. Closes those
+//! that do none of it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;

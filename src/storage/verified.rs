@@ -1,5 +1,5 @@
-//! Credentials of all tenants as the database has them, without those that nothing sealed speaks for: where a master key is given, a
-//! forged or changed row opens nothing. The same for every engine.
+//! Loads the credentials of all tenants and leaves out those that no sealed record covers: with a master key, a forged or changed row
+//! opens nothing. The same for every engine.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -52,7 +52,7 @@ function state(sizeBytes: number): Record<string, { content: string }> {
   return files;
 }
 
-/** How much more memory a process has at its peak than at the beginning. */
+/** Measures the peak memory of a process beyond what it had at the beginning. */
 class Peak {
   readonly #folder: string;
   readonly #begun: number;

@@ -1,4 +1,4 @@
-"""How many instructions the server executes for one call: put, get, store put.
+"""Counts the instructions that the server executes for one call: put, get, store put.
 
 Valgrind counts them, on SQLite, so that the load of the machine plays no part.
 

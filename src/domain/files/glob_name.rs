@@ -1,4 +1,4 @@
-//! What a glob pattern says of names: text, `*`, `?`, `[…]` and, in JavaScript, groups such as `@(a|b)`; and the slashes between names.
+//! Parses the names of a glob pattern: text, `*`, `?`, `[…]` and, in JavaScript, groups such as `@(a|b)`; and the slashes between names.
 
 use super::dialect::Dialect;
 use super::glob::GlobLimit;
