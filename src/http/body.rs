@@ -14,6 +14,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::time::Instant;
 
 use super::beside::beside;
+use super::blocks::Blocks;
 use super::problem::{Code, Problem};
 use super::zstd_window;
 use crate::domain::limits::LIMITS;
@@ -252,27 +253,20 @@ fn unpack(
 ) -> Result<Whole, Problem> {
     let mut working = account.open();
     working.grow(working_bytes)?;
-    let mut held = account.open();
-    let mut out = Vec::new();
+    let mut out = Blocks::new(account.open());
     let mut step = vec![0; DECODE_STEP_BYTES];
     loop {
         let read = decoder
             .read(&mut step)
             .map_err(|_| malformed("the body does not match its Content-Encoding"))?;
         if read == 0 {
-            return Ok(Whole { bytes: Bytes::from(out), held });
+            let (bytes, held) = out.into_whole();
+            return Ok(Whole { bytes: Bytes::from(bytes), held });
         }
-        let length = out.len() + read;
-        if length as u64 > LIMITS.body_bytes_max {
+        if (out.len() + read) as u64 > LIMITS.body_bytes_max {
             return Err(too_large());
         }
-        if length > out.capacity() {
-            // By a quarter and not twice: room is memory that is held, used or not.
-            let room = length + (length / 4).max(DECODE_STEP_BYTES);
-            held.grow(room - out.capacity())?;
-            out.reserve_exact(room - out.len());
-        }
-        out.extend_from_slice(&step[..read]);
+        out.append(&step[..read])?;
     }
 }
 

@@ -6,6 +6,7 @@ mod agentrail;
 mod artifacts;
 mod audit;
 mod beside;
+mod blocks;
 mod body;
 mod by_name;
 mod call;
