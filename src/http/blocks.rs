@@ -8,14 +8,14 @@ const GROWTH_BYTES_MIN: usize = 64 << 10;
 
 pub struct Blocks {
     /// All but the last are full.
-    blocks: Vec<Vec<u8>>,
+    all: Vec<Vec<u8>>,
     length: usize,
     held: Held,
 }
 
 impl Blocks {
     pub fn new(held: Held) -> Self {
-        Self { blocks: vec![Vec::new()], length: 0, held }
+        Self { all: vec![Vec::new()], length: 0, held }
     }
 
     pub fn len(&self) -> usize {
@@ -25,8 +25,8 @@ impl Blocks {
     /// # Errors
     /// `Full` where the ledger has no room; nothing is changed then.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), Full> {
-        let is_first = self.blocks.len() == 1;
-        let Some(last) = self.blocks.last_mut() else { return Ok(()) };
+        let is_first = self.all.len() == 1;
+        let Some(last) = self.all.last_mut() else { return Ok(()) };
         let length = last.len() + bytes.len();
         if length > last.capacity() && is_first && length <= BLOCK_BYTES {
             // By a quarter and not twice: room is memory that is held, used or not.
@@ -43,7 +43,7 @@ impl Blocks {
         if !beyond.is_empty() {
             let mut next = Vec::with_capacity(BLOCK_BYTES.max(beyond.len()));
             next.extend_from_slice(beyond);
-            self.blocks.push(next);
+            self.all.push(next);
         }
         self.length += bytes.len();
         Ok(())
@@ -51,11 +51,11 @@ impl Blocks {
 
     /// One run of bytes. Each block is given back as soon as it was copied.
     pub fn into_whole(mut self) -> (Vec<u8>, Held) {
-        if self.blocks.len() == 1 {
-            return (self.blocks.remove(0), self.held);
+        if self.all.len() == 1 {
+            return (self.all.remove(0), self.held);
         }
         let mut whole = Vec::with_capacity(self.length);
-        for block in self.blocks {
+        for block in self.all {
             whole.extend_from_slice(&block);
         }
         (whole, self.held)
@@ -71,7 +71,7 @@ mod tests {
     fn bytes_come_out_as_they_went_in_whatever_their_sizes() {
         let shares = Shares::new(Sizes::default());
         for step in [1_000, GROWTH_BYTES_MIN, BLOCK_BYTES - 1, BLOCK_BYTES * 2] {
-            let all: Vec<u8> = (0..3 * BLOCK_BYTES + 7).map(|at| (at % 251) as u8).collect();
+            let all: Vec<u8> = (0..=250).cycle().take(3 * BLOCK_BYTES + 7).collect();
             let mut blocks = Blocks::new(shares.account(Holder::new("t", "c")).open());
             for bytes in all.chunks(step) {
                 blocks.append(bytes).unwrap();
