@@ -20,6 +20,7 @@ use crate::auth::tokens::Tokens;
 use crate::domain::Result;
 use crate::domain::agentrail::OtherUser;
 use crate::domain::audit::{Audit, AuditStorage};
+use crate::domain::background_tasks;
 use crate::domain::checkpoints::Checkpoints;
 use crate::domain::clock::Clock;
 use crate::domain::drive_files::DriveFiles;
@@ -251,7 +252,10 @@ impl App {
     pub async fn stop(self) {
         for task in self.background {
             task.abort();
+            // What it was writing is written or not from here on.
+            let _ = task.await;
         }
+        background_tasks::stop(&*self.storage).await;
         drop((self.checkpoints, self.items, self.files, self.raw_files, self.drive, self.sessions));
         if let Some(commits) = Arc::into_inner(self.commits) {
             commits.stop().await;

@@ -14,6 +14,7 @@ use crate::app::{App, Browsers, DifferenceMemory, Outside, Settings};
 use crate::auth::issuers::Issuers;
 use crate::config::{self, EmbeddingsEndpoint, ObjectStore, Serve};
 use crate::domain::agentrail::OtherUser;
+use crate::domain::background_tasks;
 use crate::domain::clock::Clock;
 use crate::domain::embedding::{Embedder, Embeddings};
 use crate::domain::rates::Rates;
@@ -121,6 +122,7 @@ async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHan
     let app = Arc::new(app);
     let router = http::router(&app);
     let (stop, feeds) = (stop_signal()?, Arc::clone(&app.feeds));
+    let storage = Arc::clone(&app.storage);
     let (gate, seen) = (Arc::clone(&app.gate), Arc::clone(&app.gate));
     // Who follows the change feed would else keep the server until its patience ends.
     let stop = async move {
@@ -129,6 +131,8 @@ async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHan
             () = seen.outdated() => tracing::error!("the database was encrypted meanwhile: stopping"),
         }
         feeds.close();
+        // Before requests have ended: whoever loses patience with them kills a server that was in order.
+        background_tasks::stop(&*storage).await;
     };
     if app.gate.is_keyless() {
         tracing::info!(

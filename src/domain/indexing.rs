@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::Notify;
 
+use super::background_tasks::{self, Group, Kind};
 use super::caller::Caller;
 use super::clock::{Clock, Micros};
 use super::embedding::{Embeddings, Refused};
@@ -120,8 +121,28 @@ impl Indexer {
         if tasks.is_empty() {
             return Ok(renewed);
         }
+        let group = background_tasks::begin(&*self.storage, Kind::Vectors, now).await?;
+        let made = if group.is_together() {
+            self.make_together(&group, tasks, now).await
+        } else {
+            self.make_alone(&group, tasks, now).await
+        };
+        group.end(made).await?;
+        Ok(true)
+    }
+
+    async fn make_together(
+        &self,
+        group: &Group<'_>,
+        tasks: Vec<IndexingTask>,
+        now: Micros,
+    ) -> Result<()> {
         let (mut works, mut bytes) = (Vec::new(), 0);
         for task in tasks {
+            if group.is_parked(&task.tenant, &task.version.to_string()) {
+                self.put_off(&task, now).await?;
+                continue;
+            }
             let work = self.read(task, now).await?;
             bytes += work.texts.iter().map(|it| it.1.len()).sum::<usize>();
             works.push(work);
@@ -130,8 +151,28 @@ impl Indexer {
                 bytes = 0;
             }
         }
-        self.make(works).await?;
-        Ok(true)
+        self.make(works).await
+    }
+
+    async fn make_alone(
+        &self,
+        group: &Group<'_>,
+        tasks: Vec<IndexingTask>,
+        now: Micros,
+    ) -> Result<()> {
+        for task in tasks {
+            let (tenant, unit) = (task.tenant.clone(), task.version.to_string());
+            let work = async { self.make(vec![self.read(task.clone(), now).await?]).await };
+            if group.run((&tenant, &unit), now, work).await?.is_none() {
+                self.put_off(&task, now).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A task that is put aside is met again later, in case that somebody released it.
+    async fn put_off(&self, task: &IndexingTask, now: Micros) -> Result<()> {
+        self.storage.postpone_indexing(task, now + PAUSE_MAX).await
     }
 
     /// Makes the vectors of some items, or puts them off.

@@ -2,6 +2,7 @@
 
 pub mod agentrail;
 pub mod audit;
+pub mod background_tasks;
 pub mod batch;
 pub mod caller;
 pub mod checkpoint;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::audit::{Act, AuditStorage};
+use super::background_tasks::BackgroundTaskStorage;
 use super::caller::Caller;
 use super::checkpoint::{Commit, ListQuery, Target, View};
 use super::clock::Micros;
@@ -70,6 +71,7 @@ pub trait Storage:
     + ErasureStorage
     + QuotaStorage
     + AuditStorage
+    + BackgroundTaskStorage
     + KeyStorage
     + CredentialStorage
     + SigningStorage
@@ -99,6 +101,7 @@ impl<T> Storage for T where
         + ErasureStorage
         + QuotaStorage
         + AuditStorage
+        + BackgroundTaskStorage
         + KeyStorage
         + CredentialStorage
         + SigningStorage
@@ -346,8 +349,7 @@ pub trait Engine: Send + Sync {
         None
     }
 
-    /// One round of moving cold content, and of deleting what was moved and is not needed any more; safe to run from any
-    /// number of servers.
+    /// One round of moving cold content, and of deleting moved content that nothing needs; any number of servers may run it.
     async fn move_content(&self, _now: Micros) -> Result<()> {
         Ok(())
     }

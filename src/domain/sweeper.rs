@@ -6,10 +6,14 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use super::background_tasks::{self, Group, Kind};
+use super::caller::Caller;
 use super::clock::{Clock, Micros};
 use super::error::{Error, Result};
+use super::names::ThreadId;
 use super::retention::{Claim, Progress, Retained};
 use super::storage::Storage;
+use super::thread::Thread;
 
 /// Threads of a page: progress without removals is counted once per page.
 const PAGE_THREADS: usize = 100;
@@ -60,12 +64,14 @@ impl Sweeper {
             let Some(claim) = self.storage.claim_policy(now, now + interval).await? else {
                 return Ok(finished);
             };
-            finished += u64::from(self.work_off(claim).await?);
+            let group = background_tasks::begin(&*self.storage, Kind::Retention, now).await?;
+            let finishes = self.work_off(&group, claim).await;
+            finished += u64::from(group.end(finishes).await?);
         }
     }
 
     /// Whether the round was finished, and by this server.
-    async fn work_off(&self, mut claim: Claim) -> Result<bool> {
+    async fn work_off(&self, group: &Group<'_>, mut claim: Claim) -> Result<bool> {
         loop {
             let page = self.storage.list_claimed_threads(&claim, PAGE_THREADS).await?;
             let Some(last) = page.last() else {
@@ -73,7 +79,7 @@ impl Sweeper {
             };
             let mut progress = Progress { last_thread_id: last.clone(), ..Progress::default() };
             for thread_id in &page {
-                if !self.retain(&claim, thread_id, &mut progress).await? {
+                if !self.retain(group, &claim, thread_id, &mut progress).await? {
                     return Ok(false);
                 }
             }
@@ -87,12 +93,17 @@ impl Sweeper {
     /// Whether the round goes on.
     async fn retain(
         &self,
+        group: &Group<'_>,
         claim: &Claim,
         thread_id: &str,
         progress: &mut Progress,
     ) -> Result<bool> {
-        let retained = self.storage.retain_thread(claim, thread_id, self.clock.now()).await;
+        let retained = self.retain_in(group, claim, thread_id).await.transpose();
         progress.done.examined += 1;
+        let Some(retained) = retained else {
+            progress.done.skipped += 1;
+            return Ok(true);
+        };
         match retained {
             Ok(Retained::Untouched) => {}
             Ok(Retained::LeaseHeld) => progress.done.skipped += 1,
@@ -120,6 +131,26 @@ impl Sweeper {
             }
         }
         Ok(true)
+    }
+
+    /// None: work on the thread is put aside. What a thread is called there is its generation, because its id is a client's text.
+    async fn retain_in(
+        &self,
+        group: &Group<'_>,
+        claim: &Claim,
+        thread_id: &str,
+    ) -> Result<Option<Retained>> {
+        let now = self.clock.now();
+        let work = self.storage.retain_thread(claim, thread_id, now);
+        if !group.names_units() {
+            return work.await.map(Some);
+        }
+        let caller = Caller::of_tenant(&claim.tenant);
+        let thread = self.storage.get_thread(&caller, &ThreadId::new(thread_id)?).await?;
+        let Some(Thread { generation, .. }) = thread else {
+            return Ok(Some(Retained::Untouched));
+        };
+        group.run((&claim.tenant, &generation), now, work).await
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::background_tasks::{self, Group, Kind};
 use super::caller::Caller;
 use super::clock::{Clock, Micros};
 use super::error::Result;
@@ -108,17 +109,19 @@ impl WordWalks {
             };
             // The declaration is older than a poll, but this server may have missed one.
             self.settings.poll().await?;
-            self.walk(walk).await?;
+            let group = background_tasks::begin(&*self.storage, Kind::Words, now).await?;
+            let walked = self.walk(&group, walk).await;
+            group.end(walked).await?;
             finished += 1;
         }
     }
 
-    async fn walk(&self, mut walk: Walk) -> Result<()> {
+    async fn walk(&self, group: &Group<'_>, mut walk: Walk) -> Result<()> {
         loop {
             let found = self.storage.list_walked(&walk, WALKED_ROWS).await?;
             walk.after = found.last().map(|it| it.address.clone()).or(walk.after);
             let is_last = found.len() < WALKED_ROWS;
-            let words = self.words_of(&walk.tenant, found).await?;
+            let words = self.words_in(group, &walk.tenant, found).await?;
             let until = (!is_last).then(|| self.clock.now() + CLAIMED);
             self.storage.advance_walk(&walk, &words, until).await?;
             if is_last {
@@ -127,23 +130,49 @@ impl WordWalks {
         }
     }
 
-    /// Of those whose words are of other fields than they should be.
-    async fn words_of(
+    /// Of those whose words are of other fields than they should be. An item that is put aside keeps the words that it has.
+    async fn words_in(
         &self,
+        group: &Group<'_>,
         tenant: &str,
         found: Vec<Walked>,
     ) -> Result<Vec<(Walked, Option<ItemWords>)>> {
-        let caller = Caller::of_tenant(tenant);
+        let mut stale = self.stale(tenant, found);
+        if group.is_together() {
+            stale.retain(|it| !group.is_parked(tenant, &it.0.version.to_string()));
+            return self.words_of(tenant, &stale).await;
+        }
+        let mut words = Vec::new();
+        for it in &stale {
+            let (unit, work) =
+                (it.0.version.to_string(), self.words_of(tenant, std::slice::from_ref(it)));
+            words.extend(
+                group.run((tenant, &unit), self.clock.now(), work).await?.into_iter().flatten(),
+            );
+        }
+        Ok(words)
+    }
+
+    /// Items whose words are of other fields than they should be, each with these.
+    fn stale(&self, tenant: &str, found: Vec<Walked>) -> Vec<(Walked, Option<Vec<String>>)> {
         let fields = |it: &Walked| {
             let declared = self.settings.effective(tenant, &it.address.namespace);
             declared.text_fields.filter(|it| !it.is_empty())
         };
-        let stale: Vec<(Walked, Option<Vec<String>>)> = found
+        found
             .into_iter()
             .map(|it| (fields(&it), it))
             .filter(|(fields, it)| fields.as_deref().map(fields_number) != it.fields)
             .map(|(fields, it)| (it, fields))
-            .collect();
+            .collect()
+    }
+
+    async fn words_of(
+        &self,
+        tenant: &str,
+        stale: &[(Walked, Option<Vec<String>>)],
+    ) -> Result<Vec<(Walked, Option<ItemWords>)>> {
+        let caller = Caller::of_tenant(tenant);
         let mut words = Vec::with_capacity(stale.len());
         for part in stale.chunks(SLICE) {
             let wanted = part.iter().filter(|it| it.1.is_some());

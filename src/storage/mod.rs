@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod audit_rows;
+mod background_tasks;
 pub mod base_document;
 pub mod channel_map;
 pub mod chunk_memory;

@@ -42,6 +42,7 @@ mod matrix_table;
 mod matrix_world;
 mod memory;
 mod memory_accounts;
+mod memory_background;
 mod memory_contents;
 mod memory_credentials;
 mod memory_erasure;

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use threadkeep::content::keys::TenantSecret;
 use threadkeep::domain::audit::Act;
+use threadkeep::domain::background_tasks::Running;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::checkpoint::{
     CheckpointPut, Commit, EMPTY, ListCursor, ListQuery, Op, PendingWrite, Target, View, WriteGroup,
@@ -47,6 +48,7 @@ pub struct Memory {
     /// (tenant, thread) → commits, in the order of arrival.
     pub commits: Mutex<BTreeMap<(String, String), Vec<Commit>>>,
     pub keys: Mutex<Vec<Key>>,
+    pub running: Running,
     pub threads: Mutex<Vec<Thread>>,
     /// (tenant, thread) → what it takes.
     pub storage_uses: Mutex<HashMap<(String, String), StorageUse>>,

@@ -3,6 +3,21 @@
 /// What goes over all tenants on purpose, or has its condition elsewhere: file, words of the statement, reason.
 pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
     (
+        "storage/background_tasks.rs",
+        "from background_tasks where kind = $1 {lock}",
+        "a group of background work is of all tenants, and so is what is put aside",
+    ),
+    (
+        "storage/background_tasks.rs",
+        "delete from background_tasks where server = $1",
+        "what a server has begun, of all tenants",
+    ),
+    (
+        "storage/background_tasks.rs",
+        "from background_tasks where parked_at is not null",
+        "what is put aside of one tenant or of all, for the doctor",
+    ),
+    (
         "snapshots/removal.rs",
         "from snapshots where expires_at > 0",
         "the sweep of what has expired",

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use bytes::Bytes;
+use tokio::sync::OnceCell;
 
 use super::packs::{Coldness, Draft, NewPack, PackStorage, Scope};
 use super::place::{PackId, Place};
@@ -14,6 +15,7 @@ use super::{Objects, fetch};
 use crate::content::encrypted::encrypt_plain;
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
+use crate::domain::background_tasks::{self, Group, Kind};
 use crate::domain::clock::Micros;
 use crate::domain::{Error, Result};
 use crate::storage::homes::of_chunk;
@@ -40,6 +42,8 @@ struct Packer<'a> {
     now: Micros,
     /// Bytes that other servers were given.
     shared: AtomicUsize,
+    /// Begun with the first scope.
+    group: OnceCell<Group<'a>>,
 }
 
 impl Objects {
@@ -48,16 +52,51 @@ impl Objects {
     /// # Errors
     /// `Unavailable` when the store or the database does not answer: the next round tries again.
     pub async fn work(&self, storage: &dyn PackStorage, now: Micros) -> Result<()> {
-        let packer = Packer { objects: self, storage, now, shared: AtomicUsize::new(0) };
+        let packer = Packer::new(self, storage, now);
         packer.expire_uploads().await?;
         packer.delete_objects().await?;
-        packer.pack_cold().await?;
-        packer.pack_contents().await?;
-        packer.rewrite_sparse().await
+        let result = packer.work_on_scopes().await;
+        match packer.group.into_inner() {
+            Some(group) => group.end(result).await,
+            None => result,
+        }
     }
 }
 
-impl Packer<'_> {
+impl<'a> Packer<'a> {
+    fn new(objects: &'a Objects, storage: &'a dyn PackStorage, now: Micros) -> Self {
+        Self { objects, storage, now, shared: AtomicUsize::new(0), group: OnceCell::new() }
+    }
+
+    async fn work_on_scopes(&self) -> Result<()> {
+        self.pack_cold().await?;
+        self.pack_contents().await?;
+        self.rewrite_sparse().await
+    }
+
+    /// Claims a scope and does the work. One that is put aside keeps its claim, so that it is not met again at once.
+    async fn work_on(
+        &self,
+        scope: &Scope,
+        touched: Option<Micros>,
+        work: impl Future<Output = Result<()>>,
+    ) -> Result<()> {
+        let until = self.now + CLAIM;
+        if !self.storage.claim_scope(scope, touched, self.now, until).await? {
+            return Ok(());
+        }
+        let begin = || background_tasks::begin(self.storage, Kind::Packing, self.now);
+        let group = self.group.get_or_try_init(begin).await?;
+        let work = async {
+            if settled(scope, work.await)? {
+                self.storage.finish_scope(scope, touched).await?;
+            }
+            Ok(())
+        };
+        group.run((&scope.tenant, &scope.id.to_string()), self.now, work).await?;
+        Ok(())
+    }
+
     async fn expire_uploads(&self) -> Result<()> {
         let expired = self.storage.expire_uploads(self.now - UPLOAD_MAX, self.now).await?;
         if expired > 0 {
@@ -93,14 +132,8 @@ impl Packer<'_> {
         loop {
             let slice = self.storage.list_cold((&after.0, &after.1), coldness).await?;
             for (scope, touched) in slice.cold {
-                let until = self.now + CLAIM;
-                if !self.storage.claim_scope(&scope, Some(touched), self.now, until).await? {
-                    continue;
-                }
-                let packed = self.pack_scope(&scope, READ_CHUNKS, false).await;
-                if settled(&scope, packed)? {
-                    self.storage.finish_scope(&scope, Some(touched)).await?;
-                }
+                let packing = self.pack_scope(&scope, READ_CHUNKS, false);
+                self.work_on(&scope, Some(touched), packing).await?;
             }
             match slice.next {
                 Some(next) => after = next,
@@ -112,14 +145,8 @@ impl Packer<'_> {
     /// What of files is whole: it will not change. Lately written, it is likely to be read: other servers get it from here.
     async fn pack_contents(&self) -> Result<()> {
         for (scope, touched) in self.storage.list_cold_contents().await? {
-            let until = self.now + CLAIM;
-            if !self.storage.claim_scope(&scope, Some(touched), self.now, until).await? {
-                continue;
-            }
-            let packed = self.pack_scope(&scope, READ_FILE_CHUNKS, true).await;
-            if settled(&scope, packed)? {
-                self.storage.finish_scope(&scope, Some(touched)).await?;
-            }
+            let packing = self.pack_scope(&scope, READ_FILE_CHUNKS, true);
+            self.work_on(&scope, Some(touched), packing).await?;
         }
         Ok(())
     }
@@ -180,12 +207,7 @@ impl Packer<'_> {
             sparse.entry(pack.scope).or_default().push(pack.id);
         }
         for (scope, packs) in sparse {
-            if !self.storage.claim_scope(&scope, None, self.now, self.now + CLAIM).await? {
-                continue;
-            }
-            if settled(&scope, self.rewrite(&scope, packs).await)? {
-                self.storage.finish_scope(&scope, None).await?;
-            }
+            self.work_on(&scope, None, self.rewrite(&scope, packs)).await?;
         }
         Ok(())
     }
@@ -233,7 +255,7 @@ pub async fn encrypt(
     let (Some(objects), Some(cipher)) = (objects, secret.cipher()) else {
         return Err(fetch::no_store());
     };
-    let packer = Packer { objects, storage, now, shared: AtomicUsize::new(0) };
+    let packer = Packer::new(objects, storage, now);
     let places = storage.list_places(scope).await?;
     for pack in packs {
         let mut own: Vec<_> =

@@ -10,6 +10,7 @@ use super::place::{PackId, Place};
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::Result;
+use crate::domain::background_tasks::BackgroundTaskStorage;
 use crate::domain::clock::Micros;
 
 /// When a caller who met something that passes may try again.
@@ -62,7 +63,7 @@ pub struct StoredPack {
 }
 
 #[async_trait]
-pub trait PackStorage: Send + Sync {
+pub trait PackStorage: BackgroundTaskStorage {
     async fn tenant_secret(&self, tenant: &str) -> Result<TenantSecret>;
 
     /// One slice of the threads that come after (tenant, thread id).

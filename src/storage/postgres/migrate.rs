@@ -37,6 +37,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         include_str!("../../../migrations/postgres/0021_revocation_chains.sql"),
     ),
     (22, "rights", include_str!("../../../migrations/postgres/0022_rights.sql")),
+    (
+        23,
+        "background_tasks",
+        include_str!("../../../migrations/postgres/0023_background_tasks.sql"),
+    ),
 ];
 
 /// The oldest binary version that can work with the newest schema.

@@ -35,6 +35,7 @@ mod known_threads;
 mod leases;
 mod list;
 mod list_details;
+mod living;
 mod migrate;
 mod other_servers;
 mod pack_writes;
@@ -116,6 +117,7 @@ pub struct PostgresStorage {
     models: ModelMemory,
     sessions: SessionMemory,
     vector_indexes: VectorIndexes,
+    life: living::Life,
 }
 
 impl PostgresStorage {
@@ -143,6 +145,7 @@ impl PostgresStorage {
         first_connection::check(&options).await?;
         let storage = Self {
             vector_indexes: VectorIndexes::new(options.clone(), config.migrate),
+            life: living::Life::new(options.clone()),
             models: ModelMemory::default(),
             sessions: SessionMemory::default(),
             searches: pool::SearchPool::new(options.clone(), config.connections.max(4) / 2)?,
@@ -370,6 +373,7 @@ impl Engine for PostgresStorage {
     }
 
     async fn close(&self) {
+        self.life.close().await;
         self.pool.close();
         self.searches.close();
         self.first.close();

@@ -32,6 +32,7 @@ mod item_writes;
 mod items;
 mod leases;
 mod list;
+mod living;
 mod pack_writes;
 mod packs;
 mod policies;
@@ -104,6 +105,7 @@ pub struct SqliteStorage {
     objects: Option<Arc<Objects>>,
     models: ModelMemory,
     sessions: SessionMemory,
+    life: living::Life,
 }
 
 /// How to open a file.
@@ -139,6 +141,7 @@ impl SqliteStorage {
             objects: config.objects,
             models: ModelMemory::default(),
             sessions: SessionMemory::default(),
+            life: living::Life::default(),
         };
         if config.exclusive {
             check_start(storage.objects.as_deref(), &storage).await?;
