@@ -274,6 +274,9 @@ pub struct Doctor {
     /// Remove what nothing leads to, finish what removals left, correct counters. Damaged data is never removed.
     #[arg(long)]
     pub fix: bool,
+    /// Have background work tried again that is put aside, because the process ended while it ran alone.
+    #[arg(long)]
+    pub retry_parked: bool,
     /// Where cold content lies, as the servers have it; without it such content is counted and not read.
     #[arg(long, env = "THREADKEEP_OBJECT_STORE_URL")]
     pub object_store_url: Option<String>,

@@ -8,14 +8,24 @@ use serde_json::json;
 
 use super::{exit, open_existing, print};
 use crate::config::{Doctor, ReportFormat};
+use crate::domain::background_tasks::Parked;
 use crate::domain::caller::check_tenant;
 use crate::domain::clock::Clock;
 use crate::domain::doctor::{Examine, Finding, Noun, Report, State};
+use crate::domain::storage::Storage;
+use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
 use crate::storage::objects::{Objects, Packing};
 
 /// Something is damaged, missing or counted wrongly.
 const UNSOUND: u8 = 1;
+/// Background work that is put aside.
+struct Aside {
+    parked: Vec<Parked>,
+    /// It is tried again from here on.
+    is_released: bool,
+}
+
 /// Nothing is known: the examination could not run, for a reason that has no exit code of its own.
 const FAILED: u8 = 2;
 
@@ -38,17 +48,25 @@ async fn examine(command: &Doctor) -> Result<Report> {
     let request =
         Examine { tenant: command.tenant.clone(), fix: command.fix, now: Clock::System.now() };
     let report = storage.examine(&request).await;
+    let aside = put_aside(command, &*storage).await;
     let engine = storage.name();
     storage.close().await;
-    let report = report?;
+    let (report, aside) = (report?, aside?);
     if command.tenant.is_some() && report.tally(State::Checked, Noun::Tenants).count == 0 {
         return Err(Error::NotFound("a tenant with anything stored was"));
     }
     print(&match command.format {
-        ReportFormat::Json => as_json(engine, &report),
-        ReportFormat::Text => as_text(engine, &report),
+        ReportFormat::Json => as_json(engine, &report, &aside),
+        ReportFormat::Text => as_text(engine, &report, &aside),
     })?;
     Ok(report)
+}
+
+async fn put_aside(command: &Doctor, storage: &dyn Storage) -> Result<Aside> {
+    let tenant = command.tenant.as_deref();
+    let parked = storage.list_parked(tenant).await?;
+    let is_released = command.retry_parked && storage.release_parked(tenant).await? > 0;
+    Ok(Aside { parked, is_released })
 }
 
 /// Settings of the packer do not matter here: nothing is moved.
@@ -57,14 +75,21 @@ async fn objects(command: &Doctor) -> Result<Option<Arc<Objects>>> {
     Ok(Some(Arc::new(Objects::open(url, Packing::default(), true).await?)))
 }
 
-fn as_json(engine: &str, report: &Report) -> String {
+fn as_json(engine: &str, report: &Report, aside: &Aside) -> String {
     let mut document = json!(report);
+    let parked = aside.parked.iter().map(|it| {
+        json!({
+            "kind": it.kind, "tenant": it.tenant, "unit": it.unit, "attempts": it.attempts, "reason": it.reason,
+            "since": rfc3339(it.parked_at), "released": aside.is_released,
+        })
+    });
+    document["parked"] = parked.collect();
     document["engine"] = json!(engine);
     document["sound"] = json!(report.is_sound());
     format!("{document:#}\n")
 }
 
-fn as_text(engine: &str, report: &Report) -> String {
+fn as_text(engine: &str, report: &Report, aside: &Aside) -> String {
     let mut text = format!("examined ({engine})\n");
     for (state, noun, tally) in report.counts() {
         let line = format!("  {:<14} {:<10} {:>9}", name(state), name(noun), tally.count);
@@ -80,7 +105,22 @@ fn as_text(engine: &str, report: &Report) -> String {
     if report.places_left_off > 0 {
         text += &format!("  and {} more places\n", report.places_left_off);
     }
+    text += &aside.parked.iter().map(parked).collect::<String>();
+    text += match (aside.parked.is_empty(), aside.is_released) {
+        (true, _) => "",
+        (false, true) => "  background work that was put aside is tried again\n",
+        (false, false) => "  --retry-parked has background work tried again that is put aside\n",
+    };
     text + verdict(report) + "\n"
+}
+
+fn parked(it: &Parked) -> String {
+    let Parked { tenant, kind, unit, attempts, reason, parked_at } = it;
+    let since = rfc3339(*parked_at);
+    format!(
+        "  put aside {kind}: tenant {}, unit {unit}, {attempts} attempts, since {since}: {reason}\n",
+        json!(tenant)
+    )
 }
 
 /// Ids as JSON strings: they may hold line breaks.

@@ -112,3 +112,25 @@ async fn packs_are_read_with_the_store_and_counted_without() {
     let (code, lost) = report(&h, &["--object-store-url", &url, "--fix"]);
     assert_eq!((code, &lost["missing"]["packs"]["count"]), (1, &count.into()));
 }
+
+#[tokio::test]
+async fn background_work_that_is_put_aside_is_listed_and_released() {
+    let h = Harness::sqlite().await;
+    fill(&h).await;
+    h.sql(
+        "insert into background_tasks (tenant, kind, unit, server, attempts, ran_alone, reason, started_at, parked_at)
+         values ('tenant-a', 'packing', '4711', 0, 3, 1, 'the process ended while it ran alone', 1, 1000000)",
+    )
+    .await;
+    let (code, shown) = text(&h);
+    assert!(code == 0 && shown.contains("--retry-parked"), "{shown}");
+    let line = "put aside packing: tenant \"tenant-a\", unit 4711, 3 attempts, since 1970-01-01T00:00:01.000000Z: \
+                the process ended while it ran alone";
+    assert!(shown.contains(line), "{shown}");
+    let (code, listed) = report(&h, &["--tenant", "tenant-a"]);
+    let parked = &listed["parked"][0];
+    assert_eq!((code, &parked["unit"], &parked["released"]), (0, &"4711".into(), &false.into()));
+    let (_, released) = report(&h, &["--retry-parked"]);
+    assert_eq!(released["parked"][0]["released"], true);
+    assert_eq!(report(&h, &[]).1["parked"], Value::Array(vec![]));
+}

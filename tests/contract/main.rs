@@ -20,6 +20,7 @@ mod subjects;
 mod archives;
 mod atomicity;
 mod audit;
+mod background_tasks;
 mod conditions;
 mod content;
 mod contents;

@@ -1,6 +1,15 @@
-//! The cases of content that lies in an object store.
+//! The cases of content that lies in an object store, and of background work that ends the process.
 
 contract! {
+    background_tasks:
+        a_unit_that_ends_the_process_alone_is_put_aside
+        deaths_far_apart_do_not_add_up
+        an_orderly_stop_and_an_error_are_no_deaths
+        a_server_that_is_alive_has_not_died
+        vectors_of_others_are_made_beside_a_deadly_item
+        words_of_others_are_made_beside_a_deadly_item
+        other_scopes_are_packed_beside_a_deadly_one
+        other_threads_are_pruned_beside_a_deadly_one;
     packs:
         packed_content_reads_back_exactly
         hot_and_small_threads_stay_in_the_database
