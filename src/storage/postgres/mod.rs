@@ -180,7 +180,7 @@ impl PostgresStorage {
                 let (turn, known) = self.secrets.take_turn(tenant).await;
                 (Some(turn), known)
             }
-            known => (None, known),
+            known @ Memory::Doubted(_) => (None, known),
         };
         if let Memory::Trusted(secret) = known {
             return Ok(secret);

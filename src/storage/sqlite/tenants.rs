@@ -18,7 +18,7 @@ impl SqliteStorage {
                 (_, Memory::Trusted(secret)) => Ok(secret),
                 (_turn, known) => self.look_for_secret(tenant, known).await,
             },
-            known => self.look_for_secret(tenant, known).await,
+            known @ Memory::Doubted(_) => self.look_for_secret(tenant, known).await,
         }
     }
 
