@@ -178,10 +178,9 @@ fn extent(text: &[u8]) -> (u64, u64) {
 /// injective, and legal for a parser that wants Unicode scalars. None when nothing needs it.
 fn escape_lone_surrogates(text: &[u8]) -> Option<Vec<u8>> {
     const MARK: &str = "\u{fdd0}";
-    let has_mark = text.windows(MARK.len()).any(|window| window == MARK.as_bytes());
-    let has_escape = text
-        .windows(3)
-        .any(|w| w[0] == b'\\' && w[1] == b'u' && matches!(w[2], b'd' | b'D' | b'f' | b'F'));
+    let has_mark = memchr::memmem::find(text, MARK.as_bytes()).is_some();
+    let has_escape = memchr::memchr_iter(b'\\', text)
+        .any(|at| matches!(text[at..], [_, b'u', b'd' | b'D' | b'f' | b'F', ..]));
     if !has_mark && !has_escape {
         return None;
     }

@@ -76,6 +76,7 @@ pub mod thread;
 pub mod threads;
 pub mod time;
 pub mod token;
+pub mod turns;
 pub mod uploads;
 pub mod value_parts;
 pub mod vector;

@@ -88,6 +88,11 @@ impl FairPlaces {
         state.waiting.clear();
     }
 
+    #[cfg(test)]
+    pub fn waiting_count(&self) -> usize {
+        self.state().waiting.values().map(VecDeque::len).sum()
+    }
+
     fn give(self: &Arc<Self>, state: &mut State, tenant: &str) -> Place {
         state.free -= 1;
         match state.held.get_mut(tenant) {

@@ -34,6 +34,7 @@ pub mod sealing;
 pub mod secret_memory;
 pub mod sessions;
 pub mod setting_rows;
+mod short_work;
 pub mod signing;
 pub mod snapshots;
 pub mod sought;

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashMap};
 use bytes::Bytes;
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
-use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
@@ -24,11 +23,8 @@ use crate::storage::chunk_memory::ChunkMemory;
 use crate::storage::documents::seal_documents;
 use crate::storage::homes::{CheckpointAt, ValueRow};
 use crate::storage::sealing::Sealer;
+use crate::storage::short_work::run_sized;
 use crate::storage::value_parts::NamedParts;
-
-/// A commit with more bytes or entries takes over a millisecond to seal.
-const SHORT_BYTES_MAX: usize = 256 << 10;
-const SHORT_ENTRIES_MAX: usize = 256;
 
 /// Seals one commit, without the chunks that its scope is known to have. `named` is what its parts stand for. Pure CPU work: run it in the caller's task, not
 /// in the batch's. A large one leaves the async worker to other tasks meanwhile.
@@ -43,15 +39,9 @@ pub fn prepare(
     memory: &ChunkMemory,
     named: Option<&NamedParts>,
 ) -> Result<Prepared> {
-    let (entries, bytes) =
+    let size =
         commit.values().fold((0, 0), |(count, bytes), it| (count + 1, bytes + it.data.len()));
-    let has_workers =
-        Handle::try_current().is_ok_and(|it| it.runtime_flavor() == RuntimeFlavor::MultiThread);
-    let work = move || seal(secret, caller, commit, deadline, memory, named);
-    if has_workers && (entries > SHORT_ENTRIES_MAX || bytes > SHORT_BYTES_MAX) {
-        return tokio::task::block_in_place(work);
-    }
-    work()
+    run_sized(size, || seal(secret, caller, commit, deadline, memory, named))
 }
 
 fn seal(

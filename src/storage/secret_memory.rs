@@ -5,9 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use tokio::sync::MutexGuard;
+
 use super::rights::RightsMemory;
 use crate::content::keys::TenantSecret;
 use crate::content::master_key::MasterKeys;
+use crate::domain::turns::Turns;
 
 /// How often a key that encrypts is looked for in the database: one that was destroyed is forgotten by then.
 const TRUSTED: Duration = Duration::from_secs(2);
@@ -16,6 +19,8 @@ pub struct SecretMemory {
     masters: Option<Arc<MasterKeys>>,
     known: RwLock<HashMap<String, Known>>,
     started: Instant,
+    /// Of tenants that are not known.
+    turns: Turns,
     /// Of rows that decide rights.
     pub rights: RightsMemory,
 }
@@ -40,6 +45,7 @@ impl SecretMemory {
             masters,
             known: RwLock::default(),
             started: Instant::now(),
+            turns: Turns::default(),
             rights: RightsMemory::default(),
         }
     }
@@ -63,6 +69,13 @@ impl SecretMemory {
             swapped.is_ok()
         };
         if now >= until && mine() { Memory::Doubted(secret) } else { Memory::Trusted(secret) }
+    }
+
+    /// Waits until nobody else looks for the secret of a tenant that is not known. Calls that meet a new tenant together do not queue for the
+    /// database: the first one makes the secret, the others find it in the memory.
+    pub async fn take_turn(&self, tenant: &str) -> (MutexGuard<'_, ()>, Memory) {
+        let turn = self.turns.take(tenant).await;
+        (turn, self.look_up(tenant))
     }
 
     pub fn learn(&self, tenant: &str, secret: &TenantSecret) {

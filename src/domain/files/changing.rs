@@ -203,7 +203,7 @@ impl Files {
         plan: &Planning<'_>,
     ) -> Result<(i64, i64)> {
         let address = asked.asking.address(path);
-        let _turn = self.turns.take(&asked.asking.caller.tenant, &address).await;
+        let _turn = self.turns.take((&asked.asking.caller.tenant, &address)).await;
         let mut contention = Contention::default();
         loop {
             let found = self.stored(asked.asking, path).await?;

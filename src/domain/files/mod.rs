@@ -21,7 +21,6 @@ pub mod reading;
 pub mod replacing;
 pub mod searching;
 pub mod storage;
-mod turns;
 pub mod value;
 pub mod writing;
 
@@ -30,7 +29,6 @@ use std::sync::Arc;
 use self::dialect::Dialect;
 use self::memory::ContentMemory;
 use self::searching::SearchBudget;
-use self::turns::Turns;
 use super::caller::Caller;
 use super::clock::Micros;
 use super::error::{Error, Result};
@@ -39,6 +37,7 @@ use super::item::{Address, Item, Key};
 use super::items::Items;
 use super::long_work::LongWork;
 use super::namespace::Namespace;
+use super::turns::Turns;
 use super::uploads::Uploads;
 
 /// Bytes of contents that are kept for searches.
@@ -53,6 +52,7 @@ pub struct Files {
     /// For contents that are copied.
     uploads: Uploads,
     memory: ContentMemory,
+    /// Who changes a file next.
     turns: Turns,
     budget: SearchBudget,
     long: LongWork,

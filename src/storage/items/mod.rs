@@ -17,6 +17,7 @@ use super::chunk_memory::{ChunkMemory, Known};
 use super::homes::{ValueRow, item_place};
 use super::opening::{Chunks, StoredValue, open_value};
 use super::sealing::Sealer;
+use super::short_work::run_sized;
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoint::Value;
 use crate::domain::clock::Micros;
@@ -92,11 +93,23 @@ impl StoredItem {
 }
 
 /// Prepares changes that happen together. `targets` has one entry per change that [`needs_content`]; `projects`: the engine has
-/// an index for filters.
+/// an index for filters. Large ones leave the async worker to other tasks meanwhile.
 ///
 /// # Errors
 /// 413 and 422 for values that break a limit or are no objects.
 pub fn prepare(
+    secret: &TenantSecret,
+    tenant: &str,
+    changes: Vec<ChangeItem>,
+    targets: Vec<Target>,
+    projects: bool,
+) -> Result<PreparedChanges> {
+    let texts = changes.iter().filter_map(|it| it.value.as_ref());
+    let size = (changes.len(), texts.map(|it| it.text.len()).sum());
+    run_sized(size, || prepare_all(secret, tenant, changes, targets, projects))
+}
+
+fn prepare_all(
     secret: &TenantSecret,
     tenant: &str,
     changes: Vec<ChangeItem>,

@@ -281,6 +281,10 @@ impl PostgresStorage {
         if let Some(scope_id) = self.roots.get(&key) {
             return Ok(Target { scope_id, known });
         }
+        let _turn = self.root_turns.take(&key).await;
+        if let Some(scope_id) = self.roots.get(&key) {
+            return Ok(Target { scope_id, known });
+        }
         let mut connection = self.pool.get().await?;
         let scope_id = read_or_make_root(&mut connection, tenant, root).await?;
         connection.release();

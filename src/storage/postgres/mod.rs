@@ -76,6 +76,7 @@ use crate::domain::storage::{
     BatchError, CheckpointStorage, CopyThread, DeleteThread, Engine, Found, Outcome, Page,
     TargetHistory,
 };
+use crate::domain::turns::Turns;
 use crate::domain::{Error, Result};
 use crate::storage::StorageConfig;
 use crate::storage::chunk_memory::ChunkMemory;
@@ -113,6 +114,7 @@ pub struct PostgresStorage {
     chunks: ChunkMemory,
     /// (tenant, root) → its content scope. A hint: a batch finds that it is gone.
     roots: moka::sync::Cache<(String, String), i64>,
+    root_turns: Turns,
     objects: Option<Arc<Objects>>,
     models: ModelMemory,
     sessions: SessionMemory,
@@ -159,6 +161,7 @@ impl PostgresStorage {
             whole_threads: KnownThreads::default(),
             chunks: ChunkMemory::default(),
             roots: moka::sync::Cache::new(KNOWN_ROOTS_MAX),
+            root_turns: Turns::default(),
             objects: config.objects.clone(),
         };
         first_connection::check_fit(&storage.pool, config.allow_unsafe).await?;
@@ -174,10 +177,17 @@ impl PostgresStorage {
     /// The tenant's secret; one round trip the first time this process meets the tenant. With encryption see
     /// [`tenant_keys::secret_of`].
     async fn secret(&self, tenant: &str) -> Result<TenantSecret> {
-        let known = match self.secrets.look_up(tenant) {
+        let (_turn, known) = match self.secrets.look_up(tenant) {
             Memory::Trusted(secret) => return Ok(secret),
-            known => known,
+            Memory::Unknown => {
+                let (turn, known) = self.secrets.take_turn(tenant).await;
+                (Some(turn), known)
+            }
+            known @ Memory::Doubted(_) => (None, known),
         };
+        if let Memory::Trusted(secret) = known {
+            return Ok(secret);
+        }
         match self.look_for_secret(tenant, known).await {
             Err(Error::Unavailable { .. }) => {
                 self.clear_pools();

@@ -11,6 +11,7 @@ use sqlx::{Executor, sqlite::SqliteRow};
 use super::SqliteStorage;
 use super::batch_values;
 use super::batch_writes;
+use super::connection::COMMITS;
 use super::errors::batch_error;
 use super::rows::RowSet;
 use crate::domain::Error;
@@ -64,7 +65,7 @@ impl From<Error> for Failure {
 impl SqliteStorage {
     pub(super) async fn apply_batch(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {
         let unavailable = |error: sqlx::Error| BatchError::Unavailable(error.to_string());
-        let mut write = self.connections.writer().await.map_err(unavailable)?;
+        let mut write = self.connections.writer(COMMITS).await.map_err(unavailable)?;
         let scopes = batch.threads.iter().map(|it| self.chunks.scopes.checked(it)).collect();
         match apply(&mut write, batch, scopes).await {
             Ok(outcomes) => {

@@ -8,10 +8,14 @@ use sqlx::sqlite::SqliteConnection;
 
 use super::batch::{Changes, Failure, Gate};
 use super::rows::RowSet;
+use crate::domain::Error;
 use crate::domain::planner::{Batch, WriteRow};
 
-/// A write that is stored at the same position.
+/// A write that is stored at the same position. In the order of the statement's columns.
+#[derive(serde::Deserialize)]
 struct Stored {
+    /// In the batch.
+    at: usize,
     writer: String,
     seq: i64,
     size_bytes: i64,
@@ -70,8 +74,9 @@ pub(super) async fn resolve(
     Ok(())
 }
 
+/// One row with all of them: each row by itself is a change of threads.
 const READ_STORED: &str = "
-select j.value ->> 0 as position, w.writer, w.seq, w.size_bytes
+select json_group_array(json_array(j.value ->> 0, w.writer, w.seq, w.size_bytes))
 from json_each($1) j
 cross join writes w on w.tenant = j.value ->> 1 and w.thread_key = j.value ->> 2 and w.ns = j.value ->> 3
     and w.checkpoint_id = j.value ->> 4 and w.task_id = j.value ->> 5 and w.idx = j.value ->> 6";
@@ -101,16 +106,8 @@ async fn read_stored(
     if wanted.is_empty() {
         return Ok(HashMap::new());
     }
-    let rows = sqlx::query(READ_STORED).bind(wanted.json()).fetch_all(connection).await?;
-    let mut stored = HashMap::with_capacity(rows.len());
-    for row in rows {
-        let at = usize::try_from(row.try_get::<i64, _>("position")?).unwrap_or(0);
-        let found = Stored {
-            writer: row.try_get("writer")?,
-            seq: row.try_get("seq")?,
-            size_bytes: row.try_get("size_bytes")?,
-        };
-        stored.insert(at, found);
-    }
-    Ok(stored)
+    let row = sqlx::query(READ_STORED).bind(wanted.json()).fetch_one(connection).await?;
+    let stored: Vec<Stored> = serde_json::from_str(row.try_get(0)?)
+        .map_err(|error| Error::Integrity(format!("stored writes cannot be read: {error}")))?;
+    Ok(stored.into_iter().map(|it| (it.at, it)).collect())
 }

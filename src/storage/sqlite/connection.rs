@@ -30,6 +30,10 @@ const SEARCHERS: usize = 6;
 const FIRST_READERS: usize = 2;
 /// Work of the server itself, among the tenants that share the readers.
 const OURS: &str = "";
+/// Lanes, among the tenants that share the writer: no tenant has these names.
+pub(super) const COMMITS: &str = "\0commits";
+pub(super) const ITEMS: &str = "\0items";
+pub(super) const SESSIONS: &str = "\0sessions";
 /// Only other processes make a connection wait: short commands beside the server.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -38,6 +42,8 @@ pub(super) struct Connections {
     options: SqliteConnectOptions,
     /// None until the first use and after a transaction that was not ended.
     writer: Mutex<Option<SqliteConnection>>,
+    /// Its one place: lanes, tenants and the server's own work take turns.
+    writers: Arc<FairPlaces>,
     /// Held by work that is done in slices, so that at most one slice waits before a batch.
     background: Mutex<()>,
     readers: Arc<FairPlaces>,
@@ -64,6 +70,7 @@ impl Connections {
         Ok(Self {
             options,
             writer: Mutex::new(None),
+            writers: FairPlaces::new(1, Share::WhileOthersWait),
             background: Mutex::new(()),
             readers: FairPlaces::new(READERS, Share::WhileOthersWait),
             searchers: FairPlaces::new(SEARCHERS, Share::Always),
@@ -73,14 +80,15 @@ impl Connections {
         })
     }
 
-    /// The writer, without a transaction yet: statements that begin one come from the caller.
-    pub(super) async fn writer(&self) -> Result<Write<'_>, sqlx::Error> {
+    /// The writer, without a transaction yet: statements that begin one come from the caller. `who`: a lane, a tenant, or the server.
+    pub(super) async fn writer(&self, who: &str) -> Result<Write<'_>, sqlx::Error> {
+        let place = self.writers.take(who).await.map_err(|_| sqlx::Error::PoolClosed)?;
         let mut guard = self.writer.lock().await;
         let connection = match guard.take() {
             Some(connection) => connection,
             None => SqliteConnection::connect_with(&self.options).await?,
         };
-        Ok(Write { guard, connection: Some(connection) })
+        Ok(Write { guard, connection: Some(connection), _place: place })
     }
 
     /// Whether the file can be read and written.
@@ -88,14 +96,19 @@ impl Connections {
     /// # Errors
     /// `Obstacle` says why not.
     pub(super) async fn check(&self, path: &Path) -> Result<()> {
-        let mut writer = self.writer().await.map_err(|error| open_error(error, path))?;
+        let mut writer = self.writer(OURS).await.map_err(|error| open_error(error, path))?;
         writer.execute("begin immediate").await.map_err(|error| open_error(error, path))?;
         writer.rollback().await
     }
 
-    /// A write transaction.
+    /// A write transaction of the server itself.
     pub(super) async fn begin_write(&self) -> Result<Write<'_>> {
-        let mut writer = self.writer().await.map_err(storage_error)?;
+        self.begin_write_for(OURS).await
+    }
+
+    /// The same for a tenant or a lane: those that wait take turns.
+    pub(super) async fn begin_write_for(&self, who: &str) -> Result<Write<'_>> {
+        let mut writer = self.writer(who).await.map_err(storage_error)?;
         writer.execute("begin immediate").await.map_err(storage_error)?;
         Ok(writer)
     }
@@ -162,6 +175,8 @@ impl Connections {
 pub(super) struct Write<'a> {
     guard: MutexGuard<'a, Option<SqliteConnection>>,
     connection: Option<SqliteConnection>,
+    /// Dropped after the guard: the next one finds the connection.
+    _place: Place,
 }
 
 impl Write<'_> {

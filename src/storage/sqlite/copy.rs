@@ -51,7 +51,7 @@ impl SqliteStorage {
         let source = Sought::by(caller, request.source.as_str(), Action::Read);
         let Some(source) = read_thread_row(&mut read, source).await? else {
             read.end().await?;
-            let mut write = self.connections.begin_write().await?;
+            let mut write = self.connections.begin_write_for(tenant).await?;
             store_answer(&mut write, caller, request, 0).await?;
             write.commit().await?;
             return Ok(Ok(0));
@@ -119,7 +119,7 @@ impl SqliteStorage {
 
     /// From here on a crash leaves rows that the sweep removes.
     pub(super) async fn register(&self, staged: &Garbage) -> Result<()> {
-        let mut write = self.connections.begin_write().await?;
+        let mut write = self.connections.begin_write_for(&staged.tenant).await?;
         sqlx::query(
             "insert into garbage (tenant, thread_key, scope_id, created_at)
              values ($1, $2, $3, cast(unixepoch('subsec') * 1000000 as integer))",
@@ -184,7 +184,7 @@ impl SqliteStorage {
         let (tenant, staged) = (caller.tenant.as_str(), &copy.staged);
         let thread = Sought::by(caller, request.target.as_str(), Action::Append);
         let target = thread.thread_id;
-        let mut write = self.connections.begin_write().await?;
+        let mut write = self.connections.begin_write_for(tenant).await?;
         let mut old = None;
         let refused = match stored_answer(&mut write, caller, request).await {
             // The same request ran beside this one and was first.

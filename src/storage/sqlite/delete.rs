@@ -42,7 +42,7 @@ impl SqliteStorage {
     ) -> Result<bool> {
         let thread = Sought::by(caller, request.thread_id.as_str(), Action::Write);
         let (tenant, thread_id) = (thread.tenant, thread.thread_id);
-        let mut write = self.connections.begin_write().await?;
+        let mut write = self.connections.begin_write_for(tenant).await?;
         let Some(row) = read_thread_row(&mut write, thread).await? else {
             write.rollback().await?;
             return Ok(false);

@@ -53,7 +53,7 @@ impl FeedStorage for SqliteStorage {
         {
             return Ok(Position { feed, commit: changes, n: 0, at: now });
         }
-        let mut write = self.connections.begin_write().await?;
+        let mut write = self.connections.begin_write_for(tenant).await?;
         let row = sqlx::query(OPEN)
             .bind(tenant)
             .bind(&random_hex()[..16])

@@ -150,7 +150,7 @@ impl FileStorage for SqliteStorage {
             count: 0,
         };
         loop {
-            let mut write = self.connections.begin_write().await?;
+            let mut write = self.connections.begin_write_for(&caller.tenant).await?;
             match removal.slice(&mut write).await {
                 Ok(None) => write.commit().await?,
                 Ok(Some(removed @ Removed::Items(_))) => {
@@ -291,7 +291,7 @@ impl SqliteStorage {
                 sealed.1
             ]));
         }
-        let mut write = self.connections.begin_write().await?;
+        let mut write = self.connections.begin_write_for(tenant).await?;
         sqlx::query(NOTE)
             .bind(tenant)
             .bind(set.json())

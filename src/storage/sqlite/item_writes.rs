@@ -7,6 +7,7 @@ use sqlx::sqlite::SqliteConnection;
 use sqlx::{Executor, Row};
 
 use super::SqliteStorage;
+use super::connection::ITEMS;
 use super::errors::batch_error;
 use super::item_vectors::replace_vectors;
 use super::rows::RowSet;
@@ -94,7 +95,7 @@ impl SqliteStorage {
         batch: &ItemBatch,
     ) -> Result<Vec<ItemOutcome>, BatchError> {
         let unavailable = |error: sqlx::Error| BatchError::Unavailable(error.to_string());
-        let mut write = self.connections.writer().await.map_err(unavailable)?;
+        let mut write = self.connections.writer(ITEMS).await.map_err(unavailable)?;
         match apply(&mut write, batch).await {
             Ok((outcomes, written)) => {
                 write.give_back();

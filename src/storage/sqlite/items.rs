@@ -144,7 +144,7 @@ impl ItemStorage for SqliteStorage {
         now: Micros,
     ) -> Result<()> {
         let set = places(addresses);
-        let mut write = self.connections.begin_write().await?;
+        let mut write = self.connections.begin_write_for(&caller.tenant).await?;
         sqlx::query(REFRESH)
             .bind(&caller.tenant)
             .bind(set.json())
@@ -168,7 +168,7 @@ impl Roots for SqliteStorage {
     async fn scope_of_root(&self, tenant: &str, root: &str) -> Result<i64> {
         // Makes a tenant that is new.
         self.secret(tenant).await?;
-        let mut write = self.connections.begin_write().await?;
+        let mut write = self.connections.begin_write_for(tenant).await?;
         let scope_id = read_or_make_root(&mut write, tenant, root).await?;
         write.commit().await?;
         Ok(scope_id)
@@ -177,13 +177,18 @@ impl Roots for SqliteStorage {
 
 impl SqliteStorage {
     /// The content scope of a namespace root.
-    async fn target(&self, tenant: &str, root: &str) -> Result<Target> {
+    pub(super) async fn target(&self, tenant: &str, root: &str) -> Result<Target> {
         let key = (tenant.to_owned(), root.to_owned());
         let known = self.chunks.known(tenant, &memory_key(root));
         if let Some(scope_id) = self.roots.get(&key) {
             return Ok(Target { scope_id, known });
         }
-        let mut write = self.connections.begin_write().await?;
+        // Many values of one root do not queue for the writer: the first one makes its scope.
+        let _turn = self.root_turns.take(&key).await;
+        if let Some(scope_id) = self.roots.get(&key) {
+            return Ok(Target { scope_id, known });
+        }
+        let mut write = self.connections.begin_write_for(tenant).await?;
         let scope_id = read_or_make_root(&mut write, tenant, root).await?;
         write.commit().await?;
         self.roots.insert(key, scope_id);

@@ -34,7 +34,7 @@ impl SqliteStorage {
         request: &LeaseRequest,
     ) -> Result<Lease> {
         let thread = Sought::by(caller, request.thread_id.as_str(), Action::Append);
-        let mut write = self.connections.begin_write().await?;
+        let mut write = self.connections.begin_write_for(&caller.tenant).await?;
         let holder = request.holder.as_str();
         let fence = match read_unless_taken(&mut write, thread).await {
             Err(error) => {
@@ -70,7 +70,7 @@ impl SqliteStorage {
         request: &LeaseRequest,
     ) -> Result<Lease> {
         let thread = Sought::by(caller, request.thread_id.as_str(), Action::Append);
-        let mut write = self.connections.begin_write().await?;
+        let mut write = self.connections.begin_write_for(&caller.tenant).await?;
         let row = match read_unless_taken(&mut write, thread).await {
             Ok(row) => row,
             Err(error) => {
@@ -98,7 +98,7 @@ impl SqliteStorage {
 
     pub(super) async fn drop_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<()> {
         let thread = Sought::by(caller, request.thread_id.as_str(), Action::Append);
-        let mut write = self.connections.begin_write().await?;
+        let mut write = self.connections.begin_write_for(&caller.tenant).await?;
         if let Err(error) = read_unless_taken(&mut write, thread).await {
             write.rollback().await?;
             return Err(error);

@@ -77,6 +77,7 @@ use crate::domain::storage::{
 };
 use crate::domain::storage_use::StorageUse;
 use crate::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
+use crate::domain::turns::Turns;
 use crate::storage::chunk_memory::ChunkMemory;
 use crate::storage::contents;
 use crate::storage::credentials::sweep_credentials;
@@ -102,6 +103,7 @@ pub struct SqliteStorage {
     chunks: ChunkMemory,
     /// (tenant, root) → its content scope. A hint: a batch finds that it is gone.
     roots: moka::sync::Cache<(String, String), i64>,
+    root_turns: Turns,
     objects: Option<Arc<Objects>>,
     models: ModelMemory,
     sessions: SessionMemory,
@@ -138,6 +140,7 @@ impl SqliteStorage {
             secrets: SecretMemory::new(config.masters),
             chunks: ChunkMemory::default(),
             roots: moka::sync::Cache::new(KNOWN_ROOTS_MAX),
+            root_turns: Turns::default(),
             objects: config.objects,
             models: ModelMemory::default(),
             sessions: SessionMemory::default(),

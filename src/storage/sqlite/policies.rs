@@ -39,7 +39,7 @@ impl RetentionStorage for SqliteStorage {
     ) -> Result<Policy> {
         let (kind, thread) = key(thread_id);
         let owner = owner(caller, thread_id, Action::Write);
-        let mut connection = self.connections.begin_write().await?;
+        let mut connection = self.connections.begin_write_for(&caller.tenant).await?;
         if thread_id.is_some() {
             // Looked up under the writer's transaction.
             let counted = sqlx::query(rows::COUNT_OTHERS).bind(&caller.tenant).bind(thread);
@@ -103,7 +103,7 @@ impl RetentionStorage for SqliteStorage {
         act: &Act,
     ) -> Result<()> {
         let (kind, thread) = key(thread_id);
-        let mut transaction = self.connections.begin_write().await?;
+        let mut transaction = self.connections.begin_write_for(&caller.tenant).await?;
         let delete = sqlx::query(rows::DELETE).bind(&caller.tenant).bind(kind).bind(thread);
         let delete = delete.bind(owner(caller, thread_id, Action::Write));
         let deleted = delete.execute(&mut *transaction).await.map_err(fail)?;
@@ -139,7 +139,7 @@ impl RetentionStorage for SqliteStorage {
         now: Micros,
     ) -> Result<u64> {
         let (kind, thread) = key(thread_id);
-        let mut connection = self.connections.begin_write().await?;
+        let mut connection = self.connections.begin_write_for(&caller.tenant).await?;
         let done = sqlx::query(rows::REQUEST)
             .bind(&caller.tenant)
             .bind(thread_id.map(|_| kind))

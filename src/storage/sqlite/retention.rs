@@ -165,7 +165,7 @@ impl SqliteStorage {
     /// the shelf lacks content.
     async fn try_part(&self, job: &Job<'_>, shelf: &Shelf) -> Result<Part> {
         let none = |retained| Part { retained, is_last: true, garbage: None };
-        let mut write = self.connections.begin_write().await?;
+        let mut write = self.connections.begin_write_for(job.thread.tenant).await?;
         let part = match read_thread_row(&mut write, job.thread).await? {
             None => none(Retained::Untouched),
             Some(row) if row.held => none(Retained::LeaseHeld),

@@ -100,7 +100,7 @@ impl SqliteStorage {
     ) -> Result<()> {
         let tenant = Tenant::new(&caller.tenant, secret, shelf);
         let thread = Sought::by(caller, thread_id, Action::Write);
-        let mut write = self.connections.begin_write().await?;
+        let mut write = self.connections.begin_write_for(&caller.tenant).await?;
         let Some(row) = read_thread_row(&mut write, thread).await? else {
             return write.rollback().await;
         };

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use super::SqliteStorage;
+use super::connection::SESSIONS;
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::storage::access::Access;
@@ -25,7 +26,7 @@ impl SessionEngine for SqliteStorage {
 
     async fn begin_session_write(&self) -> Result<Box<dyn Access + '_>> {
         // Without the turn of work in slices: a caller waits for this.
-        Ok(Box::new(self.connections.begin_write().await?))
+        Ok(Box::new(self.connections.begin_write_for(SESSIONS).await?))
     }
 
     /// There are no connections to lose.

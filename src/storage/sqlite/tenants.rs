@@ -12,14 +12,21 @@ use crate::storage::tenant_keys::secret_of;
 impl SqliteStorage {
     /// The secret that keys the digests of a tenant's content.
     pub(super) async fn secret(&self, tenant: &str) -> Result<TenantSecret> {
-        let known = match self.secrets.look_up(tenant) {
-            Memory::Trusted(secret) => return Ok(secret),
-            known => known,
-        };
+        match self.secrets.look_up(tenant) {
+            Memory::Trusted(secret) => Ok(secret),
+            Memory::Unknown => match self.secrets.take_turn(tenant).await {
+                (_, Memory::Trusted(secret)) => Ok(secret),
+                (_turn, known) => self.look_for_secret(tenant, known).await,
+            },
+            known @ Memory::Doubted(_) => self.look_for_secret(tenant, known).await,
+        }
+    }
+
+    async fn look_for_secret(&self, tenant: &str, known: Memory) -> Result<TenantSecret> {
         if let Some(masters) = self.secrets.masters() {
             return secret_of(self, (&self.secrets, known), masters, tenant).await;
         }
-        let mut write = self.connections.begin_write().await?;
+        let mut write = self.connections.begin_write_for(tenant).await?;
         let fresh: [u8; 32] = rand::random();
         sqlx::query(
             "insert into tenants (tenant, secret, created_at)

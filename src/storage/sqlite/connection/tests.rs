@@ -1,6 +1,17 @@
-//! Readers: what they wait for, and what ends them.
+//! Readers and the writer: what they wait for, and what ends them.
+
+use futures::FutureExt as _;
+use futures::future::join_all;
 
 use super::*;
+use crate::storage::sqlite::{SqliteConfig, SqliteStorage};
+
+async fn stored(folder: &tempfile::TempDir) -> SqliteStorage {
+    let path = folder.path().join("a.db");
+    let config =
+        SqliteConfig { path: &path, migrate: true, exclusive: true, objects: None, masters: None };
+    SqliteStorage::open(config).await.unwrap()
+}
 
 /// A killed process loses nothing either way: only a lost machine would show it.
 #[tokio::test]
@@ -21,15 +32,7 @@ async fn what_is_committed_is_on_the_disk() {
 async fn keys_and_readiness_wait_for_no_reader_of_data() {
     use crate::domain::storage::{CredentialStorage as _, Engine as _};
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.db");
-    let config = crate::storage::sqlite::SqliteConfig {
-        path: &path,
-        migrate: true,
-        exclusive: true,
-        objects: None,
-        masters: None,
-    };
-    let storage = crate::storage::sqlite::SqliteStorage::open(config).await.unwrap();
+    let storage = stored(&folder).await;
     let mut searches = Vec::new();
     for number in 0..READERS {
         searches.push(storage.connections.begin_read().await.unwrap());
@@ -42,6 +45,42 @@ async fn keys_and_readiness_wait_for_no_reader_of_data() {
     let looked_up = tokio::time::timeout(within, storage.has_key(&[0; 32])).await;
     assert!(!looked_up.expect("a key is looked up").unwrap());
     drop(searches);
+}
+
+#[tokio::test]
+async fn those_that_wait_for_the_writer_take_turns() {
+    let folder = tempfile::tempdir().unwrap();
+    let connections = opened(&folder).await;
+    let order = SyncMutex::new(Vec::new());
+    let write = async |who: &'static str| {
+        connections.begin_write_for(who).await.unwrap().rollback().await.unwrap();
+        order.lock().unwrap().push(who);
+    };
+    let held = connections.begin_write_for("acme").await.unwrap();
+    let flood = join_all((0..50).map(|_| write("acme")));
+    let end = async { held.rollback().await.unwrap() };
+    tokio::join!(flood, write("globex"), end);
+    let order = order.into_inner().unwrap();
+    assert!(order.iter().position(|it| *it == "globex").unwrap() <= 1, "{order:?}");
+}
+
+/// A batch of a thousand items would else be a thousand transactions before the first of them.
+#[tokio::test]
+async fn calls_that_meet_something_new_together_write_it_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = stored(&folder).await;
+    let held = storage.connections.begin_write().await.unwrap();
+    let mut secrets = Box::pin(join_all((0..100).map(|_| storage.secret("acme"))));
+    let mut scopes = Box::pin(join_all((0..100).map(|_| storage.target("globex", "root"))));
+    assert!(secrets.as_mut().now_or_never().is_none());
+    assert!(scopes.as_mut().now_or_never().is_none());
+    assert_eq!(storage.connections.writers.waiting_count(), 2);
+    held.rollback().await.unwrap();
+    let (secrets, scopes) = tokio::join!(secrets, scopes);
+    let digests = secrets.into_iter().map(|it| it.unwrap().digest(b"a"));
+    assert_eq!(digests.collect::<std::collections::HashSet<_>>().len(), 1);
+    let ids = scopes.into_iter().map(|it| it.unwrap().scope_id);
+    assert_eq!(ids.collect::<std::collections::HashSet<_>>().len(), 1);
 }
 
 /// Counts for days.
