@@ -25,6 +25,7 @@ async fn keys_and_readiness_wait_for_no_reader_of_data() {
     let config = crate::storage::sqlite::SqliteConfig {
         path: &path,
         migrate: true,
+        create: true,
         exclusive: true,
         objects: None,
         masters: None,
