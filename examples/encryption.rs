@@ -86,6 +86,7 @@ fn at(times: &mut [Duration], percent: usize) -> f64 {
 impl Side {
     async fn open(options: &Options, url: &str, encryption: Encryption) -> Result<Self, Failure> {
         let storage = open(&StorageConfig {
+            create: true,
             url: url.to_owned(),
             migrate: true,
             allow_unsafe: options.allow_unsafe,

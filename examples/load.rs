@@ -60,6 +60,7 @@ async fn main() -> Result<(), Failure> {
         Encryption::On(Arc::new(MasterKeys { current, previous: None }))
     });
     let storage = open(&StorageConfig {
+        create: true,
         url: options.database_url.clone(),
         migrate: true,
         allow_unsafe: options.allow_unsafe,

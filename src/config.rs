@@ -180,6 +180,9 @@ pub struct Database {
     /// Folder of the embedded database; made, for this user only, when it does not exist.
     #[arg(long, env = "THREADKEEP_DATA_DIR", default_value = "./threadkeep-data")]
     pub data_dir: PathBuf,
+    /// Refuse to run where there is no embedded database yet, instead of making one: its folder may be on a volume that is not mounted.
+    #[arg(long, env = "THREADKEEP_NO_CREATE")]
+    pub no_create: bool,
     /// Connections to a PostgreSQL database for commits and reads by key. Half as many come on top for searches and lists, and two for
     /// keys and readiness.
     #[arg(long, env = "THREADKEEP_CONNECTIONS", default_value_t = 8,

@@ -122,11 +122,12 @@ async fn open_existing_as(
 fn storage_config(database: &Database, migrate: bool, allow_unsafe: bool) -> Result<StorageConfig> {
     let url = match &database.database_url {
         Some(url) => url.clone(),
-        None => embedded_url(&database.data_dir)?,
+        None => embedded_url(&database.data_dir, !database.no_create)?,
     };
     Ok(StorageConfig {
         url,
         migrate,
+        create: !database.no_create,
         allow_unsafe,
         connections: database.connections,
         exclusive: false,
@@ -135,16 +136,18 @@ fn storage_config(database: &Database, migrate: bool, allow_unsafe: bool) -> Res
     })
 }
 
-/// The embedded database's URL; its folder is made for this user only.
-fn embedded_url(folder: &Path) -> Result<String> {
+/// The embedded database's URL; its folder is made for this user only, unless nothing is to be made.
+fn embedded_url(folder: &Path, may_create: bool) -> Result<String> {
     let folder = std::path::absolute(folder).map_err(|error| io("--data-dir", &error))?;
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(&folder).map_err(|error| {
-        io(&format!("the data folder {} cannot be made", folder.display()), &error)
-    })?;
+    if may_create {
+        builder.create(&folder).map_err(|error| {
+            io(&format!("the data folder {} cannot be made", folder.display()), &error)
+        })?;
+    }
     let path = folder.join("threadkeep.db");
     let path = path.to_str().ok_or_else(|| {
         Error::invalid("data-dir", "--data-dir must be valid UTF-8; choose another folder")

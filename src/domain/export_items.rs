@@ -95,13 +95,14 @@ pub trait ItemExportStorage: Send + Sync {
         now: Micros,
     ) -> Result<Option<StoredItem>>;
 
-    /// Writes items as they were, all or none: one transaction. Those that are there are replaced or refused. Where values are
-    /// encrypted, vectors are left out, as they are for every item.
+    /// Writes items as they were, all or none: one transaction. Those that are there are replaced or refused. An item that replaces
+    /// one gets versions greater than any that it had; where others are replaced, one that is not there gets versions from `now`
+    /// on. Where values are encrypted, vectors are left out, as they are for every item.
     async fn put_items(
         &self,
         caller: &Caller,
         items: Vec<StoredItem>,
-        existing: Existing,
+        existing: (Existing, Micros),
     ) -> Result<()>;
 
     /// Gives items the times that they had elsewhere, all in one transaction. One that has another version by now keeps its own.
@@ -150,6 +151,26 @@ impl ItemRecord {
             }
         }
         Ok(())
+    }
+
+    /// Lets the versions grow by as much as the oldest one needs to be no smaller than `first`.
+    pub fn raise_versions(&mut self, first: i64) {
+        let oldest = self.earlier.first().map_or(self.version, |it| it.version);
+        let by = first.saturating_sub(oldest).max(0);
+        self.version += by;
+        for earlier in &mut self.earlier {
+            earlier.version += by;
+        }
+    }
+
+    /// The same with the versions of another record, for comparing: where an item replaced one, its versions are others.
+    #[must_use]
+    pub fn under_versions_of(mut self, other: &Self) -> Self {
+        self.version = other.version;
+        for (earlier, other) in self.earlier.iter_mut().zip(&other.earlier) {
+            earlier.version = other.version;
+        }
+        self
     }
 
     /// About what it takes in memory.

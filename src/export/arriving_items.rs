@@ -191,14 +191,14 @@ impl Arriving<'_> {
                     retry_after: std::time::Duration::from_secs(1),
                 });
             }
-            storage.put_items(caller, wanted, options.existing).await?;
+            storage.put_items(caller, wanted, (options.existing, now)).await?;
         }
         Ok(fates)
     }
 
-    /// Whether an item is here as in the file. Vectors that are not kept here do not make it another.
+    /// Whether an item is here as in the file. Its versions do not make it another, nor do vectors that are not kept here.
     async fn is_same(&self, item: &ItemRecord, found: StoredItem) -> Result<bool> {
-        let mut expected = item.clone();
+        let mut expected = item.clone().under_versions_of(&found.record);
         if found.record.vectors.is_none() && found.record.index.is_none() {
             (expected.vectors, expected.index) = (None, None);
         }

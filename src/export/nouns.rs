@@ -5,7 +5,7 @@ use serde_bytes::ByteBuf;
 use sha2::{Digest as _, Sha256};
 
 use super::frames::FrameWriter;
-use super::records::{End, Record};
+use super::records::{End, Log, Record};
 use super::sessions::of_session;
 use super::threads::of_thread;
 use super::values::Packer;
@@ -13,6 +13,7 @@ use crate::domain::Result;
 use crate::domain::export::{
     SessionHead, SessionRecord, SessionSink, ThreadHead, ThreadRecord, ThreadSink,
 };
+use crate::domain::sessions::ledger::Part;
 
 /// Names the records of one noun, whatever stands before and after it in the file.
 #[derive(Clone, Default)]
@@ -37,6 +38,8 @@ pub struct NounWriter<'a, 'f> {
     digest: NounDigest,
     /// What the head says instead of what is stored: for comparing.
     identity: Option<(String, i64)>,
+    /// Whether documents of sessions count without their versions.
+    ignores_versions: bool,
     /// Id of the thread, or kind of the session, where its rows have hidden ones.
     name: Option<String>,
 }
@@ -44,13 +47,25 @@ pub struct NounWriter<'a, 'f> {
 impl<'a, 'f> NounWriter<'a, 'f> {
     pub fn into_file(frames: &'a mut FrameWriter<'f>) -> Self {
         let (packer, digest) = (Packer::default(), NounDigest::default());
-        Self { frames: Some(frames), packer, digest, identity: None, name: None }
+        Self {
+            frames: Some(frames),
+            packer,
+            digest,
+            identity: None,
+            ignores_versions: false,
+            name: None,
+        }
     }
 
     /// Tells whether a noun is what a file says; of a thread all but its generation and its fence.
     pub fn comparing(identity: Option<(String, i64)>) -> Self {
         let (packer, digest) = (Packer::default(), NounDigest::default());
-        Self { frames: None, packer, digest, identity, name: None }
+        Self { frames: None, packer, digest, identity, ignores_versions: false, name: None }
+    }
+
+    /// Tells whether a session is what a file says, but for the versions of its documents: where it replaced one, they are others.
+    pub fn comparing_session() -> Self {
+        Self { ignores_versions: true, ..Self::comparing(None) }
     }
 
     pub fn packer(&mut self) -> &mut Packer {
@@ -100,6 +115,16 @@ impl<'a, 'f> NounWriter<'a, 'f> {
     }
 }
 
+/// What counts instead of a record where versions do not: that of a document, without its version.
+pub fn without_version(record: &Record) -> Option<Record> {
+    match record {
+        Record::Log(log) if log.part == Part::Document as i64 => {
+            Some(Record::Log(Log { version: 0, ..log.clone() }))
+        }
+        _ => None,
+    }
+}
+
 #[async_trait]
 impl ThreadSink for NounWriter<'_, '_> {
     async fn begin(&mut self, mut head: ThreadHead) -> Result<()> {
@@ -133,6 +158,7 @@ impl SessionSink for NounWriter<'_, '_> {
 
     async fn put_session(&mut self, record: SessionRecord) -> Result<()> {
         let record = of_session(&mut self.packer, record);
-        self.record(&record).await
+        let counted = without_version(&record).filter(|_| self.ignores_versions);
+        self.record_as(&record, counted.as_ref()).await
     }
 }

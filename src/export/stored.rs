@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::frames::FrameReader;
 use super::import::{Fate, Ground, decode, truncated};
-use super::nouns::{NounDigest, NounWriter};
+use super::nouns::{NounDigest, NounWriter, without_version};
 use super::records::Record;
 use super::sessions::to_session;
 use super::threads::{to_base_write, to_thread};
@@ -164,19 +164,18 @@ impl<'a> Arriving<'a> {
                 Record::Thread(head) if matches!(self.head, NounHead::Thread(_)) => {
                     self.restart(NounHead::Thread(head.into()), &payload).await?;
                     self.head.check().map_err(|error| of_file(frames, error))?;
-                    continue;
                 }
                 Record::Session(head) if matches!(self.head, NounHead::Session(_)) => {
                     self.restart(NounHead::Session(head.into()), &payload).await?;
                     self.head.check().map_err(|error| of_file(frames, error))?;
-                    continue;
                 }
                 record => {
+                    let counted = without_version(&record).map(|it| it.encode());
                     let taken = self.take(record).await;
                     taken.map_err(|error| of_file(frames, error))?;
+                    self.digest.add(counted.as_deref().unwrap_or(&payload));
                 }
             }
-            self.digest.add(&payload);
         }
     }
 
@@ -265,7 +264,7 @@ impl<'a> Arriving<'a> {
                 (found, stored)
             }
             NounHead::Session(head) => {
-                let mut stored = NounWriter::comparing(None);
+                let mut stored = NounWriter::comparing_session();
                 let found = storage.read_session(caller, &head.name()?, &mut stored).await?;
                 (found, stored)
             }

@@ -59,10 +59,13 @@ use crate::domain::{Error, Result};
 
 /// Where the data lives and how it is reached.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "settings that do not depend on each other")]
 pub struct StorageConfig {
     /// `postgres://…` or `sqlite://path`.
     pub url: String,
     pub migrate: bool,
+    /// Make the file of an embedded database where there is none.
+    pub create: bool,
     /// Accept a database that may lose acknowledged writes.
     pub allow_unsafe: bool,
     pub connections: usize,
@@ -114,6 +117,7 @@ pub async fn open(config: &StorageConfig) -> Result<Arc<dyn Storage>> {
             let sqlite = sqlite::SqliteConfig {
                 path: Path::new(path),
                 migrate: config.migrate,
+                create: config.create,
                 exclusive: config.exclusive,
                 objects: config.objects.clone(),
                 masters: config.encryption.masters(),

@@ -18,6 +18,11 @@ contract! {
         items_travel_to_the_other_engine_and_back
         items_that_moved_on_are_refused_or_replaced
         a_damaged_content_shows_nothing;
+    export_versions:
+        an_item_that_comes_back_never_has_a_version_twice
+        a_file_that_an_import_replaces_accepts_no_stale_version
+        a_session_that_comes_back_never_gives_a_version_twice
+        a_thread_that_comes_back_accepts_no_former_generation_or_fence;
     export_snapshots:
         a_snapshot_travels_and_is_restored_elsewhere
         another_snapshot_of_the_id_is_refused_or_replaced

@@ -283,6 +283,7 @@ pub fn small_packs(store: Arc<dyn ObjectStore>) -> Arc<Objects> {
 
 pub fn config(url: &str) -> StorageConfig {
     StorageConfig {
+        create: true,
         url: url.to_owned(),
         migrate: true,
         allow_unsafe: true,

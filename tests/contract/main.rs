@@ -41,6 +41,7 @@ mod export_items;
 mod export_sessions;
 mod export_snapshot_faults;
 mod export_snapshots;
+mod export_versions;
 mod exports;
 mod file_changes;
 mod file_heads;

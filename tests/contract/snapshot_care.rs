@@ -234,8 +234,14 @@ pub async fn a_snapshot_may_have_the_greatest_number(h: Harness) {
     };
     if let Some(path) = h.url().strip_prefix("sqlite://") {
         let (path, masters) = (Path::new(path), masters());
-        let config =
-            SqliteConfig { path, migrate: false, exclusive: false, objects: None, masters };
+        let config = SqliteConfig {
+            path,
+            migrate: false,
+            create: false,
+            exclusive: false,
+            objects: None,
+            masters,
+        };
         copy_as_the_last(&SqliteStorage::open(config).await.unwrap(), &h, &request).await;
     } else {
         let config = StorageConfig { exclusive: false, ..config(h.url()) };

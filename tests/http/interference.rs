@@ -290,6 +290,7 @@ async fn on_postgresql(kind: Kind) {
     for _ in 0..2 {
         let url = postgres::fresh_database().await;
         let config = StorageConfig {
+            create: true,
             url: url.clone(),
             migrate: true,
             allow_unsafe: true,

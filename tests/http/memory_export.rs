@@ -94,7 +94,7 @@ impl ItemExportStorage for Memory {
         Ok(None)
     }
 
-    async fn put_items(&self, _: &Caller, _: Vec<StoredItem>, _: Existing) -> Result<()> {
+    async fn put_items(&self, _: &Caller, _: Vec<StoredItem>, _: (Existing, Micros)) -> Result<()> {
         none()
     }
 

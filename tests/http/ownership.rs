@@ -82,6 +82,7 @@ impl Shared {
 /// A new SQLite in this folder.
 pub async fn open(folder: &TempDir) -> Arc<dyn Storage> {
     let config = StorageConfig {
+        create: true,
         url: format!("sqlite://{}", folder.path().join("threadkeep.db").display()),
         migrate: true,
         allow_unsafe: true,

@@ -82,6 +82,7 @@ async fn start() -> Server {
     wait_until_ready(&server).await;
     server.create(&server.template, None).await;
     let config = StorageConfig {
+        create: true,
         url: server.url(&server.template),
         migrate: true,
         allow_unsafe: true,

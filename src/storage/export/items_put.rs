@@ -1,4 +1,7 @@
 //! Writes items as they were elsewhere: one transaction for those that come together.
+//!
+//! **Invariant:** where an item is replaced, every version that it gets is greater than any it had. Else a later put would give a
+//! number that a client already holds for another value, and that client's `if_version` would pass.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +13,9 @@ use super::removed;
 use super::staging::{put_all_chunks, sealed_cells, sealed_columns};
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
+use crate::domain::clock::Micros;
 use crate::domain::export::Existing;
-use crate::domain::export_items::{ItemRecord, ItemTimes, StoredItem, shown};
+use crate::domain::export_items::{EarlierVersion, ItemRecord, ItemTimes, StoredItem, shown};
 use crate::domain::files::head::FileHead;
 use crate::domain::item::{Address, ChangeItem, KeptContent, NewValue};
 use crate::domain::item_batch::PreparedValue;
@@ -22,7 +26,7 @@ use crate::storage::contents::Roots;
 use crate::storage::items::{Target, namespaces, needs_content, prepare};
 use crate::storage::sessions::rows::{Rows, bytes, number};
 
-const FOUND: &str = "select version from items where tenant = $1 and {this_item}";
+const FOUND: &str = "select version from items where tenant = $1 and {this_item} {lock}";
 
 /// What an item had beside its row; versions and contents go by triggers.
 const REMOVE: [&str; 4] = [
@@ -52,21 +56,37 @@ pub(super) struct Batch {
     models: BTreeSet<(String, i64)>,
 }
 
+/// The values of an item, ready to be written under any version: they are not bound to one.
+struct SealedItem {
+    own: PreparedValue,
+    /// Oldest first.
+    earlier: Vec<PreparedValue>,
+}
+
 pub async fn put<T: Roots>(
     engine: &T,
     (tenant, secret): (&str, &TenantSecret),
     items: Vec<StoredItem>,
-    existing: Existing,
+    (existing, now): (Existing, Micros),
 ) -> Result<()> {
     let dialect = engine.dialect();
     let mut batch = Batch::default();
-    for item in &items {
-        batch.add(engine, (tenant, secret), item).await?;
+    let mut all = Vec::new();
+    for item in items {
+        let sealed = batch.seal(engine, (tenant, secret), &item).await?;
+        all.push((item.record, sealed));
     }
     let mut access = engine.hold().await?;
     batch.lock(&mut *access, dialect, tenant).await?;
-    for item in &items {
-        make_room(&mut *access, dialect, (tenant, &item.record.address), existing).await?;
+    for (mut record, sealed) in all {
+        let had = make_room(&mut *access, dialect, (tenant, &record.address), existing).await?;
+        if let Some(had) = had {
+            record.raise_versions(had + 1);
+        } else if existing == Existing::Replace {
+            // It may have been deleted here, which leaves no trace. Versions begin at the time.
+            record.raise_versions(now);
+        }
+        batch.push(&record, sealed, secret.cipher().is_none());
     }
     batch.put_beside(&mut *access, tenant).await?;
     let mut statements = vec![(items_text(dialect), batch.items.binds())];
@@ -101,16 +121,18 @@ pub async fn keep_times<T: Roots>(engine: &T, tenant: &str, items: &[ItemTimes])
     access.end().await
 }
 
+/// Answers the version of what was there.
 async fn make_room(
     access: &mut dyn Access,
     dialect: &Dialect,
     (tenant, address): (&str, &Address),
     existing: Existing,
-) -> Result<()> {
+) -> Result<Option<i64>> {
     let place = [tenant.into(), cell(dialect, &address.namespace), address.key.as_bytes().into()];
-    if access.rows(&dialect.fill(FOUND), &place).await?.is_empty() {
-        return Ok(());
-    }
+    let found = access.rows(&dialect.fill(FOUND), &place).await?;
+    let Some(version) = found.first().map(|row| row.integer(0)).transpose()? else {
+        return Ok(None);
+    };
     if existing == Existing::Refuse {
         let name = shown(address);
         return Err(Error::Conflict(Conflict::ImportConflict { noun: "the item", name }));
@@ -118,7 +140,7 @@ async fn make_room(
     for text in REMOVE {
         access.rows(&dialect.fill(text), &place).await?;
     }
-    Ok(())
+    Ok(Some(version))
 }
 
 impl Batch {
@@ -155,12 +177,25 @@ impl Batch {
         Ok(())
     }
 
+    /// Seals an item and adds its rows, under the versions that it says.
     pub async fn add<T: Roots>(
         &mut self,
         engine: &T,
         (tenant, secret): (&str, &TenantSecret),
         item: &StoredItem,
     ) -> Result<()> {
+        let sealed = self.seal(engine, (tenant, secret), item).await?;
+        self.push(&item.record, sealed, secret.cipher().is_none());
+        Ok(())
+    }
+
+    /// Keeps the chunks of an item, whose scopes are to be locked.
+    async fn seal<T: Roots>(
+        &mut self,
+        engine: &T,
+        (tenant, secret): (&str, &TenantSecret),
+        item: &StoredItem,
+    ) -> Result<SealedItem> {
         let record = &item.record;
         let mut contents = item.contents.iter();
         let mut kept = |head: &Option<FileHead>| {
@@ -168,29 +203,41 @@ impl Batch {
             let both = head.clone().zip(id);
             both.map(|(head, id)| KeptContent { content_id: id.0.to_vec(), head })
         };
-        let own = kept(&record.content);
-        // Where values are encrypted nothing is kept that says what is in them.
-        let is_plain = secret.cipher().is_none();
-        let vectors = record.vectors.clone().filter(|_| is_plain);
+        let content = kept(&record.content);
         let projects = dialect_projects(engine.dialect());
-        let value = seal(engine, (tenant, secret, projects), record, &record.value, own).await?;
-        self.item(record, value, vectors.as_ref(), is_plain);
-        for earlier in &record.earlier {
-            let kept = kept(&earlier.content);
-            let value =
-                seal(engine, (tenant, secret, projects), record, &earlier.value, kept).await?;
-            self.version(record, earlier.version, earlier.updated_at, earlier.ttl_micros, value);
+        let of = (tenant, secret, projects);
+        let mut own = seal(engine, of, record, &record.value, content).await?;
+        self.keep_chunks(&mut own);
+        let mut earlier = Vec::new();
+        for version in &record.earlier {
+            let content = kept(&version.content);
+            let mut value = seal(engine, of, record, &version.value, content).await?;
+            self.keep_chunks(&mut value);
+            earlier.push(value);
         }
-        if let Some(vectors) = &vectors {
+        // Where values are encrypted nothing is kept that says what is in them.
+        if let Some(vectors) = record.vectors.as_ref().filter(|_| secret.cipher().is_none()) {
+            let dims = i64::try_from(vectors.dims()).unwrap_or(i64::MAX);
+            self.models.insert((vectors.model().as_str().to_owned(), dims));
+        }
+        Ok(SealedItem { own, earlier })
+    }
+
+    fn push(&mut self, record: &ItemRecord, sealed: SealedItem, is_plain: bool) {
+        let vectors = record.vectors.as_ref().filter(|_| is_plain);
+        self.item(record, &sealed.own, vectors, is_plain);
+        for (earlier, value) in record.earlier.iter().zip(&sealed.earlier) {
+            self.version(&record.address, earlier, value);
+        }
+        if let Some(vectors) = vectors {
             self.vectors(record, vectors);
         }
-        Ok(())
     }
 
     fn item(
         &mut self,
         it: &ItemRecord,
-        value: PreparedValue,
+        value: &PreparedValue,
         vectors: Option<&NewVectors>,
         is_plain: bool,
     ) {
@@ -212,31 +259,21 @@ impl Batch {
             row.extend([json!(it.version), json!(index.fields), json!(index.model)]);
             self.indexing.push(Json::from(row));
         }
-        self.keep_chunks(value);
     }
 
-    fn version(
-        &mut self,
-        it: &ItemRecord,
-        version: i64,
-        updated_at: i64,
-        ttl_micros: Option<i64>,
-        value: PreparedValue,
-    ) {
-        let mut row = place(&mut self.versions, &it.address);
-        row.extend([json!(version), json!(updated_at), json!(ttl_micros)]);
+    fn version(&mut self, address: &Address, it: &EarlierVersion, value: &PreparedValue) {
+        let mut row = place(&mut self.versions, address);
+        row.extend([json!(it.version), json!(it.updated_at), json!(it.ttl_micros)]);
         row.extend(sealed_cells(&mut self.versions, &value.sealed));
         row.push(json!(value.content.as_ref().map(|it| it.scope_id)));
         row.extend(optional(&mut self.versions, value.file_head.as_deref()));
         row.extend(optional(&mut self.versions, value.content_id.as_deref()));
         self.versions.push(Json::from(row));
-        self.keep_chunks(value);
     }
 
     fn vectors(&mut self, it: &ItemRecord, vectors: &NewVectors) {
         let dims = i64::try_from(vectors.dims()).unwrap_or(i64::MAX);
         let model = vectors.model().as_str();
-        self.models.insert((model.to_owned(), dims));
         for (no, of) in vectors.all().iter().enumerate() {
             let numbers = of.vector.numbers();
             let bytes: Vec<u8> = numbers.iter().flat_map(|it| it.to_le_bytes()).collect();
@@ -249,9 +286,10 @@ impl Batch {
         }
     }
 
-    fn keep_chunks(&mut self, value: PreparedValue) {
-        if let Some(content) = value.content {
-            let chunks = content.chunks.into_iter().map(|it| (it.name, it.body)).collect();
+    fn keep_chunks(&mut self, value: &mut PreparedValue) {
+        if let Some(content) = &mut value.content {
+            let chunks = std::mem::take(&mut content.chunks);
+            let chunks = chunks.into_iter().map(|it| (it.name, it.body)).collect();
             self.chunks.push((content.scope_id, chunks));
         }
     }

@@ -171,10 +171,10 @@ impl<T: SessionEngine + Roots> ItemExportStorage for T {
         &self,
         caller: &Caller,
         items: Vec<StoredItem>,
-        existing: Existing,
+        (existing, now): (Existing, Micros),
     ) -> Result<()> {
         let secret = self.session_secret(&caller.tenant).await?;
-        items_put::put(self, (&caller.tenant, &secret), items, existing).await
+        items_put::put(self, (&caller.tenant, &secret), items, (existing, now)).await
     }
 
     async fn keep_times(&self, caller: &Caller, items: &[ItemTimes]) -> Result<()> {

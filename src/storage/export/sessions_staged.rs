@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use super::staging::{put_all_chunks, sealed_cells, sealed_columns, touch};
 use super::{lost, removed};
 use crate::content::keys::TenantSecret;
-use crate::domain::clock::random_id;
+use crate::domain::clock::{Clock, random_id};
 use crate::domain::export::{Existing, SessionHead, SessionRecord, Staged};
 use crate::domain::sessions::name::SessionName;
 use crate::domain::{Conflict, Error, Result};
@@ -30,6 +30,16 @@ const BURY: [&str; 4] = [
     "update scopes set epoch = epoch + 1 where tenant = $1 and $2 <> 0 and scope_id = $3",
     "delete from sessions where tenant = $1 and session_no = $2 and scope_id = $3",
 ];
+
+/// $1 tenant, $2 a session that takes the place of $3, $4 now: versions of documents that none of their names had. Else a later
+/// put would give a number that a client already holds, and that client's `if_version` would pass.
+pub const RAISE_DOCUMENTS: &str = "
+update session_logs set version = (
+    select max(a.version) from (
+        select session_logs.version as version union all select $4
+        union all select o.version + 1 from session_logs o
+        where o.tenant = $1 and o.session_no = $3 and o.kind = 1 and o.name = session_logs.name) a)
+where tenant = $1 and session_no = $2 and kind = 1";
 
 const SCOPE: &str = "insert into scopes (tenant, scope_id, epoch, next_no) values ($1, $2, $3, 1)";
 
@@ -135,6 +145,12 @@ pub async fn show(
             let binds = [tenant.into(), session_no.into(), scope_id.into()];
             access.rows(&dialect.fill(text), &binds).await?;
         }
+    }
+    if existing == Existing::Replace {
+        let was = old.map_or(0, |it| it.0);
+        let now = Clock::System.now();
+        let binds = [tenant.into(), staged.key.into(), was.into(), now.into()];
+        access.rows(RAISE_DOCUMENTS, &binds).await?;
     }
     let scope = [tenant.into(), staged.scope_id.into(), random_id().into()];
     access.rows(SCOPE, &scope).await?;

@@ -11,12 +11,12 @@ use crate::storage::sessions::rows::{Rows, number};
 
 /// What is there now. $1 tenant, $2 thread.
 const FOUND: &str = "
-select t.thread_key, t.scope_id, t.generation, t.fence,
+select t.thread_key, t.scope_id, t.fence,
     coalesce(t.lease_holder is not null and t.lease_expires_at > {now}, false)
 from threads t where t.tenant = $1 and t.thread_id = $2";
 
 const LEFT: &str = "
-delete from thread_tombstones where tenant = $1 and thread_id = $2 returning generation, fence";
+delete from thread_tombstones where tenant = $1 and thread_id = $2 returning fence";
 
 /// The old rows become garbage under their own keys.
 const BURY: [&str; 4] = [
@@ -69,17 +69,13 @@ pub async fn show(
         }
     }
     let left = access.rows(LEFT, &place).await?;
-    let known = old.iter().map(|it| (it.generation.clone(), it.fence));
-    let known: Vec<(String, i64)> = match left.first() {
-        Some(row) => known.chain([(row.text(0)?.to_owned(), row.integer(1)?)]).collect(),
-        None => known.collect(),
-    };
-    for (its_generation, its_fence) in known {
-        fence = fence.max(its_fence);
-        if its_generation == generation {
-            // Who wrote to it before would take this for what he knows.
-            generation = random_hex();
-        }
+    let left = left.first().map(|row| row.integer(0)).transpose()?;
+    let known: Vec<i64> = old.iter().map(|it| it.fence).chain(left).collect();
+    if let Some(last) = known.iter().max() {
+        // The generation of the file may be an earlier one of this thread: who knew it then, or holds a fence that has run out, would
+        // take this for what he knows.
+        generation = random_hex();
+        fence = fence.max(last + i64::from(*last > 0));
     }
     put_thread(&mut *access, dialect, (staged, head), (&place, generation, fence)).await?;
     access.rows(LOOK_AGAIN, &place).await?;
@@ -94,7 +90,6 @@ pub async fn show(
 struct Old {
     thread_key: i64,
     scope_id: i64,
-    generation: String,
     fence: i64,
     is_leased: bool,
 }
@@ -118,9 +113,8 @@ async fn find(
     Ok(Some(Old {
         thread_key: row.integer(0)?,
         scope_id,
-        generation: row.text(2)?.to_owned(),
-        fence: row.integer(3)?,
-        is_leased: row.integer(4)? != 0,
+        fence: row.integer(2)?,
+        is_leased: row.integer(3)? != 0,
     }))
 }
 

@@ -163,7 +163,7 @@ impl Exchange<'_> {
         }
         let into = &self.it.into;
         access.rows(&self.dialect.fill(LET_GO), &self.binds(&self.staged, into)).await?;
-        let mut fence = 0;
+        let fence;
         if there.is_some() {
             let binds = [self.tenant(), into.as_str().into()];
             access.rows(RAISE, &binds).await?;
@@ -171,6 +171,9 @@ impl Exchange<'_> {
             access.rows(TAKE_OVER, &self.binds(&self.staged, &self.replaced)).await?;
             let binds = [self.tenant(), self.replaced.as_str().into()];
             access.rows(DROP_LEASE, &binds).await?;
+            // Nobody holds it: who held it once, until it ran out, is refused as well.
+            let lost = there.as_ref().filter(|it| self.it.fence.is_none() && it.fence > 0);
+            fence = lost.map_or(0, |it| it.fence + 1);
         } else {
             fence = self.fence_of_tombstone(access).await?;
         }
@@ -191,12 +194,13 @@ impl Exchange<'_> {
         Ok(rows.first().ok_or_else(gone)?.optional_text(0)?.map(str::to_owned))
     }
 
-    /// A deleted thread that is made again goes on with the fence that it had.
+    /// A deleted thread that is made again goes on from the fence that it had, which nobody holds any more.
     async fn fence_of_tombstone(&self, access: &mut dyn Access) -> Result<i64> {
         let text =
             "delete from thread_tombstones where tenant = $1 and thread_id = $2 returning fence";
         let rows = access.rows(text, &[self.tenant(), self.it.into.as_str().into()]).await?;
-        rows.first().map_or(Ok(0), |row| row.integer(0))
+        let fence = rows.first().map_or(Ok(0), |row| row.integer(0))?;
+        Ok(fence + i64::from(fence > 0))
     }
 
     fn tenant(&self) -> Cell {

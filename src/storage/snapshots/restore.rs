@@ -265,7 +265,7 @@ impl Plan<'_> {
         for part in self.sessions {
             let numbers = (self.staged, self.replaced);
             let (answer, kept) =
-                sessions::exchange(access.as_mut(), self.caller, part, numbers).await?;
+                sessions::exchange(access.as_mut(), self.caller, part, numbers, act.at).await?;
             done.push(answer);
             kept_sessions.extend(kept);
         }

@@ -11,6 +11,7 @@ use crate::domain::snapshots::SessionPart;
 use crate::domain::snapshots::restore::{RestoredSession, SessionMove};
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::access::{Access, Accessible, Cell, Record, lock_gate};
+use crate::storage::export::sessions_staged::RAISE_DOCUMENTS;
 
 /// $1 tenant, $2 kind, $3 key.
 const FIND: &str = "
@@ -44,6 +45,12 @@ pub const ROWS: [&str; 2] = [
      select e.tenant, $3, e.log_no, e.era, e.seq, e.entry_no, e.id, e.at, e.size_bytes, e.digest, e.body, e.parts
      from session_entries e where e.tenant = $1 and e.session_no = $2",
 ];
+
+/// $1 tenant, $2 a session that takes the place of $3, $4 now: its documents get versions that none of their names had, unless
+/// they are in the version that is there. What was deleted left no trace, and versions begin at the time.
+const RAISE_CHANGED: &str = "{raise} and not exists (
+    select 1 from session_logs o where o.tenant = $1 and o.session_no = $3 and o.kind = 1 and o.name = session_logs.name
+        and o.version = session_logs.version)";
 
 /// A session as its row has it.
 pub struct Found {
@@ -166,6 +173,7 @@ pub async fn exchange(
     caller: &Caller,
     moved: &SessionMove,
     (staged, replaced): (i64, i64),
+    now: Micros,
 ) -> Result<(RestoredSession, Option<SessionPart>)> {
     let (tenant, session) = (caller.tenant.as_str(), &moved.into);
     let there = check(access, caller, moved).await?;
@@ -182,6 +190,9 @@ pub async fn exchange(
     if copy.owner != *there.as_ref().map_or(&moved.owner, |it| &it.owner) {
         return Err(again("the session was made by somebody else meanwhile"));
     }
+    let was = there.as_ref().map_or(0, |it| it.session_no);
+    let binds = [tenant.into(), copy.session_no.into(), was.into(), now.into()];
+    access.rows(&RAISE_CHANGED.replace("{raise}", RAISE_DOCUMENTS), &binds).await?;
     access.rows(RENAME, &named(&from, session.kind())).await?;
     let kept = there.as_ref().map(|it| SessionPart {
         part_no: moved.part.part_no,

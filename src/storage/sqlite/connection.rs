@@ -13,6 +13,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, Sq
 use sqlx::{Connection, Executor};
 use tokio::sync::{Mutex, MutexGuard};
 
+use super::database_file::DatabaseFile;
 use super::errors::{open_error, storage_error};
 use super::private_files::FILE_MODE;
 use super::time_limit::TimeLimit;
@@ -40,6 +41,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// All connections to one file.
 pub(super) struct Connections {
     options: SqliteConnectOptions,
+    file: Arc<DatabaseFile>,
     /// None until the first use and after a transaction that was not ended.
     writer: Mutex<Option<SqliteConnection>>,
     /// Its one place: lanes, tenants and the server's own work take turns.
@@ -69,6 +71,7 @@ impl Connections {
             .pragma("cache_size", "-16000");
         Ok(Self {
             options,
+            file: DatabaseFile::new(path),
             writer: Mutex::new(None),
             writers: FairPlaces::new(1, Share::WhileOthersWait),
             background: Mutex::new(()),
@@ -80,10 +83,21 @@ impl Connections {
         })
     }
 
+    /// Looks from now on whether the path still leads to the file that was opened.
+    pub(super) fn watch_file(&self) {
+        self.file.watch();
+    }
+
+    /// Looks now.
+    pub(super) fn look_at_file(&self) -> Result<()> {
+        self.file.look()
+    }
+
     /// The writer, without a transaction yet: statements that begin one come from the caller. `who`: a lane, a tenant, or the server.
     pub(super) async fn writer(&self, who: &str) -> Result<Write<'_>, sqlx::Error> {
         let place = self.writers.take(who).await.map_err(|_| sqlx::Error::PoolClosed)?;
         let mut guard = self.writer.lock().await;
+        self.file.check().map_err(|error| sqlx::Error::Protocol(error.to_string()))?;
         let connection = match guard.take() {
             Some(connection) => connection,
             None => SqliteConnection::connect_with(&self.options).await?,
@@ -108,6 +122,7 @@ impl Connections {
 
     /// The same for a tenant or a lane: those that wait take turns.
     pub(super) async fn begin_write_for(&self, who: &str) -> Result<Write<'_>> {
+        self.file.check()?;
         let mut writer = self.writer(who).await.map_err(storage_error)?;
         writer.execute("begin immediate").await.map_err(storage_error)?;
         Ok(writer)
@@ -141,6 +156,7 @@ impl Connections {
     }
 
     async fn begin_read_at(&self, place: Place) -> Result<Read<'_>> {
+        self.file.check()?;
         let kept = self.idle.lock().expect("nothing panics while it holds the list").pop();
         let mut reader = match kept {
             Some(reader) => reader,
@@ -160,11 +176,17 @@ impl Connections {
         self.readers.close();
         self.searchers.close();
         self.first_readers.close();
-        if let Some(connection) = self.writer.lock().await.take() {
+        let writer = self.writer.lock().await.take();
+        let idle = std::mem::take(&mut *self.idle.lock().expect("nothing panics here"));
+        if self.file.look().is_err() {
+            // Who closes the last connection brings the log into the file and removes it. It may be all that is left.
+            std::mem::forget((writer, idle));
+            return;
+        }
+        if let Some(connection) = writer {
             // Nothing is lost when closing fails: what was acknowledged is in the file.
             let _ = connection.close().await;
         }
-        let idle = std::mem::take(&mut *self.idle.lock().expect("nothing panics here"));
         for reader in idle {
             let _ = reader.connection.close().await;
         }

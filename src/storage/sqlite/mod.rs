@@ -13,6 +13,7 @@ mod connection;
 mod copy;
 mod copy_answers;
 mod copy_rows;
+mod database_file;
 mod delete;
 mod doctor;
 mod erasure;
@@ -116,6 +117,8 @@ pub struct SqliteConfig<'a> {
     pub path: &'a Path,
     /// Bring the schema up to date; else refuse an old one.
     pub migrate: bool,
+    /// Make a database where there is none; else refuse.
+    pub create: bool,
     /// Take the lock of a server. Short commands run beside one and leave it alone.
     pub exclusive: bool,
     /// Where packed content lies.
@@ -130,11 +133,26 @@ impl SqliteStorage {
     /// # Errors
     /// `Unavailable`, with advice, when another server has the file or its schema does not fit this binary.
     pub async fn open(config: SqliteConfig<'_>) -> Result<Self> {
+        let is_new = database_file::check_before_opening(config.path, config.create)?;
         private_files::make_folder(config.path)?;
         private_files::protect(config.path);
         let connections = Connections::new(config.path, config.exclusive)?;
-        connections.check(config.path).await?;
-        schema::migrate(&connections, config.migrate).await?;
+        let opened = async {
+            connections.check(config.path).await?;
+            schema::migrate(&connections, config.migrate).await
+        };
+        if let Err(error) = opened.await {
+            if is_new {
+                database_file::remove_if_empty(config.path);
+            }
+            return Err(error);
+        }
+        if is_new {
+            tracing::info!("made a new database {}", config.path.display());
+        }
+        if config.exclusive {
+            connections.watch_file();
+        }
         let storage = Self {
             connections,
             secrets: SecretMemory::new(config.masters),
@@ -248,6 +266,7 @@ impl Engine for SqliteStorage {
     }
 
     async fn check_ready(&self) -> Result<()> {
+        self.connections.look_at_file()?;
         let mut read = self.connections.begin_first_read().await?;
         sqlx::query("select 1 from schema_version")
             .fetch_one(&mut *read)

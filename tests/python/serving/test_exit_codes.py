@@ -141,6 +141,28 @@ def no_database(world: World) -> Done:
     return world.serve()
 
 
+def nothing_is_made(world: World) -> Done:
+    done = world.serve("--no-create")
+    assert not (world.folder / "data").exists()
+    return done
+
+
+def log_without_database(world: World) -> Done:
+    log = world.folder / "data" / "threadkeep.db-wal"
+    log.parent.mkdir()
+    log.write_bytes(b"what was acknowledged")
+    done = world.serve()
+    assert log.read_bytes() == b"what was acknowledged"
+    return done
+
+
+def empty_database(world: World) -> Done:
+    path = world.folder / "data" / "threadkeep.db"
+    path.parent.mkdir()
+    path.touch()
+    return world.serve()
+
+
 def database_down(world: World) -> Done:
     return world.migrate(f"postgres://me:{PASSWORD}@127.0.0.1:{free_port()}/db")
 
@@ -192,6 +214,9 @@ HAPPENINGS: dict[str, Callable[[World], Done]] = {
     "the disk is full": full_disk,
     "a folder where a file should be": folder_for_file,
     "a file that is no database": no_database,
+    "there is no database and `--no-create` is given": nothing_is_made,
+    "the database file is gone and its log is there": log_without_database,
+    "a database file of 0 bytes": empty_database,
     "the database is down": database_down,
     "nobody knows the database's host": unknown_host,
     "a wrong password": wrong_password,

@@ -8,8 +8,14 @@ use crate::storage::sqlite::{SqliteConfig, SqliteStorage};
 
 async fn stored(folder: &tempfile::TempDir) -> SqliteStorage {
     let path = folder.path().join("a.db");
-    let config =
-        SqliteConfig { path: &path, migrate: true, exclusive: true, objects: None, masters: None };
+    let config = SqliteConfig {
+        path: &path,
+        migrate: true,
+        create: true,
+        exclusive: true,
+        objects: None,
+        masters: None,
+    };
     SqliteStorage::open(config).await.unwrap()
 }
 
