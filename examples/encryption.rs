@@ -1,4 +1,4 @@
-//! What encryption costs: the same commits and reads on a database without it and on one with it, in turn. Both must be
+//! Measures what encryption costs: runs the same commits and reads on a plain and on an encrypted database, in turn. Both must be
 //! empty or made by this program.
 //!
 //! `cargo run --release --example encryption -- --plain-url sqlite:///tmp/a.db --encrypted-url sqlite:///tmp/b.db`

@@ -1,4 +1,4 @@
-//! What a request may reach for. The only place that wires the rooms together.
+//! Wires storage, authentication and the domain together, and hands them to every request. No other file does.
 
 pub mod archives;
 pub mod artifacts;

@@ -1,8 +1,8 @@
-//! What the domain asks of a storage engine. Each engine implements all of it, with the same results; the
-//! contract suite holds them to it. Every call says who asks.
+//! Declares the traits of a storage engine. Both engines implement all of them, with the same results; the
+//! contract suite checks that. Every call names its caller.
 //!
-//! **Invariant:** where the caller's grants ask for an owner, the statement that touches the thread asks for it too: a thread
-//! of another owner, or of none, is absent.
+//! **Invariant:** where the caller's grants demand an owner, the statement that reads or writes the thread compares the owner
+//! too, so a thread with another owner, or with none, is absent.
 
 use std::time::Duration;
 

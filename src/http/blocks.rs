@@ -1,5 +1,5 @@
-//! What a body is unpacked into: one small buffer that grows, and blocks of one size behind it. A buffer that grew all the way would
-//! leave its smaller selves behind, which the allocator holds for a while.
+//! Collects the bytes of an unpacked body in one small buffer that grows, then in blocks of one size. Growing one buffer to the end
+//! would free many smaller ones, which the allocator keeps for a while.
 
 use crate::domain::shares::{Full, Held};
 

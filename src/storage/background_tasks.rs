@@ -1,4 +1,4 @@
-//! Background work that was begun, as rows; the migration says what each row means. Both engines speak this SQL.
+//! Keeps a row for each group of background work that began, and for each unit that is parked. The migration defines the rows; both engines run this SQL.
 
 use async_trait::async_trait;
 

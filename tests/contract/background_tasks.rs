@@ -1,4 +1,4 @@
-//! Background work that ends the process: counted, run alone, put aside, and released. A server dies here by being dropped in the middle.
+//! Tests that background work which ends the process is counted, run alone, parked and released. Dropping a server in the middle stands for its death.
 
 use std::sync::Arc;
 use std::time::Duration;

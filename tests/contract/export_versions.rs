@@ -1,5 +1,5 @@
-//! Numbers by which clients say what they know: versions, generations and fences. Whatever brings something back — an import that
-//! replaces, a restore — none of them is given a second time for something else.
+//! Tests that an import or a restore gives no version, generation or fence a second time: clients send these to say
+//! which state they have read.
 
 use threadkeep::domain::Conflict;
 use threadkeep::domain::checkpoint::Commit;

@@ -1,5 +1,5 @@
-//! A storage in memory for tests of the routes: keeps what was committed as it was sent, answers from a script
-//! where a test needs more. Not an engine: the contract suite is for those.
+//! Implements storage in memory for tests of the routes: keeps commits as they were sent, and answers from a script
+//! where a test needs more. It is no engine; the contract suite tests those.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! What the packer asks of a storage engine, and what a pack is. Each engine implements it, with the same results.
+//! Defines packs, and the trait through which the packer reads and writes them. Both engines implement it, with the same results.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Migrations: numbered, each in its own transaction, under an advisory lock that is polled, so that any number
+//! Runs the numbered migrations, each in its own transaction, under an advisory lock that it polls: any number
 //! of servers may start at once.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What sessions need of SQLite; their SQL is the same for both engines (`storage/sessions`).
+//! Gives sessions their transactions, secrets and memories on SQLite; the SQL is the same for both engines (`storage/sessions`).
 
 use async_trait::async_trait;
 
