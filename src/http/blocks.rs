@@ -34,14 +34,14 @@ impl Blocks {
             self.held.grow(room - last.capacity())?;
             last.reserve_exact(room - last.len());
         }
-        let fits = bytes.len().min(last.capacity() - last.len());
-        let beyond = &bytes[fits..];
-        if !beyond.is_empty() {
-            self.held.grow(BLOCK_BYTES.max(beyond.len()))?;
-        }
-        last.extend_from_slice(&bytes[..fits]);
-        if !beyond.is_empty() {
-            let mut next = Vec::with_capacity(BLOCK_BYTES.max(beyond.len()));
+        let (fitting, beyond) = bytes.split_at(bytes.len().min(last.capacity() - last.len()));
+        if beyond.is_empty() {
+            last.extend_from_slice(fitting);
+        } else {
+            let room = BLOCK_BYTES.max(beyond.len());
+            self.held.grow(room)?;
+            last.extend_from_slice(fitting);
+            let mut next = Vec::with_capacity(room);
             next.extend_from_slice(beyond);
             self.all.push(next);
         }
