@@ -25,8 +25,18 @@ def answer(body: bytes, status: str = "200 OK", kind: str = "application/x-tar")
 def answering(
     answers: Callable[[int], bytes], *, body_bytes: int = 0
 ) -> Iterator[tuple[Client, list[str]]]:
-    """A server that reads the head of a request, gives it the answer of its number, and closes.
+    """A client of `serving`."""
+    with serving(answers, body_bytes=body_bytes) as (url, targets):
+        yield Client(url, transport="stdlib"), targets
 
+
+@contextmanager
+def serving(
+    answers: Callable[[int], bytes], *, body_bytes: int = 0
+) -> Iterator[tuple[str, list[str]]]:
+    """The address of a server that reads the head of a request, answers it, and closes.
+
+    `answers` is given the number of the request.
     `body_bytes`: of the body, which it reads before it answers. What is left unread resets the
     connection.
     """
@@ -51,8 +61,7 @@ def answering(
         thread = threading.Thread(target=serve)
         thread.start()
         try:
-            url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-            yield Client(url, transport="stdlib"), targets
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}", targets
         finally:
             # Wakes the thread, which a close alone would not.
             listener.shutdown(socket.SHUT_RDWR)

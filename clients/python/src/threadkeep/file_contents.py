@@ -181,13 +181,11 @@ def opened(
     Nothing may stand still for longer than `seconds`, by default the time of a call.
     """
     transport = StdlibTransport(settings)
-    connection, response = transport.open(
-        target, headers, method=method, body=body, seconds=seconds
-    )
+    answer = transport.open(target, headers, method=method, body=body, seconds=seconds)
     try:
-        yield response
+        yield answer.response
     finally:
-        connection.close()
+        answer.connection.close()
         transport.close()
 
 

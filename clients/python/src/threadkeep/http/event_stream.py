@@ -40,12 +40,12 @@ class EventStream:
         headers = {"accept": "text/event-stream", "cache-control": "no-store"}
         if last_event_id:
             headers["last-event-id"] = last_event_id
-        self._connection, self._response = self._transport.open(path, headers)
+        self._connection, self._response, self._sock = self._transport.open(path, headers)
         self._unread = b""
         self._events: deque[Event] = deque()
         if self._response.status != 200:
             raise error_of(self._refusal(), settings.url, 0.0)
-        self._connection.sock.settimeout(SILENCE_SECONDS_MAX)
+        self._sock.settimeout(SILENCE_SECONDS_MAX)
 
     def next(self) -> Event | None:
         """The next event; None when the server has ended the stream. Raises SendFailedError."""
@@ -65,10 +65,8 @@ class EventStream:
 
     def close(self) -> None:
         """Close the connection; a reader that waits is woken. Repeatable."""
-        sock = self._connection.sock
-        if sock is not None:
-            with contextlib.suppress(OSError):  # The other side was faster.
-                sock.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(OSError):  # The other side was faster, or it is closed already.
+            self._sock.shutdown(socket.SHUT_RDWR)
         self._connection.close()
         self._transport.close()
 

@@ -19,7 +19,7 @@ import time
 import urllib.request
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from threadkeep.http.settings import CONNECT_SECONDS_MAX, Settings
@@ -40,6 +40,17 @@ IDLE_MAX = 32
 """Connections kept alive, and threads that send for coroutines."""
 _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
 """What OpenSSL says where the other side does not speak TLS."""
+
+
+class Opened(NamedTuple):
+    """An answer that is still being read.
+
+    `sock` is kept here: the connection forgets it where the server says `connection: close`.
+    """
+
+    connection: http.client.HTTPConnection
+    response: http.client.HTTPResponse
+    sock: socket.socket
 
 
 class StdlibTransport:
@@ -106,7 +117,7 @@ class StdlibTransport:
         method: str = "GET",
         body: BinaryIO | None = None,
         seconds: float | None = None,
-    ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+    ) -> Opened:
         """An answer that is read as it comes, on a connection of its own.
 
         A `body` is sent as it is read, and needs a content-length among the headers. Nothing may
@@ -115,9 +126,10 @@ class StdlibTransport:
         connection = self._new()
         try:
             self._connect(connection, self._settings.seconds if seconds is None else seconds)
+            sock = connection.sock
             all_headers = {**self._headers, **headers}
             response, _ = _exchanged(connection, method, self._target(path), body, all_headers)
-            return connection, response
+            return Opened(connection, response, sock)
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             raise failure_of(error) from error
