@@ -87,6 +87,10 @@ pub struct Serve {
     /// Address to listen on; port 0 takes a free one. Without any key only loopback addresses are allowed.
     #[arg(long, env = "THREADKEEP_LISTEN", default_value = "127.0.0.1:7070")]
     pub listen: String,
+    /// Address that shows `/metrics`, `/healthz` and `/readyz` without a key, for who runs the server; nobody else should reach it.
+    /// `--listen` has no `/metrics` then. Without this address a key of a whole tenant reads them there.
+    #[arg(long, env = "THREADKEEP_METRICS_LISTEN", value_name = "ADDRESS")]
+    pub metrics_listen: Option<String>,
     /// Let local programs in without a key although every key was revoked. A database that never had a key does so by itself; while
     /// there is a key, it is needed.
     #[arg(long, env = "THREADKEEP_KEYLESS")]

@@ -13,13 +13,21 @@ use crate::http::listener;
 /// State of a socket that listens, as `/proc/net/tcp` has it.
 const LISTENING: &str = "0A";
 
+/// For the API.
 pub async fn listen(address: &str) -> Result<TcpListener> {
-    listener::bind(address).await.map_err(|error| refusal(address, &error))
+    let elsewhere = "--listen HOST:PORT or THREADKEEP_LISTEN";
+    listener::bind(address).await.map_err(|error| refusal("listen", address, elsewhere, &error))
 }
 
-fn refusal(address: &str, error: &io::Error) -> Error {
-    const ELSEWHERE: &str =
-        "choose another with --listen HOST:PORT or THREADKEEP_LISTEN (port 0 takes a free one)";
+/// For metrics.
+pub async fn listen_for_metrics(address: &str) -> Result<TcpListener> {
+    let elsewhere = "--metrics-listen HOST:PORT or THREADKEEP_METRICS_LISTEN";
+    let refused = |error| refusal("metrics-listen", address, elsewhere, &error);
+    listener::bind(address).await.map_err(refused)
+}
+
+fn refusal(field: &str, address: &str, settings: &str, error: &io::Error) -> Error {
+    let elsewhere = format!("choose another with {settings} (port 0 takes a free one)");
     let obstacle = |kind, detail| Error::Obstacle { kind, detail };
     match error.kind() {
         io::ErrorKind::AddrInUse => {
@@ -28,24 +36,24 @@ fn refusal(address: &str, error: &io::Error) -> Error {
             obstacle(
                 Obstacle::AddressTaken,
                 format!(
-                    "cannot listen on {address}: the port is in use by {holder}; stop it, or {ELSEWHERE}"
+                    "cannot listen on {address}: the port is in use by {holder}; stop it, or {elsewhere}"
                 ),
             )
         }
         io::ErrorKind::AddrNotAvailable => obstacle(
             Obstacle::AddressTaken,
             format!(
-                "cannot listen on {address}: this machine does not have that address; {ELSEWHERE}"
+                "cannot listen on {address}: this machine does not have that address; {elsewhere}"
             ),
         ),
         io::ErrorKind::PermissionDenied => obstacle(
             Obstacle::PermissionDenied,
             format!(
-                "cannot listen on {address}: ports below 1024 need a permission of the system; {ELSEWHERE}"
+                "cannot listen on {address}: ports below 1024 need a permission of the system; {elsewhere}"
             ),
         ),
         // No address, or a name that nobody knows.
-        _ => Error::invalid("listen", format!("cannot listen on {address}: {error}; {ELSEWHERE}")),
+        _ => Error::invalid(field, format!("cannot listen on {address}: {error}; {elsewhere}")),
     }
 }
 

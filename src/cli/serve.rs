@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
 
 use super::{io, listening, print, storage_config};
 use crate::app::{App, Browsers, DifferenceMemory, Outside, Settings};
@@ -86,7 +88,13 @@ async fn objects(
 
 async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHandle) -> Result<()> {
     let listener = listening::listen(&serve.listen).await?;
-    let local = listener.local_addr().map_err(|error| io("the listening address", &error))?;
+    let local = address_of(&listener)?;
+    let operators = match &serve.metrics_listen {
+        Some(address) => Some(listening::listen_for_metrics(address).await?),
+        None => None,
+    };
+    // They are shown at one place.
+    let shown = operators.is_none().then(|| metrics.clone());
     let memory = DifferenceMemory {
         recent_bytes_max: serve.recent_bytes_max,
         expanded_bytes_max: serve.expanded_bytes_max,
@@ -115,7 +123,7 @@ async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHan
             config::OtherUser::Forbidden => OtherUser::Forbidden,
         },
     };
-    let app = App::start(storage, clock, local, settings, Some(metrics), outside).await?;
+    let app = App::start(storage, clock, local, settings, shown, outside).await?;
     if app.gate.is_unprotected() {
         return Err(unprotected(local));
     }
@@ -146,8 +154,24 @@ async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHan
              without one (--keyless)"
         );
     }
+    if let Some(operators) = &operators {
+        print(&format!("metrics on http://{}/metrics\n", address_of(operators)?))?;
+    }
     print(&format!("listening on http://{local}\n"))?;
-    listener::serve(listener, router, bounds(serve), stop).await;
+    let operators = operators.map(|it| (it, http::operators(&app, metrics)));
+    let (served, ended) = oneshot::channel::<()>();
+    let api = async {
+        listener::serve(listener, router, bounds(serve), stop).await;
+        drop(served);
+    };
+    // Operators see how it stops.
+    let beside = async {
+        if let Some((listener, router)) = operators {
+            let ended = async { drop(ended.await) };
+            listener::serve(listener, router, Bounds::default(), ended).await;
+        }
+    };
+    tokio::join!(api, beside);
     if let Some(app) = Arc::into_inner(app) {
         app.stop().await;
     } else {
@@ -161,6 +185,10 @@ async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHan
         ));
     }
     Ok(())
+}
+
+fn address_of(listener: &TcpListener) -> Result<SocketAddr> {
+    listener.local_addr().map_err(|error| io("the listening address", &error))
 }
 
 /// What connections of clients may take. What else needs file descriptors is left enough of them.

@@ -1,21 +1,24 @@
-//! For operators and tools: alive, ready, metrics, the API document. Needs no key.
+//! For operators and tools: alive, ready, metrics, the API document. Only metrics need a key.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use axum::extract::State;
 use axum::http::{Uri, header};
 use axum::response::{IntoResponse as _, Response};
-
+use axum::routing::get;
+use metrics_exporter_prometheus::PrometheusHandle;
 use utoipa::ToSchema;
 
+use super::call::{Answer, Holder};
 use super::docs;
 use super::documents::ApiDocument;
 use super::problem::{Code, Problem};
 use super::query_fields::Fields;
 use crate::app::App;
 use crate::domain::Error;
-use crate::domain::shares::Turn;
+use crate::domain::shares::{Shares, Turn};
 
 /// A load balancer asks often and must not wait for a storage that hangs.
 const READY_WITHIN: Duration = Duration::from_secs(2);
@@ -52,13 +55,37 @@ pub async fn ready(State(app): State<Arc<App>>) -> Result<&'static str, Problem>
 
 /// Metrics
 ///
-/// In the text format of Prometheus.
+/// In the text format of Prometheus. They count for all tenants together, and name none. Where the server shows them on a listener
+/// of their own (`--metrics-listen`), they are not here.
 #[utoipa::path(
     get, path = "/metrics", operation_id = "get_metrics", tag = "operation",
-    responses((status = 200, description = "Metrics", body = String, content_type = "text/plain")),
+    responses(
+        (status = 200, description = "Metrics", body = String, content_type = "text/plain"),
+        (status = 404, description = "`not_found`: they have a listener of their own"),
+    ),
 )]
-pub async fn metrics(State(app): State<Arc<App>>) -> Response {
-    for (turn, bytes) in app.shares.held_bytes_by_turn() {
+pub async fn metrics(State(app): State<Arc<App>>, _asks: Holder) -> Answer {
+    let metrics = app.metrics.as_ref().ok_or_else(|| {
+        Problem::new(Code::NotFound, "metrics have a listener of their own, see --metrics-listen")
+    })?;
+    Ok(rendered(metrics, &app.shares))
+}
+
+/// What a listener that only operators reach answers, without a key: metrics, alive, ready.
+pub fn operators(app: &Arc<App>, metrics: PrometheusHandle) -> Router {
+    let rendered = async move |State(app): State<Arc<App>>| rendered(&metrics, &app.shares);
+    Router::new()
+        .route("/metrics", get(rendered))
+        .route("/healthz", get(alive))
+        .route("/readyz", get(ready))
+        .fallback(async || {
+            Problem::new(Code::NotFound, "only /metrics, /healthz and /readyz are here")
+        })
+        .with_state(Arc::clone(app))
+}
+
+fn rendered(metrics: &PrometheusHandle, shares: &Shares) -> Response {
+    for (turn, bytes) in shares.held_bytes_by_turn() {
         let turn = match turn {
             Turn::Server => "server",
             Turn::Sender => "sender",
@@ -67,12 +94,7 @@ pub async fn metrics(State(app): State<Arc<App>>) -> Response {
         #[expect(clippy::cast_precision_loss, reason = "below 2^52")]
         metrics::gauge!("threadkeep_body_bytes", "turn" => turn).set(bytes as f64);
     }
-    let text = app
-        .metrics
-        .as_ref()
-        .map(metrics_exporter_prometheus::PrometheusHandle::render)
-        .unwrap_or_default();
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], metrics.render()).into_response()
 }
 
 /// This document

@@ -103,6 +103,7 @@ use crate::domain::caller::Permission::{
 use crate::domain::grants::Action::{Append, Read, Write};
 
 pub use self::edge::SECONDS as REQUEST_SECONDS;
+pub use self::health::operators;
 pub use self::tokens::MintedToken;
 
 /// Every route. `needs` declares the permission; a route without it is for everybody who reaches the server.
@@ -251,7 +252,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Any, routes!(tokens::revoke)))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
-        .routes(routes!(health::metrics))
+        .routes(needs(Tenant, routes!(health::metrics)))
         .routes(routes!(health::openapi))
         .routes(routes!(health::openapi_msgpack))
         .routes(routes!(health::openapi_agentrail))

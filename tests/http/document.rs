@@ -147,7 +147,8 @@ async fn a_route_needs_a_key_exactly_when_the_document_says_so() {
         let needs_key = !operation["security"].as_array().unwrap().is_empty();
         assert_eq!(answer.status == 401, needs_key, "{method} {path}: {}", answer.status);
         assert_eq!(operation["x-permission"].is_string(), needs_key, "{method} {path}");
-        let prefixes = ["/v1/", "/api/", "/agentrail/v1/", "/__inspector/", "/i/{token}/"];
+        let prefixes =
+            ["/v1/", "/api/", "/agentrail/v1/", "/__inspector/", "/i/{token}/", "/metrics"];
         let is_below = prefixes.iter().any(|it| path.starts_with(it));
         // A signed address is a key itself.
         assert_eq!(is_below && path != "/api/storage/open", needs_key, "{method} {path}");

@@ -13,7 +13,7 @@ use threadkeep::http;
 
 use crate::memory::Memory;
 use crate::ownership::{make_keys, open};
-use crate::server::{Answer, HOST, SETTINGS, Server};
+use crate::server::{Answer, HOST, SETTINGS, Server, no_metrics};
 use crate::tokens::START;
 
 pub struct World {
@@ -93,7 +93,9 @@ pub async fn serve(storage: &Arc<dyn Storage>, browsers: Browsers) -> (Server, A
     let (clock, listen) = (Arc::new(Clock::Fixed(START.into())), HOST.parse().unwrap());
     let outside = Outside { browsers, ..Outside::default() };
     let storage = Arc::clone(storage);
-    let app = App::start(storage, Arc::clone(&clock), listen, SETTINGS, None, outside).await;
+    let app =
+        App::start(storage, Arc::clone(&clock), listen, SETTINGS, Some(no_metrics()), outside)
+            .await;
     let app = Arc::new(app.unwrap());
     let router = http::router(&app);
     (Server { app, storage: Arc::new(Memory::default()), router }, clock)

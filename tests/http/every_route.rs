@@ -19,7 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::memory::Memory;
 use crate::ownership;
-use crate::server::{Answer, DOCUMENT, HOST, JSON, MSGPACK, SETTINGS, Server};
+use crate::server::{Answer, DOCUMENT, HOST, JSON, MSGPACK, SETTINGS, Server, no_metrics};
 use crate::wire::gzip;
 
 const ID: &str = "req-1";
@@ -91,7 +91,8 @@ async fn on_sqlite(host: &str) -> (Server, TempDir) {
     let folder = TempDir::new().unwrap();
     let storage = ownership::open(&folder).await;
     let (clock, listen) = (Arc::new(Clock::System), host.parse().unwrap());
-    let app = App::start(storage, clock, listen, SETTINGS, None, Issuers::default()).await;
+    let app =
+        App::start(storage, clock, listen, SETTINGS, Some(no_metrics()), Issuers::default()).await;
     let app = Arc::new(app.unwrap());
     let router = threadkeep::http::router(&app);
     (Server { app, storage: Arc::new(Memory::default()), router }, folder)

@@ -21,7 +21,7 @@ use crate::matrix_table::{HOLDER, OF_LARGE_VALUES, PUBLIC, Request, Row, SIGNED,
 use crate::matrix_world::{EMPTY_TAR, fill};
 use crate::memory::Memory;
 use crate::ownership::open;
-use crate::server::{Answer, DOCUMENT, HOST, JSON, SETTINGS, Server};
+use crate::server::{Answer, DOCUMENT, HOST, JSON, SETTINGS, Server, no_metrics};
 use crate::tokens::{SECOND, START, text};
 use crate::wire::{COMMIT, base64, commit, list_of, name, writes};
 
@@ -77,7 +77,9 @@ impl World {
         }
         let (clock, listen) = (Arc::new(Clock::Fixed(START.into())), HOST.parse().unwrap());
         let none = Issuers::default();
-        let app = App::start(storage, Arc::clone(&clock), listen, SETTINGS, None, none).await;
+        let app =
+            App::start(storage, Arc::clone(&clock), listen, SETTINGS, Some(no_metrics()), none)
+                .await;
         let app = Arc::new(app.unwrap());
         let router = http::router(&app);
         let server = Server { app, storage: Arc::new(Memory::default()), router };

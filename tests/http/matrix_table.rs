@@ -53,10 +53,9 @@ pub const ABSENT: &str = "404 not_found";
 pub const TAKEN: &str = "409 thread_taken";
 
 /// For everybody who reaches the server, whatever they present.
-pub const PUBLIC: [&str; 8] = [
+pub const PUBLIC: [&str; 7] = [
     "get_docs",
     "get_health",
-    "get_metrics",
     "get_openapi",
     "get_openapi_agentrail",
     "get_openapi_msgpack",
@@ -198,6 +197,7 @@ const ROWS: &[Row] = &[
         },
         ANYBODY,
     ),
+    row("get_metrics", |_, _| query(""), ADMINISTER),
     row("get_usage", |_, _| query(""), ADMINISTER),
     row("list_audit_events", |_, _| query(""), ADMINISTER),
     row("delete_subject", |_, _| query("?subject=ann"), ADMINISTER),

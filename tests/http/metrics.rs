@@ -1,15 +1,20 @@
-//! Metrics: every request counts under its route and status, and nothing a caller invents becomes a label.
+//! Metrics: every request counts under its route and status, and nothing a caller invents becomes a label. Strangers do not read
+//! them.
 
 use std::sync::Arc;
 
+use axum::body::Body;
+use axum::http::Request;
+use http_body_util::BodyExt as _;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use threadkeep::app::App;
 use threadkeep::auth::issuers::Issuers;
 use threadkeep::domain::clock::Clock;
 use threadkeep::http;
+use tower::ServiceExt as _;
 
 use crate::memory::Memory;
-use crate::server::{HOST, SETTINGS, Server};
+use crate::server::{HOST, SETTINGS, Server, add_key};
 
 #[tokio::test]
 async fn requests_are_counted_by_route_and_status() {
@@ -40,4 +45,41 @@ async fn requests_are_counted_by_route_and_status() {
         assert!(text.contains(&line), "{line}{text}");
     }
     assert!(!text.contains("invented"));
+}
+
+#[tokio::test]
+async fn what_is_shown_on_a_listener_of_its_own_is_not_shown_to_keys() {
+    let storage = Memory::default();
+    let key = add_key(&storage, "acme");
+    let storage = Arc::new(storage);
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let clock = Arc::new(Clock::System);
+    let listen = HOST.parse().unwrap();
+    let app = App::start(storage.clone(), clock, listen, SETTINGS, None, Issuers::default())
+        .await
+        .unwrap();
+    let app = Arc::new(app);
+    let api =
+        Server { router: http::router(&app), app: Arc::clone(&app), storage: storage.clone() };
+    api.get("/metrics").await.assert_problem(401, "unauthorized");
+    let with_key = [("authorization", &*format!("Bearer {key}"))];
+    api.get_with("/metrics", &with_key).await.assert_problem(404, "not_found");
+
+    let router = http::operators(&app, recorder.handle());
+    let _guard = metrics::set_default_local_recorder(&recorder);
+    let answers = async |path: &str| {
+        let request = Request::get(path).body(Body::empty()).unwrap();
+        let answer = router.clone().oneshot(request).await.unwrap();
+        let status = answer.status().as_u16();
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        (status, String::from_utf8(body.to_vec()).unwrap())
+    };
+    let (status, text) = answers("/metrics").await;
+    assert_eq!(status, 200);
+    assert!(text.contains("threadkeep_body_bytes"), "{text}");
+    assert_eq!(answers("/healthz").await.0, 200);
+    assert_eq!(answers("/readyz").await.0, 200);
+    for path in ["/v1/whoami", "/openapi.json", "/docs", "/"] {
+        assert_eq!(answers(path).await.0, 404, "{path}");
+    }
 }

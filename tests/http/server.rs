@@ -9,6 +9,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use http_body_util::BodyExt as _;
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use serde_json::Value;
 use threadkeep::app::{App, DifferenceMemory, Settings};
 use threadkeep::auth::issuers::Issuers;
@@ -40,6 +41,11 @@ pub const SETTINGS: Settings = Settings {
 
 /// Every operation with every form of its bodies: what the served documents describe together.
 pub static DOCUMENT: LazyLock<Value> = LazyLock::new(http::document::whole);
+
+/// A place for metrics where none is counted.
+pub fn no_metrics() -> PrometheusHandle {
+    PrometheusBuilder::new().build_recorder().handle()
+}
 
 pub struct Server {
     pub app: Arc<App>,
@@ -85,7 +91,8 @@ impl Server {
         let (storage, clock) = (Arc::new(storage), Arc::new(clock));
         let listen: SocketAddr = listen.parse().unwrap();
         let none = Issuers::default();
-        let app = App::start(storage.clone(), clock, listen, settings, None, none).await;
+        let app =
+            App::start(storage.clone(), clock, listen, settings, Some(no_metrics()), none).await;
         let app = Arc::new(app.unwrap());
         Self { router: http::router(&app), app, storage }
     }
@@ -94,7 +101,8 @@ impl Server {
     pub async fn beside(storage: &Arc<Memory>, clock: &Arc<Clock>, issuers: Issuers) -> Self {
         let (storage, clock) = (Arc::clone(storage), Arc::clone(clock));
         let listen: SocketAddr = HOST.parse().unwrap();
-        let app = App::start(storage.clone(), clock, listen, SETTINGS, None, issuers).await;
+        let app =
+            App::start(storage.clone(), clock, listen, SETTINGS, Some(no_metrics()), issuers).await;
         let app = Arc::new(app.unwrap());
         Self { router: http::router(&app), app, storage }
     }

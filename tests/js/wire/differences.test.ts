@@ -33,7 +33,10 @@ async function history(saver: BaseCheckpointSaver): Promise<unknown> {
 }
 
 async function refusedCommits(server: Server): Promise<number> {
-  const text = await (await fetch(`${server.url}/metrics`)).text();
+  const headers = { authorization: `Bearer ${await newKey(server)}` };
+  const answer = await fetch(`${server.url}/metrics`, { headers });
+  expect(answer.status).toBe(200);
+  const text = await answer.text();
   const found =
     /request_seconds_count\{[^}]*route="\/v1\/checkpoints\/commit",status="409"[^}]*\} (\d+)/.exec(
       text,

@@ -59,7 +59,7 @@ def start(
 
 
 def metric(server: Server, name: str) -> float:
-    lines = server.get("/metrics").body.decode().splitlines()
+    lines = server.metrics().splitlines()
     found = [line.split()[-1] for line in lines if line.startswith(name)]
     return float(found[0]) if found else 0.0
 

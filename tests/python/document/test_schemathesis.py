@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from support import settings
-from support.http import JSON, MSGPACK, request
+from support.http import JSON, MSGPACK
 from support.openapi import run_tool
 from support.server import Server
 
@@ -49,13 +49,13 @@ LINKS_MIN_EACH, LINKS_MIN = 1, 5
 
 
 def requests_so_far(server: Server) -> int:
-    metrics = request(server.url, "GET", "/metrics").body.decode()
+    metrics = server.metrics()
     counts = re.findall(r"^threadkeep_http_request_seconds_count\{.*\} (\d+)$", metrics, re.M)
     return sum(map(int, counts))
 
 
 def server_errors(server: Server) -> list[str]:
-    metrics = request(server.url, "GET", "/metrics").body.decode()
+    metrics = server.metrics()
     counts = re.findall(r'^threadkeep_http_request_seconds_count\{.*status="5.*$', metrics, re.M)
     # It may not have been ready when it was asked for the first time.
     return [it for it in counts if "/readyz" not in it]

@@ -80,7 +80,7 @@ def test_idle_threads_move_to_the_bucket_and_come_back_exactly(
     native.close()
     for thread, values in sent.items():
         assert stored(native, thread) == values
-    metrics = server.get("/metrics").body.decode()
+    metrics = server.metrics()
     assert "threadkeep_pack_bytes_read_total" in metrics
     native.call("/v1/threads/copy", {"source_thread_id": "t0", "target_thread_id": "copy"})
     native.call("/v1/threads/delete", {"thread_id": "t0"})

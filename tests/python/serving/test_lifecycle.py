@@ -3,17 +3,18 @@
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
 
 import msgpack
 import pytest
 
 from support import settings
 from support.committers import Crowd
-from support.http import MSGPACK
+from support.http import MSGPACK, request
 from support.native import Native, checkpoint, writes
 from support.pooler import ForgetfulPooler
 from support.postgres import Databases, Postgres
-from support.server import Place, Server, clean_environment, free_port
+from support.server import Ended, Place, Server, clean_environment, free_port
 from support.waiting import wait_until
 
 THREAD = "thread"
@@ -54,6 +55,32 @@ def test_port_zero_takes_a_free_port_and_says_which(
     assert not server.url.endswith(":0")
     assert server.get("/healthz").status == 200
     assert server.stdout.read_text() == f"listening on {server.url}\n"
+
+
+def test_metrics_have_a_listener_of_their_own_where_one_is_named(
+    start_server: Callable[..., Server],
+) -> None:
+    server = start_server(options=["--metrics-listen=127.0.0.1:0"])
+    key = server.new_key()
+    told, _ = server.stdout.read_text().splitlines()
+    place, path = urlsplit(told.removeprefix("metrics on ")), "/metrics"
+    operators = f"http://{place.netloc}"
+
+    assert place.path == path
+    counted = request(operators, "GET", path)
+    assert counted.status == 200
+    assert b'route="/v1/whoami",status="200"' in counted.body
+    assert request(operators, "GET", "/readyz").status == 200
+    assert request(operators, "GET", "/v1/whoami", key=key).status == 404
+    assert server.get(path, key).status == 404
+    assert server.stop() == 0
+
+
+def test_an_address_for_metrics_that_cannot_be_had_is_named(
+    server: Server, start_server: Callable[..., Server]
+) -> None:
+    with pytest.raises(Ended, match="THREADKEEP_METRICS_LISTEN"):
+        start_server(options=[f"--metrics-listen={server.listen}"])
 
 
 def test_sigterm_ends_the_server_with_status_zero(own_server: Server) -> None:

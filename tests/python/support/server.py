@@ -106,6 +106,7 @@ class Server:
         self.stdout = place.folder / f"{number}.out"
         self.log = place.folder / f"{number}.log"
         self._keys: list[str] = []
+        self._operator_key: str | None = None
 
     def start(self) -> "Server":
         """Start and wait for /readyz. The first start chooses the port, later ones keep it."""
@@ -234,6 +235,14 @@ class Server:
         if not self._keys:
             self._keys = self.make_keys([f"t-{uuid.uuid4().hex[:12]}" for _ in range(KEYS_AT_ONCE)])
         return self._keys.pop()
+
+    def metrics(self) -> str:
+        """What it counted, in the text format of Prometheus."""
+        if self._operator_key is None:
+            self._operator_key = self.new_key()
+        answer = self.get("/metrics", self._operator_key)
+        assert answer.status == 200, answer
+        return answer.body.decode()
 
     def get(self, path: str, key: str | None = None) -> Answer:
         return request(self.url, "GET", path, key=key)

@@ -31,7 +31,7 @@ def talk(saver: object, turns: range, thread_id: str = "t") -> None:
 
 def refused_commits(server: Server) -> int:
     """How often the server asked for whole values."""
-    text = server.get("/metrics").body.decode()
+    text = server.metrics()
     route = 'route="/v1/checkpoints/commit",status="409"'
     found = re.search(rf"threadkeep_http_request_seconds_count{{.*{route}}} (\d+)", text)
     return int(found[1]) if found else 0
