@@ -16,6 +16,8 @@ FOLDER = Path(__file__).parent
 # Left out: what the document cannot say of a body (bytes instead of characters, one field against another, what is there
 # already) is told by 422 and 409, which it names; so an answer that is not a success contradicts nothing.
 NOT_PROMISED = "positive_data_acceptance"
+# What only another document names is no mistake of this one.
+METHODS_OF_OTHERS = "unsupported_method,allow_header_conformance"
 # It follows changes for as long as the caller listens, which schemathesis would do forever.
 ENDLESS = "follow_changes"
 IN_JSON, IN_MSGPACK, OF_AGENTRAIL = (
@@ -79,12 +81,14 @@ def test_no_answer_contradicts_the_document(
             break
         at = number if number < len(ROUNDS) else len(ROUNDS) - 1 - number % REPEATED
         document, options = ROUNDS[at]
+        left_out = NOT_PROMISED if document == IN_JSON else f"{NOT_PROMISED},{METHODS_OF_OTHERS}"
         done = run_tool(
             "schemathesis",
+            *("--config-file", str(FOLDER / "schemathesis.toml")),
             *("run", f"{server.url}{document}", "--header", f"Authorization: Bearer {key}"),
             *options,
             *("--seed", str(number), "--continue-on-failure", "--warnings", "off"),
-            *("--exclude-checks", NOT_PROMISED, "--exclude-operation-id", ENDLESS),
+            *("--exclude-checks", left_out, "--exclude-operation-id", ENDLESS),
             *("--suppress-health-check", "all"),
             cwd=tmp_path,
             SCHEMATHESIS_HOOKS="schemathesis_hooks",
