@@ -8,7 +8,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use futures::FutureExt;
@@ -23,6 +23,8 @@ use super::storage::BatchError;
 
 /// Attempts at one batch when the database asks for a retry or breaks the connection.
 pub const ATTEMPTS_MAX: u32 = 8;
+/// After a connection broke no attempt begins later: whoever waits gets an answer while it still waits.
+const ATTEMPTS_WITHIN: Duration = Duration::from_secs(4);
 
 /// Writes what has gathered in a lane.
 #[async_trait]
@@ -235,19 +237,21 @@ pub async fn write<T, F>(attempt: impl Fn() -> F, repeatable: bool) -> Result<T,
 where
     F: Future<Output = Result<T, BatchError>>,
 {
+    let began = Instant::now();
     let mut attempts = 0;
     let mut lost = None;
     loop {
         attempts += 1;
+        let is_last = |attempts| attempts >= ATTEMPTS_MAX || began.elapsed() >= ATTEMPTS_WITHIN;
         // A task of its own would catch a panic too, for a change of threads.
         let written = AssertUnwindSafe(attempt()).catch_unwind().await;
         let panicked = |_| BatchError::Statement("the storage engine panicked".into());
         match written.map_err(panicked).and_then(|result| result) {
             Err(BatchError::Retry(_)) if attempts < ATTEMPTS_MAX => {}
-            Err(BatchError::ConnectionLost(detail)) if repeatable && attempts < ATTEMPTS_MAX => {
+            Err(BatchError::ConnectionLost(detail)) if repeatable && !is_last(attempts) => {
                 lost = Some(detail);
             }
-            Err(BatchError::Unavailable(_)) if lost.is_some() && attempts < ATTEMPTS_MAX => {}
+            Err(BatchError::Unavailable(_)) if lost.is_some() && !is_last(attempts) => {}
             Err(BatchError::Unavailable(_)) if lost.is_some() => {
                 return Err(BatchError::ConnectionLost(lost.unwrap_or_default()));
             }

@@ -2,7 +2,6 @@
 //! between their versions) is read from the catalog. The connection is read-only.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::str::FromStr as _;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -15,6 +14,7 @@ use super::place::{FIELD, Place};
 use super::rows::{ForeignItem, Rows, Shown, StepName, Tables};
 use super::step::{ChannelValue, Checkpoint, Coded, Split, Step, Write, of_scalar};
 use crate::domain::{Error, Result};
+use crate::storage::postgres::{database_url, tls};
 
 const THREADS_PAGE: i64 = 500;
 /// Tag of a channel that has no value at its version.
@@ -55,13 +55,14 @@ impl PostgresRows {
     /// 422 for a database that cannot be reached, has none of the tables, or has others of these names.
     pub async fn open(url: &str) -> Result<Self> {
         let place = Place::Postgres(url.to_owned());
-        let options = PgConnectOptions::from_str(url)
-            .map_err(|_| {
-                Error::invalid(FIELD, format!("{place} is no URL of a PostgreSQL database"))
-            })?
-            .application_name("threadkeep import")
-            .options([("default_transaction_read_only", "on")]);
-        let mut connection = PgConnection::connect_with(&options).await.map_err(|error| {
+        let servers: Vec<PgConnectOptions> = database_url::parse(FIELD, url)?
+            .into_iter()
+            .map(|it| {
+                it.application_name("threadkeep import")
+                    .options([("default_transaction_read_only", "on")])
+            })
+            .collect();
+        let mut connection = connect(&servers).await.map_err(|error| {
             Error::invalid(FIELD, format!("{place} cannot be opened: {}", told(&error)))
         })?;
         let columns = columns(&mut connection).await?;
@@ -308,6 +309,18 @@ impl StoreTable {
     }
 }
 
+/// The first server that lets it in: what is read may be a standby's.
+async fn connect(servers: &[PgConnectOptions]) -> sqlx::Result<PgConnection> {
+    let mut refusal = sqlx::Error::Configuration("the URL names no server".into());
+    for options in servers {
+        match PgConnection::connect_with(options).await {
+            Ok(connection) => return Ok(connection),
+            Err(error) => refusal = error,
+        }
+    }
+    Err(refusal)
+}
+
 /// Of the tables that are meant when no schema is named.
 async fn columns(connection: &mut PgConnection) -> Result<BTreeMap<String, HashSet<String>>> {
     let rows: Vec<(String, String)> = sqlx::query_as(
@@ -380,6 +393,6 @@ fn unread(error: sqlx::Error) -> Error {
 fn told(error: &sqlx::Error) -> String {
     match error {
         sqlx::Error::Database(error) => error.message().to_owned(),
-        other => other.to_string(),
+        other => tls::refusal(other).unwrap_or_else(|| other.to_string()),
     }
 }

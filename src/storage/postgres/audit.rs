@@ -1,13 +1,12 @@
 //! An administrative act in the transaction that does it.
 
-use sqlx::postgres::PgConnection;
-
+use super::connection::Connection;
 use super::failure;
 use crate::domain::Result;
 use crate::domain::audit::Act;
 use crate::storage::audit_rows::{INSERT, act_id};
 
-pub(super) async fn record(connection: &mut PgConnection, act: &Act) -> Result<()> {
+pub(super) async fn record(connection: &mut Connection, act: &Act) -> Result<()> {
     sqlx::query(INSERT)
         .bind(&act.tenant)
         .bind(act.at)

@@ -45,6 +45,7 @@ impl PostgresStorage {
     async fn send(&self, batch: &Batch, create: bool) -> Result<Vec<Outcome>, BatchError> {
         let mut connection =
             self.pool.get().await.map_err(|error| BatchError::Unavailable(error.to_string()))?;
+        connection.sends(carried_bytes(batch));
         let text = self.statements.text(shape(batch, create));
         let query = bind_threads(sqlx::query(text), batch);
         let query = bind_slots(bind_values(bind_checkpoints(query, batch), batch), batch);
@@ -56,7 +57,7 @@ impl PostgresStorage {
                 Ok(rows.iter().map(outcome).collect())
             }
             Err(error) => {
-                if failure::is_connection(&error) {
+                if failure::is_of_all_connections(&error) {
                     self.pool.clear();
                 }
                 Err(failure::of_batch(&error))
@@ -74,6 +75,14 @@ fn shape(batch: &Batch, create: bool) -> Shape {
         writes: !batch.writes.is_empty(),
         replacing: batch.writes.iter().any(|write| write.idx < 0),
     }
+}
+
+/// What takes room in the statement.
+fn carried_bytes(batch: &Batch) -> usize {
+    let values = batch.values.iter().map(|it| it.sealed.body.len());
+    let writes = batch.writes.iter().map(|it| it.sealed.body.len());
+    let chunks = batch.chunks.iter().map(|it| it.body.len());
+    values.chain(writes).chain(chunks).sum()
 }
 
 type Query<'q> = sqlx::query::Query<'q, sqlx::Postgres, sqlx::postgres::PgArguments>;

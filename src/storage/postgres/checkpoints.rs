@@ -7,6 +7,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
 use super::chunks::{CONTENT, chunks_of};
+use super::connection::Connection;
 use super::read_sql::Forms;
 use super::values::{Map, OrderedWrite, base_of, in_order, value_of, values_in_order};
 use super::{PostgresStorage, failure};
@@ -157,7 +158,7 @@ impl PostgresStorage {
     /// Reads the nodes of one gap. An empty answer: the start does not exist.
     pub(super) async fn read_walk(
         &self,
-        connection: &mut sqlx::PgConnection,
+        connection: &mut Connection,
         secret: &TenantSecret,
         place: Walked<'_>,
         gap: &Gap,

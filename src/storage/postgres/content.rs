@@ -1,8 +1,8 @@
 //! Collecting the content of a scope that nothing names any more. The gate is locked before, in the same transaction.
 
 use sqlx::Row;
-use sqlx::postgres::PgConnection;
 
+use super::connection::Connection;
 use super::failure;
 use super::pack_writes::release;
 use crate::domain::Result;
@@ -51,7 +51,7 @@ order by kind, no, start_at
 /// Removes manifests that no checkpoint of a holder shows and chunks that no value names, and raises the epoch.
 /// Six round trips, one more where packed chunks go.
 pub(super) async fn collect(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     tenant: &str,
     scope_id: i64,
 ) -> Result<()> {
@@ -92,7 +92,7 @@ pub(super) async fn collect(
 
 /// Lists of what of the scope packs may hold, oldest value first.
 pub(super) async fn lists_in_order(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     tenant: &str,
     scope_id: i64,
 ) -> Result<Vec<Vec<u8>>> {
@@ -102,7 +102,7 @@ pub(super) async fn lists_in_order(
 
 /// Names of the chunks that no list of the scope leads to.
 async fn dead_chunks(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     tenant: &str,
     scope_id: i64,
 ) -> Result<Vec<Vec<u8>>> {
@@ -129,7 +129,7 @@ async fn dead_chunks(
 }
 
 async fn rows(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     text: &'static str,
     tenant: &str,
     scope_id: i64,

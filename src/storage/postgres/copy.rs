@@ -1,9 +1,9 @@
 //! Copying a thread: its rows under a new key, in one transaction over one snapshot. A copy of the same owner shares the
 //! content of its source.
 
-use sqlx::postgres::PgConnection;
 use sqlx::{Executor, Row};
 
+use super::connection::Connection;
 use super::copy_packed::{Fresh, lacks_packed, take_staged};
 use super::doctor::{DIALECT, Within};
 use super::removal::{check, lock};
@@ -150,7 +150,7 @@ enum Copied {
 }
 
 async fn copy_once(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     secret: &TenantSecret,
     caller: &Caller,
     request: &CopyThread,
@@ -210,7 +210,7 @@ async fn copy_once(
 
 /// Seals the rows of a copy, which came with the source's scope, for its own.
 async fn seal_again(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     resealer: Resealer<'_>,
     thread_key: i64,
 ) -> Result<()> {
@@ -224,7 +224,7 @@ async fn seal_again(
 
 /// Copies everything of a scope that is in the database into a new one. Answers its id.
 async fn copy_content(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     tenant: &str,
     scope_id: i64,
     fresh: &Fresh,
@@ -247,7 +247,7 @@ struct Source {
 }
 
 /// Finds a thread and holds its gate against removals, not against commits.
-async fn find(connection: &mut PgConnection, thread: Sought<'_>) -> Result<Option<Source>> {
+async fn find(connection: &mut Connection, thread: Sought<'_>) -> Result<Option<Source>> {
     let row = sqlx::query(
         "select x.thread_key, x.scope_id, x.owner from threads x
          join scopes s on s.tenant = x.tenant and s.scope_id = x.scope_id
@@ -270,7 +270,7 @@ async fn find(connection: &mut PgConnection, thread: Sought<'_>) -> Result<Optio
 /// Refuses a target that is another's, leased or has anything in it. One that is empty gives way: what is left of it
 /// becomes garbage; its fence, generation and owner stay. Answers that owner, if there was such a target.
 async fn make_way(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     target: Sought<'_>,
     request: &CopyThread,
 ) -> Result<Option<Option<String>>> {
@@ -317,7 +317,7 @@ async fn make_way(
 
 /// The answer of the same request, if it was answered before.
 async fn answered(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     caller: &Caller,
     request: &CopyThread,
 ) -> Result<Option<u64>> {
@@ -345,7 +345,7 @@ async fn answered(
 }
 
 async fn remember(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     caller: &Caller,
     request: &CopyThread,
     copied: u64,

@@ -2,8 +2,8 @@
 //! no connection waits for the object store and no amount of content has to fit into memory.
 
 use sqlx::Row;
-use sqlx::postgres::PgConnection;
 
+use super::connection::Connection;
 use super::garbage::remove_garbage;
 use super::{PostgresStorage, failure};
 use crate::domain::clock::random_id;
@@ -85,7 +85,7 @@ impl PostgresStorage {
 
 /// Whether a scope has packed chunks that the copy does not have yet.
 pub(super) async fn lacks_packed(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     tenant: &str,
     from: i64,
     to: i64,
@@ -107,7 +107,7 @@ pub(super) async fn lacks_packed(
 
 /// The staged rows become the copy's. A sweep that took them for those of a crash ends the copy, never half of it.
 pub(super) async fn take_staged(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     tenant: &str,
     fresh: &Fresh,
 ) -> Result<()> {

@@ -1,10 +1,11 @@
 //! Transactions for examinations: rows as cells, arrays of numbers as their bytes.
 
 use async_trait::async_trait;
-use sqlx::postgres::{PgArguments, PgConnection, PgRow};
+use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Column, Executor, Postgres, Row, SqlSafeStr, TypeInfo, ValueRef};
 
+use super::connection::Connection;
 use super::garbage::remove_garbage;
 use super::pool::{Lease, Pool};
 use super::{PostgresStorage, failure};
@@ -127,7 +128,7 @@ pub(super) async fn begin_access<'a>(
 }
 
 /// A transaction that somebody else began and ends.
-pub(super) struct Within<'a>(pub &'a mut PgConnection);
+pub(super) struct Within<'a>(pub &'a mut Connection);
 
 #[async_trait]
 impl Access for Within<'_> {
@@ -186,7 +187,7 @@ fn renumbered(text: &str, by: usize) -> String {
 }
 
 async fn fetch(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     statement: &str,
     binds: &[Cell],
 ) -> Result<Vec<Record>> {

@@ -2,8 +2,9 @@
 
 use async_trait::async_trait;
 use sqlx::Row;
-use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::postgres::PgRow;
 
+use super::connection::Connection;
 use super::garbage::remove_garbage;
 use super::removal::begin;
 use super::{PostgresStorage, failure};
@@ -180,7 +181,7 @@ impl PostgresStorage {
 
 /// Under the gates; a thread whose scope is another one by now, or one too many, is left to the next slice.
 async fn cut_off(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     tenant: &str,
     subject: &str,
     mut scopes: Vec<i64>,
@@ -219,7 +220,7 @@ async fn cut_off(
 
 /// One slice of rows.
 async fn delete(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     text: &'static str,
     tenant: &str,
     subject: &str,

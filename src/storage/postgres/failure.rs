@@ -11,6 +11,8 @@ const RETRY: [&str; 3] = ["40001", "40P01", "0A000"];
 /// Classes of "the server is going away or not taking connections": 57P, 08, 53.
 const GONE: [&str; 3] = ["57P", "08", "53"];
 
+/// The database became a standby, or was made read-only: the statement did nothing.
+const READ_ONLY: &str = "25006";
 const DISK_FULL: &str = "53100";
 const DENIED: &str = "42501";
 /// Only searches have a limit of time.
@@ -18,6 +20,7 @@ const CANCELED: &str = "57014";
 
 pub fn of_batch(error: &sqlx::Error) -> BatchError {
     match code(error) {
+        Some(code) if code == READ_ONLY => BatchError::Unavailable(error.to_string()),
         Some(code) if RETRY.contains(&code.as_str()) => BatchError::Retry(error.to_string()),
         Some(code) if GONE.iter().any(|class| code.starts_with(class)) => {
             BatchError::ConnectionLost(error.to_string())
@@ -62,6 +65,11 @@ pub fn is_connection(error: &sqlx::Error) -> bool {
             | sqlx::Error::Protocol(_)
             | sqlx::Error::WorkerCrashed
     )
+}
+
+/// Whether other connections are most likely of no use either.
+pub fn is_of_all_connections(error: &sqlx::Error) -> bool {
+    is_connection(error) || code(error).is_some_and(|it| it == READ_ONLY)
 }
 
 fn code(error: &sqlx::Error) -> Option<String> {

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use sqlx::Row;
-use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::postgres::PgRow;
 
+use super::connection::Connection;
 use super::{PostgresStorage, failure};
 use crate::domain::clock::{Micros, random_hex};
 use crate::domain::item::{Address, Key};
@@ -203,7 +204,7 @@ impl PostgresStorage {
 }
 
 /// Until no statement runs any more that runs now.
-async fn wait_for_earlier(connection: &mut PgConnection) -> Result<()> {
+async fn wait_for_earlier(connection: &mut Connection) -> Result<()> {
     let mut earlier: Option<HashSet<(i32, String)>> = None;
     for _ in 0..SETTLE_POLLS_MAX {
         let rows = sqlx::query(RUNNING).fetch_all(&mut *connection).await;

@@ -1,60 +1,120 @@
 //! The first connection of a process: whoever cannot have it is told in a sentence why, and where the setting is.
 
 use std::io;
-use std::str::FromStr;
 use std::time::Duration;
 
+use futures::future::join_all;
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{ConnectOptions as _, Connection as _, Row as _};
-use tokio::time::timeout;
+use sqlx::{Connection as _, Row as _};
 
-use super::failure;
 use super::pool::Pool;
+use super::servers::{Refusal, Servers, place};
+use super::{database_url, failure, other_servers, tls};
 use crate::domain::error::Obstacle;
 use crate::domain::{Error, Result};
+use crate::storage::StorageConfig;
 
+/// A database that sleeps while nobody uses it needs a moment.
 const WITHIN: Duration = Duration::from_secs(5);
+const FIELD: &str = "database-url";
 const SETTING: &str = "--database-url or THREADKEEP_DATABASE_URL says where it is";
 
-/// Reads `postgres://…`.
+/// Settings of every session.
+const SESSION: [(&str, &str); 9] = [
+    ("synchronous_commit", "on"),
+    // One plan per statement and connection: planning anew costs more than any better plan saves.
+    ("plan_cache_mode", "force_generic_plan"),
+    ("jit", "off"),
+    // Every join of a request finds rows by key. Plans are made before there are statistics, so the other ways are closed; removals
+    // open them again.
+    ("enable_seqscan", "off"),
+    ("enable_hashjoin", "off"),
+    ("enable_mergejoin", "off"),
+    ("timezone", "UTC"),
+    ("default_transaction_isolation", "read committed"),
+    ("idle_in_transaction_session_timeout", "60000"),
+];
+
+/// The servers that the URL names. The log says what somebody on the network between could do.
 ///
 /// # Errors
-/// `Invalid` for another text; what is in it is not repeated, as it may hold a password.
-pub fn options(url: &str) -> Result<PgConnectOptions> {
-    PgConnectOptions::from_str(url).map_err(|error| {
-        let detail = format!(
-            "--database-url cannot be read: {error}; it looks like postgres://USER:PASSWORD@HOST:5432/DATABASE, with special characters \
-             of the password percent-encoded"
-        );
-        Error::invalid("database-url", detail)
-    })
+/// See [`database_url::parse`].
+pub fn servers(config: &StorageConfig) -> Result<Servers> {
+    let servers = Servers::new(database_url::parse(FIELD, &config.url)?);
+    for weakness in servers.all().iter().filter_map(|it| tls::weakness(&it.options)) {
+        tracing::warn!("{weakness}");
+    }
+    let name = other_servers::own_name(config);
+    Ok(servers.map(|it| it.application_name(name).options(SESSION)))
 }
 
-/// Connects once.
+/// Connects once to every server. One has to take writes, and not more than one: two primaries have different data.
 ///
 /// # Errors
 /// `Obstacle` says what is in the way, and never a password.
-pub async fn check(options: &PgConnectOptions) -> Result<()> {
-    let refused = match timeout(WITHIN, options.connect()).await {
-        Ok(Ok(connection)) => {
-            // It has done its work, however it ends.
-            let _ = connection.close().await;
-            return Ok(());
+pub async fn check(servers: &Servers) -> Result<()> {
+    let tried = join_all(servers.all().iter().map(|it| it.connect(WITHIN))).await;
+    let (mut primaries, mut refusals) = (Vec::new(), Vec::new());
+    for (server, tried) in servers.all().iter().zip(tried) {
+        match tried {
+            Ok(connected) => {
+                // It has done its work, however it ends.
+                let _ = connected.connection.close().await;
+                primaries.push(place(&server.options));
+            }
+            Err(refusal) => refusals.push(explain(&server.options, &refusal)),
         }
-        Ok(Err(error)) => explain(options, &error),
-        Err(_) => {
-            let why = format!("it does not answer within {} seconds", WITHIN.as_secs());
-            away(options, &why)
+    }
+    match primaries.len() {
+        0 => Err(of_all(refusals)),
+        1 => Ok(()),
+        _ => {
+            let detail = format!(
+                "--database-url names more than one server that takes writes ({}): they have different data; leave one",
+                primaries.join(", ")
+            );
+            Err(Error::invalid(FIELD, detail))
         }
-    };
-    Err(refused)
+    }
 }
 
-fn explain(options: &PgConnectOptions, error: &sqlx::Error) -> Error {
+/// One error for all. Its kind is that of the last server.
+fn of_all(mut refusals: Vec<Error>) -> Error {
+    match refusals.pop() {
+        Some(Error::Obstacle { kind, detail }) => {
+            let texts: Vec<String> =
+                refusals.iter().map(ToString::to_string).chain(std::iter::once(detail)).collect();
+            Error::Obstacle { kind, detail: texts.join("; ") }
+        }
+        Some(other) => other,
+        None => Error::Internal("the database URL names no server".into()),
+    }
+}
+
+fn explain(options: &PgConnectOptions, refusal: &Refusal) -> Error {
+    match refusal {
+        Refusal::Sql(error) => explain_error(options, error),
+        Refusal::ReadOnly(_) => Error::Obstacle {
+            kind: Obstacle::DatabaseAway,
+            detail: format!(
+                "{refusal}; use the address of the primary, or name all servers: postgres://USER@A,B/DATABASE"
+            ),
+        },
+        Refusal::Silent(_) | Refusal::All(_) => {
+            away(options, &format!("it does not answer within {} seconds", WITHIN.as_secs()))
+        }
+    }
+}
+
+fn explain_error(options: &PgConnectOptions, error: &sqlx::Error) -> Error {
     let obstacle = |kind, detail| Error::Obstacle { kind, detail };
     let (at, user) = (place(options), options.get_username());
     let database = options.get_database().unwrap_or(user);
     let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    if let Some(why) = tls::refusal(error) {
+        let detail = format!("no TLS connection to the database at {at}: {why}");
+        return obstacle(Obstacle::DatabaseRefused, detail);
+    }
     match (code.as_deref(), error) {
         (Some("28P01" | "28000"), _) => obstacle(
             Obstacle::DatabaseRefused,
@@ -85,18 +145,30 @@ fn away(options: &PgConnectOptions, why: &str) -> Error {
     Error::Obstacle { kind: Obstacle::DatabaseAway, detail }
 }
 
-fn place(options: &PgConnectOptions) -> String {
-    match options.get_socket() {
-        Some(socket) => socket.display().to_string(),
-        None => format!("{}:{}", options.get_host(), options.get_port()),
+/// A primary that became a standby answers, but takes no writes.
+///
+/// # Errors
+/// `Unavailable`.
+pub(super) async fn check_takes_writes(pool: &Pool) -> Result<()> {
+    let mut connection = pool.get().await?;
+    let asked = "select pg_is_in_recovery() or current_setting('transaction_read_only')::boolean";
+    let read_only: bool = sqlx::query_scalar(asked)
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(|error| failure::of_call(&error))?;
+    if read_only {
+        let detail = "the database is a read-only standby, or was made read-only".into();
+        return Err(Error::Unavailable { detail, retry_after: Duration::from_secs(1) });
     }
+    connection.release();
+    Ok(())
 }
 
 /// Refuses, with advice, a database that would lose acknowledged writes or mix up sessions.
 pub(super) async fn check_fit(pool: &Pool, allow_unsafe: bool) -> Result<()> {
     let mut connection = pool.get().await?;
     let row = sqlx::query(
-        "select current_setting('fsync') as fsync, pg_is_in_recovery() as standby,
+        "select current_setting('fsync') as fsync,
             current_setting('server_version_num')::integer as version,
             current_setting('synchronous_commit') as synchronous_commit,
             current_setting('plan_cache_mode') as plan_cache_mode",
@@ -108,9 +180,6 @@ pub(super) async fn check_fit(pool: &Pool, allow_unsafe: bool) -> Result<()> {
     let refuse = |advice: &str| Err(Error::invalid("database_url", advice));
     if row.get::<i32, _>("version") < 140_000 {
         return refuse("PostgreSQL 14 or later is needed");
-    }
-    if row.get("standby") {
-        return refuse("the database is a read-only standby; use the address of the primary");
     }
     if row.get::<String, _>("fsync") == "off" && !allow_unsafe {
         return refuse(

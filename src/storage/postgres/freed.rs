@@ -2,8 +2,9 @@
 //! that knows how values are stored.
 
 use sqlx::Row;
-use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::postgres::PgRow;
 
+use super::connection::Connection;
 use super::failure;
 use super::removal::stored_rows;
 use crate::content::keys::TenantSecret;
@@ -40,7 +41,7 @@ from manifests where tenant = $1 and scope_id = $2 and $3 is not null";
 
 /// Values and chunks that become free when this leaves the scope. Five round trips.
 pub(super) async fn content(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     place: Place<'_>,
     leaving: &Leaving,
 ) -> Result<Removed> {
@@ -83,7 +84,7 @@ pub(super) async fn content(
 }
 
 async fn rows(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     text: &'static str,
     place: Place<'_>,
 ) -> Result<Vec<PgRow>> {
@@ -98,7 +99,7 @@ async fn rows(
 
 /// All of a thread but its values. Three round trips.
 pub(super) async fn contents(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     secret: &TenantSecret,
     place: Place<'_>,
 ) -> Result<Contents> {
@@ -134,7 +135,7 @@ pub(super) async fn contents(
 }
 
 pub(super) async fn stored_bases(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     place: Place<'_>,
 ) -> Result<Vec<BaseSize>> {
     let rows = sqlx::query(

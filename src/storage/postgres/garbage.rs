@@ -1,8 +1,8 @@
 //! What nobody can reach any more: how it becomes so, and how slices remove it. Also what expires.
 
 use sqlx::Row;
-use sqlx::postgres::PgConnection;
 
+use super::connection::Connection;
 use super::content::collect;
 use super::doctor::{DIALECT, Within};
 use super::removal::{Gate, begin};
@@ -49,7 +49,7 @@ impl PostgresStorage {
 }
 
 /// Makes a thread unreachable: from here on it is absent, its rows are garbage.
-pub(super) async fn bury(connection: &mut PgConnection, tenant: &str, gate: &Gate) -> Result<()> {
+pub(super) async fn bury(connection: &mut Connection, tenant: &str, gate: &Gate) -> Result<()> {
     sqlx::query(
         "with clock as (
             select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now, $7::text as owner
@@ -85,7 +85,7 @@ pub(super) async fn bury(connection: &mut PgConnection, tenant: &str, gate: &Gat
 /// Removes in slices what nobody can reach, and says what; can be repeated from any point. Packs of a scope that nobody
 /// holds go with the scope itself: till then the entry in the garbage remembers them.
 pub(super) async fn remove_garbage(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     tenant: &str,
     thread_key: i64,
     scope_id: i64,
@@ -189,7 +189,7 @@ pub(super) async fn remove_garbage(
 
 /// Of streams and documents of a session that stays.
 async fn remove_session_rows(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     tenant: &str,
     scope_id: i64,
 ) -> Result<()> {
@@ -207,7 +207,7 @@ async fn remove_session_rows(
 /// A scope that others hold loses what only the removed thread, or replaced items, named. An entry of items has the scope's
 /// id as its key, and goes with the collection: one that comes after it stands for another one.
 async fn collect_shared(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     tenant: &str,
     thread_key: i64,
     scope_id: i64,

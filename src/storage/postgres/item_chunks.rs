@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use sqlx::Row;
-use sqlx::postgres::PgConnection;
 
 use async_trait::async_trait;
 
+use super::connection::Connection;
 use super::{PostgresStorage, failure};
 use crate::content::parts::Name;
 use crate::domain::Result;
@@ -31,7 +31,7 @@ impl Roots for PostgresStorage {
 
 /// Two that meet at a new root: the one whose insert came second reads what the first one made.
 pub(super) async fn read_or_make_root(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     tenant: &str,
     root: &str,
 ) -> Result<i64> {
@@ -69,7 +69,7 @@ pub(super) async fn read_or_make_root(
 }
 
 pub(super) async fn read_chunks(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     tenant: &str,
     wanted: &BTreeSet<(i64, Name)>,
 ) -> Result<Vec<(i64, Vec<u8>, Vec<u8>)>> {

@@ -3,7 +3,7 @@
 //!
 //! Every number that stands in the text of a statement is one of ours; names of models have no quotes.
 
-use sqlx::{AssertSqlSafe, Connection, Executor, Row};
+use sqlx::{AssertSqlSafe, Executor, Row};
 
 use super::item_statement::{Bound, COLUMNS, Statement};
 use super::{PostgresStorage, failure};

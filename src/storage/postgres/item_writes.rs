@@ -194,7 +194,7 @@ impl PostgresStorage {
     }
 
     pub(super) fn refusal_of_items(&self, error: &sqlx::Error) -> BatchError {
-        if failure::is_connection(error) {
+        if failure::is_of_all_connections(error) {
             self.pool.clear();
         }
         let raced = error.as_database_error().and_then(sqlx::error::DatabaseError::code);

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Executor, Row};
 
 use super::checkpoints::Walked;
+use super::connection::Connection;
 use super::list_details::read_details;
 use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
@@ -80,7 +81,7 @@ impl PostgresStorage {
 
     async fn read_in_snapshot(
         &self,
-        connection: &mut PgConnection,
+        connection: &mut Connection,
         secret: &TenantSecret,
         caller: &Caller,
         query: &ListQuery,
@@ -126,7 +127,7 @@ impl PostgresStorage {
     /// Rows that match, and where the next page begins.
     async fn scan(
         &self,
-        connection: &mut PgConnection,
+        connection: &mut Connection,
         secret: &TenantSecret,
         caller: &Caller,
         query: &ListQuery,
@@ -164,7 +165,7 @@ impl PostgresStorage {
     /// snapshot that the page crosses.
     async fn read_chain(
         &self,
-        connection: &mut PgConnection,
+        connection: &mut Connection,
         secret: &TenantSecret,
         place: Walked<'_>,
         listed: &[ListedRow],
@@ -197,7 +198,7 @@ impl PostgresStorage {
 }
 
 async fn find_thread(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     caller: &Caller,
     thread_id: &str,
 ) -> Result<Option<Only>> {
@@ -217,7 +218,7 @@ async fn find_thread(
 
 /// One slice of rows. Only fixed fragments enter the text; every value is bound.
 async fn read_slice(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     caller: &Caller,
     query: &ListQuery,
     only: Option<&Only>,

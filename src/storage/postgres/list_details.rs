@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
 
-use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
 use super::chunks::chunks_of;
+use super::connection::Connection;
 use super::failure;
 use super::list::ListedRow;
 use super::read_sql::chunks_of_found;
@@ -64,7 +65,7 @@ static STATEMENT: LazyLock<String> =
 
 /// Fills in values, writes, sends and bases until the page is full. Answers how many rows are complete.
 pub(super) async fn read_details(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     secret: &TenantSecret,
     tenant: &str,
     listed: &mut [ListedRow],
@@ -90,7 +91,7 @@ pub(super) async fn read_details(
 }
 
 async fn fetch_details(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     tenant: &str,
     group: &[ListedRow],
     large_values: LargeValues,

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sqlx::postgres::{PgConnectOptions, PgConnection};
-use sqlx::{ConnectOptions as _, Connection as _};
+use sqlx::Connection as _;
+use sqlx::postgres::PgConnection;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
+use super::servers::Servers;
 use super::{PostgresStorage, failure};
 use crate::domain::background_tasks::Running;
 use crate::domain::{Error, Result};
@@ -25,14 +26,14 @@ const ALIVE: &str = "select cast(objid as bigint) from pg_locks
 
 /// The connection that shows that this server is alive; none before its first background work.
 pub struct Life {
-    options: PgConnectOptions,
+    servers: Servers,
     pub running: Running,
     connection: Mutex<Option<PgConnection>>,
 }
 
 impl Life {
-    pub fn new(options: PgConnectOptions) -> Self {
-        Self { options, running: Running::default(), connection: Mutex::default() }
+    pub fn new(servers: Servers) -> Self {
+        Self { servers, running: Running::default(), connection: Mutex::default() }
     }
 
     async fn show(&self) -> sqlx::Result<()> {
@@ -43,7 +44,7 @@ impl Life {
             return Ok(());
         }
         *held = None;
-        let mut connection = self.options.connect().await?;
+        let mut connection = self.servers.connect().await?.connection;
         // Shared: the database may still hold it for a connection that broke.
         sqlx::query("select pg_advisory_lock_shared($1, $2)")
             .bind(LOCK)

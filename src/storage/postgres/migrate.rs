@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
-use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
+use sqlx::{AssertSqlSafe, Executor, Row};
 
+use super::connection::Connection;
 use super::failure;
 use super::pool::Pool;
 use crate::domain::{Error, Result};
@@ -88,7 +89,7 @@ pub async fn run(pool: &Pool, migrate: bool) -> Result<()> {
     applied
 }
 
-async fn try_lock(connection: &mut PgConnection) -> Result<bool> {
+async fn try_lock(connection: &mut Connection) -> Result<bool> {
     let row = sqlx::query("select pg_try_advisory_lock($1) as locked")
         .bind(LOCK)
         .fetch_one(connection)
@@ -98,7 +99,7 @@ async fn try_lock(connection: &mut PgConnection) -> Result<bool> {
 }
 
 /// 0 for an empty database.
-async fn version(connection: &mut PgConnection) -> Result<i64> {
+async fn version(connection: &mut Connection) -> Result<i64> {
     let exists = sqlx::query("select to_regclass('schema_version') is not null as found")
         .fetch_one(&mut *connection)
         .await
@@ -113,7 +114,7 @@ async fn version(connection: &mut PgConnection) -> Result<i64> {
     Ok(row.get("version"))
 }
 
-async fn apply(connection: &mut PgConnection) -> Result<()> {
+async fn apply(connection: &mut Connection) -> Result<()> {
     let fail = |error: sqlx::Error| failure::of_call(&error);
     connection
         .execute(

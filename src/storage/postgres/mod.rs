@@ -6,9 +6,11 @@ mod batch;
 mod batch_sql;
 mod checkpoints;
 mod chunks;
+mod connection;
 mod content;
 mod copy;
 mod copy_packed;
+pub mod database_url;
 mod doctor;
 mod erasure;
 mod failure;
@@ -42,15 +44,18 @@ mod pack_writes;
 mod packs;
 mod policies;
 mod pool;
+mod prober;
 mod read_sql;
 mod removal;
 mod retention;
 mod row_security;
 mod runs;
+mod servers;
 mod sessions;
 mod snapshots;
 mod sql_roles;
 mod threads;
+pub mod tls;
 mod values;
 mod vector_indexes;
 
@@ -128,31 +133,16 @@ impl PostgresStorage {
     /// # Errors
     /// `Obstacle` without a connection; `Invalid` with advice for a database that is not fit.
     pub async fn open(config: &StorageConfig) -> Result<Self> {
-        let options = first_connection::options(&config.url)?
-            .application_name(other_servers::own_name(config))
-            .options([
-                ("synchronous_commit", "on"),
-                // One plan per statement and connection: planning anew costs more than any better plan saves.
-                ("plan_cache_mode", "force_generic_plan"),
-                ("jit", "off"),
-                // Every join of a request finds rows by key. Plans are made before there are statistics, so the
-                // other ways are closed; removals open them again.
-                ("enable_seqscan", "off"),
-                ("enable_hashjoin", "off"),
-                ("enable_mergejoin", "off"),
-                ("timezone", "UTC"),
-                ("default_transaction_isolation", "read committed"),
-                ("idle_in_transaction_session_timeout", "60000"),
-            ]);
-        first_connection::check(&options).await?;
+        let servers = first_connection::servers(config)?;
+        first_connection::check(&servers).await?;
         let storage = Self {
-            vector_indexes: VectorIndexes::new(options.clone(), config.migrate),
-            life: living::Life::new(options.clone()),
+            vector_indexes: VectorIndexes::new(servers.clone(), config.migrate),
+            life: living::Life::new(servers.clone()),
             models: ModelMemory::default(),
             sessions: SessionMemory::default(),
-            searches: pool::SearchPool::new(options.clone(), config.connections.max(4) / 2)?,
-            first: pool::Pool::new(options.clone(), FIRST_CONNECTIONS)?,
-            pool: pool::Pool::new(options, config.connections.max(2))?,
+            searches: pool::SearchPool::new(&servers, config.connections.max(4) / 2)?,
+            first: pool::Pool::new(servers.clone(), FIRST_CONNECTIONS)?,
+            pool: pool::Pool::new(servers, config.connections.max(2))?,
             statements: batch_sql::Statements::default(),
             reads: read_sql::ReadStatements::assemble(),
             secrets: SecretMemory::new(config.encryption.masters()),
@@ -247,6 +237,12 @@ impl PostgresStorage {
         result
     }
 
+    fn close_idle(&self) {
+        self.pool.close_idle();
+        self.searches.close_idle();
+        self.first.close_idle();
+    }
+
     fn clear_pools(&self) {
         self.pool.clear();
         self.searches.clear();
@@ -318,14 +314,11 @@ impl Engine for PostgresStorage {
     }
 
     async fn check_ready(&self) -> Result<()> {
-        let mut connection = self.first.get().await?;
-        let answer = sqlx::query("select 1").execute(&mut *connection).await;
-        self.noting_loss(answer.map_err(|error| failure::of_call(&error)))?;
-        connection.release();
-        Ok(())
+        self.noting_loss(first_connection::check_takes_writes(&self.first).await)
     }
 
     async fn sweep(&self, now: Micros) -> Result<()> {
+        self.close_idle();
         self.vector_indexes.refresh(&self.pool).await?;
         self.sweep_items(now).await?;
         contents::sweep(self, now).await?;

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use sqlx::postgres::PgConnection;
-use sqlx::{Connection, Row};
+use sqlx::Row;
 
+use super::connection::Connection;
 use super::packs::{id_of, name_of};
 use super::{PostgresStorage, failure};
 use crate::content::parts::Name;
@@ -182,7 +182,7 @@ impl PostgresStorage {
 
 /// Locks the gate and takes the intent back. Answers whether the pack is still wanted: the intent was there, and somebody
 /// holds the scope.
-async fn lock_for(connection: &mut PgConnection, scope: &Scope, pack: &PackId) -> Result<bool> {
+async fn lock_for(connection: &mut Connection, scope: &Scope, pack: &PackId) -> Result<bool> {
     let gate =
         sqlx::query("select epoch from scopes where tenant = $1 and scope_id = $2 for update")
             .bind(&scope.tenant)
@@ -209,7 +209,7 @@ async fn lock_for(connection: &mut PgConnection, scope: &Scope, pack: &PackId) -
 /// Points the chunks that still exist, and are not in a pack but one of those replaced, to the new pack. Answers its bytes
 /// that are alive, and the places that were left.
 async fn point(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     scope: &Scope,
     pack: &NewPack,
 ) -> Result<(i64, Vec<Place>)> {
@@ -258,7 +258,7 @@ async fn point(
 
 /// Takes what chunks no longer point to off their packs, under the gate; a pack with nothing left goes to the outbox.
 pub(super) async fn release(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     scope: &Scope,
     places: Vec<Place>,
     now: Option<Micros>,

@@ -1,11 +1,12 @@
 //! Retention policies, the rounds of the sweeper and their reports.
 
 use async_trait::async_trait;
-use sqlx::postgres::{PgArguments, PgConnection, PgRow};
+use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
-use sqlx::{AssertSqlSafe, Connection, Postgres, Row};
+use sqlx::{AssertSqlSafe, Postgres, Row};
 
 use super::audit::record as record_act;
+use super::connection::Connection;
 use super::{PostgresStorage, failure};
 use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
@@ -250,7 +251,7 @@ impl RetentionStorage for PostgresStorage {
 
 /// Counts what a thread's removal did in the round that it belongs to. False: the round must not do it.
 pub(super) async fn record(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     round: Option<(&Claim, Micros)>,
     thread_id: &str,
     pruned: &Pruned,
@@ -277,7 +278,7 @@ pub(super) async fn record(
 
 /// A thread that is deleted by a call takes its policy along.
 pub(super) async fn forget_policy(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     tenant: &str,
     thread_id: &str,
 ) -> Result<()> {

@@ -1,48 +1,60 @@
-//! A small connection pool around sqlx's connections (`deadpool::managed`). It does not ping on release, and a
-//! connection whose use was cut short is closed instead of being given back with a query still running on it.
+//! A small connection pool (`deadpool::managed`). It does not ping on release, and a connection whose use was cut short is closed
+//! instead of being given back with a query still running on it. A connection is used for half an hour at most, and closed when
+//! nobody used it for ten minutes: proxies and firewalls forget those that are old or idle.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool::managed::{self, Metrics, Object, QueueMode, RecycleError, RecycleResult, Timeouts};
-use sqlx::postgres::{PgConnectOptions, PgConnection};
-use sqlx::{ConnectOptions, Executor};
+use sqlx::Executor as _;
 
+use super::connection::Connection;
+use super::servers::{Refusal, Servers};
 use crate::domain::Error;
 use crate::domain::limits::LIMITS;
 use crate::storage::fair_places::{FairPlaces, Place, Share};
 
 /// How long a caller waits for a connection before it is told to come again.
 const WAIT: Duration = Duration::from_secs(10);
-const CONNECT: Duration = Duration::from_secs(5);
+/// How old a connection may be, less up to a fifth: those of one start do not all end together.
+const LIFE: Duration = Duration::from_mins(30);
+const IDLE: Duration = Duration::from_mins(10);
 
 pub struct Manager {
-    options: PgConnectOptions,
+    servers: Servers,
     /// Statements of these connections end when nobody waits for their answer any more.
     ends_unheard: bool,
 }
 
-impl managed::Manager for Manager {
-    type Type = PgConnection;
-    type Error = sqlx::Error;
+/// A connection, and when it is too old.
+pub struct Pooled {
+    connection: Connection,
+    life: Duration,
+}
 
-    async fn create(&self) -> Result<PgConnection, sqlx::Error> {
-        let mut connection = self.options.connect().await?;
+impl managed::Manager for Manager {
+    type Type = Pooled;
+    type Error = Refusal;
+
+    async fn create(&self) -> Result<Pooled, Refusal> {
+        let mut connection = Connection::new(self.servers.connect().await?);
         if self.ends_unheard {
             // Not every system can tell: there they end by their time alone.
             let _ = connection.execute("set client_connection_check_interval = '500ms'").await;
         }
-        Ok(connection)
+        Ok(Pooled { connection, life: LIFE.mul_f64(rand::random_range(0.8..=1.0)) })
     }
 
     /// No round trip: a dead connection shows at its next use, which is answered by a retry.
-    async fn recycle(
-        &self,
-        _connection: &mut PgConnection,
-        _metrics: &Metrics,
-    ) -> RecycleResult<sqlx::Error> {
-        Ok::<(), RecycleError<sqlx::Error>>(())
+    async fn recycle(&self, pooled: &mut Pooled, metrics: &Metrics) -> RecycleResult<Refusal> {
+        if metrics.age() > pooled.life {
+            return Err(RecycleError::message("old"));
+        }
+        if metrics.last_used() > IDLE {
+            return Err(RecycleError::message("idle for long"));
+        }
+        Ok(())
     }
 }
 
@@ -64,12 +76,13 @@ pub struct Lease {
 }
 
 impl Pool {
-    pub fn new(options: PgConnectOptions, size: usize) -> Result<Self, Error> {
-        Self::of(Manager { options, ends_unheard: false }, size)
+    pub fn new(servers: Servers, size: usize) -> Result<Self, Error> {
+        Self::of(Manager { servers, ends_unheard: false }, size)
     }
 
     fn of(manager: Manager, size: usize) -> Result<Self, Error> {
-        let timeouts = Timeouts { wait: Some(WAIT), create: Some(CONNECT), recycle: Some(CONNECT) };
+        // The servers end by themselves.
+        let timeouts = Timeouts { wait: Some(WAIT), create: None, recycle: None };
         let inner = managed::Pool::builder(manager)
             .max_size(size)
             .queue_mode(QueueMode::Lifo)
@@ -87,6 +100,11 @@ impl Pool {
         }
     }
 
+    /// Closes what nobody uses any more.
+    pub fn close_idle(&self) {
+        self.inner.retain(|_, metrics| metrics.last_used() <= IDLE);
+    }
+
     /// Drops every idle connection: after one broke, the others are most likely dead too.
     pub fn clear(&self) {
         self.inner.retain(|_, _| false);
@@ -98,10 +116,10 @@ impl Pool {
 }
 
 impl SearchPool {
-    pub fn new(options: PgConnectOptions, size: usize) -> Result<Self, Error> {
+    pub fn new(servers: &Servers, size: usize) -> Result<Self, Error> {
         let millis = (LIMITS.search_seconds_max * 1_000).to_string();
-        let options = options.options([("statement_timeout", millis.as_str())]);
-        let pool = Pool::of(Manager { options, ends_unheard: true }, size)?;
+        let servers = servers.map(|it| it.options([("statement_timeout", millis.as_str())]));
+        let pool = Pool::of(Manager { servers, ends_unheard: true }, size)?;
         Ok(Self { pool, places: FairPlaces::new(size, Share::Always) })
     }
 
@@ -114,6 +132,10 @@ impl SearchPool {
 
     pub fn clear(&self) {
         self.pool.clear();
+    }
+
+    pub fn close_idle(&self) {
+        self.pool.close_idle();
     }
 
     pub fn close(&self) {
@@ -130,16 +152,16 @@ impl Lease {
 }
 
 impl Deref for Lease {
-    type Target = PgConnection;
+    type Target = Connection;
 
-    fn deref(&self) -> &PgConnection {
-        self.object.as_ref().expect("present until release or drop")
+    fn deref(&self) -> &Connection {
+        &self.object.as_ref().expect("present until release or drop").connection
     }
 }
 
 impl DerefMut for Lease {
-    fn deref_mut(&mut self) -> &mut PgConnection {
-        self.object.as_mut().expect("present until release or drop")
+    fn deref_mut(&mut self) -> &mut Connection {
+        &mut self.object.as_mut().expect("present until release or drop").connection
     }
 }
 
@@ -151,7 +173,7 @@ impl Drop for Lease {
     }
 }
 
-fn unavailable(error: &managed::PoolError<sqlx::Error>) -> Error {
+fn unavailable(error: &managed::PoolError<Refusal>) -> Error {
     Error::Unavailable {
         detail: format!("no database connection: {error}"),
         retry_after: Duration::from_secs(1),

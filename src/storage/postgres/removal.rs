@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sqlx::postgres::{PgConnection, PgRow};
-use sqlx::{Connection, Executor, Row};
+use sqlx::postgres::PgRow;
+use sqlx::{Executor, Row};
 
 use super::checkpoints::Walked;
+use super::connection::{Connection, Transaction};
 use super::content::collect;
 use super::freed::Place;
 use super::garbage::{bury, remove_garbage};
@@ -39,9 +40,7 @@ pub(super) struct Gate {
 }
 
 /// Begins a removal: its statements go over a whole thread, where hashing beats look-ups.
-pub(super) async fn begin(
-    connection: &mut PgConnection,
-) -> Result<sqlx::Transaction<'_, sqlx::Postgres>> {
+pub(super) async fn begin(connection: &mut Connection) -> Result<Transaction<'_>> {
     let mut transaction = connection.begin().await.map_err(|error| failure::of_call(&error))?;
     transaction
         .execute("set local enable_hashjoin = on; set local enable_seqscan = on")
@@ -51,10 +50,7 @@ pub(super) async fn begin(
 }
 
 /// Locks the gate and the thread against commits and other removals. None: no such thread for whoever asks.
-pub(super) async fn lock(
-    connection: &mut PgConnection,
-    thread: Sought<'_>,
-) -> Result<Option<Gate>> {
+pub(super) async fn lock(connection: &mut Connection, thread: Sought<'_>) -> Result<Option<Gate>> {
     let row = sqlx::query(
         "select x.thread_key, x.scope_id, x.generation, x.fence, x.owner,
             coalesce(x.lease_expires_at > (extract(epoch from clock_timestamp()) * 1000000)::bigint,
@@ -82,7 +78,7 @@ pub(super) async fn lock(
 
 /// All checkpoints of a thread, without their values.
 pub(super) async fn stored_rows(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     secret: &TenantSecret,
     place: Place<'_>,
 ) -> Result<Vec<Stored>> {
@@ -141,7 +137,7 @@ impl PostgresStorage {
     /// and are not to be written.
     pub(super) async fn make_bases(
         &self,
-        connection: &mut PgConnection,
+        connection: &mut Connection,
         secret: &TenantSecret,
         place: Walked<'_>,
         (plan, shelf): (&Plan, &Shelf),
@@ -162,7 +158,7 @@ impl PostgresStorage {
     /// What the walk finds before anything is removed.
     async fn bases_for(
         &self,
-        connection: &mut PgConnection,
+        connection: &mut Connection,
         secret: &TenantSecret,
         place: Walked<'_>,
         (orphan, shelf): (&Orphan, &Shelf),
@@ -234,7 +230,7 @@ pub(super) struct NewBase {
 
 /// Carries out a plan inside the caller's transaction.
 pub(super) async fn carry_out(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     tenant: &str,
     gate: &Gate,
     plan: &Plan,
@@ -254,7 +250,7 @@ pub(super) async fn carry_out(
 
 /// Writes the bases of checkpoints that stay and takes their parent pointers away.
 async fn cut_off(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     place: (&str, i64),
     orphans: &[Orphan],
     bases: Vec<NewBase>,
@@ -299,7 +295,7 @@ async fn cut_off(
 /// Removes the checkpoints that do not stay, their bases and their writes. Pending sends that a checkpoint
 /// of an old format needs stay with their id.
 async fn remove_rows(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     tenant: &str,
     gate: &Gate,
     plan: &Plan,
@@ -365,7 +361,7 @@ pub(super) fn key_of(secret: &TenantSecret) -> impl Fn(&str) -> i64 {
 }
 
 /// Makes the counts of a thread true after a removal.
-async fn count_again(connection: &mut PgConnection, tenant: &str, gate: &Gate) -> Result<()> {
+async fn count_again(connection: &mut Connection, tenant: &str, gate: &Gate) -> Result<()> {
     sqlx::query(
         "update threads t set
             checkpoint_count = (select count(*) from checkpoints c

@@ -1,10 +1,10 @@
 //! Retention of one thread: what a rule removes, in transactions that each count what they remove. A dry run reads the
 //! same and changes nothing.
 
-use sqlx::postgres::PgConnection;
-use sqlx::{Connection, Row};
+use sqlx::Row;
 
 use super::checkpoints::Walked;
+use super::connection::Connection;
 use super::freed::{Place, content, contents, stored_bases};
 use super::garbage::{bury, remove_garbage};
 use super::policies::{forget_policy, record};
@@ -217,7 +217,7 @@ impl PostgresStorage {
 
     async fn remove_locked(
         &self,
-        connection: &mut PgConnection,
+        connection: &mut Connection,
         job: &Job<'_>,
         (secret, shelf): (&TenantSecret, &Shelf),
         gate: &Gate,
@@ -259,7 +259,7 @@ impl PostgresStorage {
 }
 
 async fn freed(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     place: Place<'_>,
     (contents, plan): (&Contents, &Plan),
     made: &[NewBase],
@@ -278,7 +278,7 @@ async fn freed(
 }
 
 async fn everything(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     place: Place<'_>,
     contents: &Contents,
 ) -> Result<crate::domain::retention::Removed> {

@@ -6,9 +6,9 @@
 use std::collections::HashSet;
 
 use async_trait::async_trait;
-use sqlx::postgres::PgConnection;
-use sqlx::{AssertSqlSafe, Connection, Row};
+use sqlx::{AssertSqlSafe, Row};
 
+use super::connection::Connection;
 use super::doctor::Within;
 use super::{PostgresStorage, failure};
 use crate::domain::caller::Caller;
@@ -217,7 +217,7 @@ fn with_binds(text: &str, numbers: [usize; 5]) -> String {
 
 /// Scopes whose gates are locked until the transaction ends.
 async fn lock(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     caller: &Caller,
     request: &TakeSnapshot,
 ) -> Result<HashSet<i64>> {
@@ -243,7 +243,7 @@ fn hidden(number: i64, at: usize) -> String {
 
 /// Keys of the threads in the order of the request; none where one has a gate that is not held.
 async fn threads(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     caller: &Caller,
     request: &TakeSnapshot,
     gates: &HashSet<i64>,

@@ -1,10 +1,10 @@
 //! Login roles that read one tenant through views. Which tenant says a row in `sql_roles`, asked for by a function that
 //! looks up the session's user; the role itself has nothing that it could change to see more.
 
-use sqlx::postgres::PgConnection;
-use sqlx::{AssertSqlSafe, Connection, Executor, Row};
+use sqlx::{AssertSqlSafe, Executor, Row};
 
 use super::audit::record;
+use super::connection::Connection;
 use super::{PostgresStorage, failure};
 use crate::domain::audit::Act;
 use crate::domain::sql_role::{Dropped, NewSqlRole, SqlRole};
@@ -119,7 +119,7 @@ impl PostgresStorage {
     }
 }
 
-async fn make(connection: &mut PgConnection, new: &NewSqlRole) -> Result<()> {
+async fn make(connection: &mut Connection, new: &NewSqlRole) -> Result<()> {
     let role = quoted(&new.name);
     let verifier = new.verifier.replace('\'', "''");
     // The password itself never reaches the database, so it cannot be in its log.
@@ -165,7 +165,7 @@ async fn make(connection: &mut PgConnection, new: &NewSqlRole) -> Result<()> {
 }
 
 /// Refuses a database in which any role may do more than read the views.
-async fn refuse_more(connection: &mut PgConnection, name: &str) -> Result<()> {
+async fn refuse_more(connection: &mut Connection, name: &str) -> Result<()> {
     let tables: Vec<&str> = TABLES.iter().map(|it| it.name).collect();
     let row = sqlx::query(BEYOND)
         .bind(name)
@@ -181,7 +181,7 @@ async fn refuse_more(connection: &mut PgConnection, name: &str) -> Result<()> {
 
 /// Ends its sessions, takes what it has in this database, and then does the last thing to it.
 async fn end_role(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     role: &str,
     last: String,
 ) -> Result<(), sqlx::Error> {
@@ -210,7 +210,7 @@ async fn end_role(
     }
 }
 
-async fn run(connection: &mut PgConnection, text: String) -> Result<()> {
+async fn run(connection: &mut Connection, text: String) -> Result<()> {
     connection.execute(AssertSqlSafe(text)).await.map_err(|error| failed(&error))?;
     Ok(())
 }

@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use sha2::{Digest as _, Sha256};
-use sqlx::postgres::{PgConnectOptions, PgConnection};
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, Row};
+use sqlx::{AssertSqlSafe, Connection as _, Executor, Row};
 
+use super::connection::Connection;
 use super::failure;
 use super::pool::Pool;
+use super::servers::Servers;
 use crate::domain::vector::{Metric, Model};
 use crate::domain::{Error, Result};
 
@@ -28,7 +29,7 @@ const LOCK: i32 = 0x7665_6374;
 
 /// What this process knows of them.
 pub struct VectorIndexes {
-    options: PgConnectOptions,
+    servers: Servers,
     /// The schema may be changed.
     migrates: bool,
     known: Arc<Mutex<Known>>,
@@ -52,8 +53,8 @@ enum Extension {
 }
 
 impl VectorIndexes {
-    pub fn new(options: PgConnectOptions, migrates: bool) -> Self {
-        Self { options, migrates, known: Arc::default() }
+    pub fn new(servers: Servers, migrates: bool) -> Self {
+        Self { servers, migrates, known: Arc::default() }
     }
 
     /// Makes the extension where it is there to be made and may be, and looks for indexes.
@@ -113,7 +114,7 @@ impl VectorIndexes {
             let building = Building {
                 text: text_of(&name, model, metric, dims),
                 name,
-                options: self.options.clone(),
+                servers: self.servers.clone(),
                 known: Arc::clone(&self.known),
             };
             tokio::spawn(building.run());
@@ -131,7 +132,7 @@ pub fn kind_of(dims: usize) -> &'static str {
 struct Building {
     name: String,
     text: String,
-    options: PgConnectOptions,
+    servers: Servers,
     known: Arc<Mutex<Known>>,
 }
 
@@ -157,7 +158,7 @@ impl Building {
 
     /// On a connection of its own, which takes the lock with it when it closes.
     async fn build(&self) -> sqlx::Result<bool> {
-        let mut connection = self.options.connect().await?;
+        let mut connection = self.servers.connect().await?.connection;
         let lock = "select pg_try_advisory_lock($1, hashtext($2)) as locked";
         let row = sqlx::query(lock).bind(LOCK).bind(&self.name).fetch_one(&mut connection).await?;
         if !row.get::<bool, _>("locked") {
@@ -213,7 +214,7 @@ fn text_of(name: &str, model: &Model, metric: Metric, dims: usize) -> String {
 }
 
 /// Whoever may not make it leaves it to who may.
-async fn find_extension(connection: &mut PgConnection, migrates: bool) -> Result<Extension> {
+async fn find_extension(connection: &mut Connection, migrates: bool) -> Result<Extension> {
     const FIND: &str = "
         select exists (select from pg_available_extensions where name = 'vector') as is_available,
             (select string_to_array(extversion, '.')::integer[] >= '{0,8}' from pg_extension

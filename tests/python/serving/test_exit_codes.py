@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support import settings
+from support.front import Front
 from support.postgres import Databases, Postgres
 from support.server import Place, Server, clean_environment, free_port
 
@@ -184,6 +185,20 @@ def wrong_password(world: World) -> Done:
     )
 
 
+def unknown_sslmode(world: World) -> Done:
+    return world.migrate(f"postgres://ann:{PASSWORD}@localhost/x?sslmode=sometimes")
+
+
+def missing_certificate(world: World) -> Done:
+    path = world.folder / "none.crt"
+    return world.migrate(f"postgres://ann:{PASSWORD}@localhost/x?sslrootcert={path}")
+
+
+def no_tls(world: World) -> Done:
+    with Front(world.postgres) as front:
+        return world.migrate(front.url("postgres", "sslmode=require"))
+
+
 def unknown_database(world: World) -> Done:
     return world.migrate(world.postgres.url("no_such_database"))
 
@@ -203,11 +218,13 @@ HAPPENINGS: dict[str, Callable[[World], Done]] = {
     "a setting that cannot be right": impossible_setting,
     "a database URL of another kind": other_url,
     "a database URL that cannot be read": unreadable_url,
+    "an unknown `sslmode`": unknown_sslmode,
     "an address to listen on that is none": no_address,
     "the schema is old and `--no-migrate` is given": old_schema,
     "the port is in use": port_in_use,
     "the machine does not have the address": foreign_address,
     "a file is missing": missing_file,
+    "a certificate that the database URL names is missing": missing_certificate,
     "the database file is missing": missing_database,
     "no permission to write the data folder": closed_folder,
     "no permission to read a file": closed_file,
@@ -220,6 +237,7 @@ HAPPENINGS: dict[str, Callable[[World], Done]] = {
     "the database is down": database_down,
     "nobody knows the database's host": unknown_host,
     "a wrong password": wrong_password,
+    "TLS is asked for and the database speaks none": no_tls,
     "an unknown database": unknown_database,
     "a second server on one data folder": second_server,
 }

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 
-from support import settings
+from support import settings as test_settings
 from support.waiting import wait_until
 
 NOBODY = 65534
@@ -54,9 +54,13 @@ class Databases:
 class Postgres(Databases):
     """One cluster. `fsync=False` for plain tests, `fsync=True` where faults are the point."""
 
-    def __init__(self, bin_dir: Path, *, fsync: bool = False):
+    def __init__(
+        self, bin_dir: Path, *, fsync: bool = False, settings: dict[str, str] | None = None
+    ):
+        """`settings` are those of postgresql.conf."""
         self.bin_dir = bin_dir
         self.fsync = fsync
+        self.settings = {"max_connections": "200"} | (settings or {})
         self.process: subprocess.Popen[bytes] | None = None
         self.folder = Path(tempfile.mkdtemp(prefix="tk-pg-"))
         self.log = self.folder / "log"
@@ -73,6 +77,7 @@ class Postgres(Databases):
         return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if self._is_root() else {}
 
     def _initialize(self) -> None:
+        """Makes an empty cluster."""
         command: list[str | Path] = [self.bin_dir / "initdb", "-D", self.folder / "data"]
         command += ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]
         done = subprocess.run(command, capture_output=True, text=True, cwd="/", **self._identity())
@@ -93,7 +98,9 @@ class Postgres(Databases):
         wait_until(started, f"PostgreSQL to answer; its log is {self.log}")
 
     def _spawn(self) -> None:
-        options = ["-c", "listen_addresses=", "-k", str(self.folder), "-c", "max_connections=200"]
+        options = ["-c", "listen_addresses=", "-k", str(self.folder)]
+        for name, value in self.settings.items():
+            options += ["-c", f"{name}={value}"]
         if not self.fsync:
             options += ["-c", "fsync=off", "-c", "full_page_writes=off"]
         with self.log.open("ab") as log:
@@ -118,7 +125,7 @@ class Postgres(Databases):
         """SIGTERM waits for clients, SIGINT (fast) ends sessions, SIGQUIT (immediate) crashes."""
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(how)
-            self.process.wait(settings.PATIENCE_SECONDS)
+            self.process.wait(test_settings.PATIENCE_SECONDS)
         self.process = None
 
     def shut_down_immediately(self) -> None:
@@ -127,3 +134,23 @@ class Postgres(Databases):
     def remove(self) -> None:
         self.shut_down_immediately()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Standby(Postgres):
+    """A copy of a running cluster that follows it, until it is promoted."""
+
+    def __init__(self, primary: Postgres):
+        self._primary = primary
+        super().__init__(primary.bin_dir, fsync=primary.fsync, settings=primary.settings)
+
+    def _initialize(self) -> None:
+        command: list[str | Path] = [self.bin_dir / "pg_basebackup", "--write-recovery-conf"]
+        command += ["-D", self.folder / "data", "-h", self._primary.folder, "-U", "postgres"]
+        command += ["--checkpoint=fast", "--no-sync"]
+        done = subprocess.run(command, capture_output=True, text=True, cwd="/", **self._identity())
+        if done.returncode != 0:
+            raise RuntimeError(f"pg_basebackup failed: {done.stderr}")
+
+    def promote(self) -> None:
+        """Returns when it takes writes."""
+        self.run("select pg_promote(wait => true)")

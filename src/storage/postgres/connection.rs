@@ -1,0 +1,222 @@
+//! A connection that notices when nobody answers any more. sqlx waits for an answer as long as the system keeps the socket, which is
+//! minutes where packets are swallowed.
+//!
+//! A statement that takes longer than [`PATIENCE`] has the server asked, on another connection, whether it works at it. It may take
+//! as long as it likes while it does. Where the server does not answer, or does not work at it, the statement fails as
+//! on a connection that broke.
+
+use std::io;
+use std::ops::{Deref, DerefMut};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use futures::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
+use sqlx::postgres::{PgConnection, PgQueryResult, PgRow, PgStatement, PgTypeInfo};
+use sqlx::{Describe, Either, Execute, Executor, Postgres, SqlStr};
+use tokio::time::timeout;
+
+use super::prober::{Answer, Prober};
+use super::servers::Connected;
+
+/// A statement that takes longer is asked after.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+/// While the answer may be under way, or the statement still arrives there.
+const ON_THE_WAY: Duration = Duration::from_millis(1_500);
+/// Bytes a second that a network carries at the least.
+const BYTES_PER_SECOND_MIN: usize = 4 << 20;
+
+pub struct Connection {
+    inner: PgConnection,
+    watch: Watch,
+    /// A transaction was dropped without an end: it is rolled back before anything else.
+    is_abandoned: bool,
+}
+
+struct Watch {
+    /// Its number at the server.
+    pid: i32,
+    prober: Arc<Prober>,
+    /// What the next statement may take to arrive there.
+    arrives_within: Duration,
+}
+
+impl Connection {
+    pub fn new(connected: Connected) -> Self {
+        let Connected { connection, pid, prober } = connected;
+        let watch = Watch { pid, prober, arrives_within: Duration::ZERO };
+        Self { inner: connection, watch, is_abandoned: false }
+    }
+
+    /// Statements take so many bytes with them, until this is called again.
+    pub fn sends(&mut self, bytes: usize) {
+        self.watch.arrives_within = Duration::from_secs((bytes / BYTES_PER_SECOND_MIN) as u64);
+    }
+
+    pub async fn begin(&mut self) -> sqlx::Result<Transaction<'_>> {
+        self.begin_with("begin").await
+    }
+
+    /// With another statement than `begin`.
+    pub async fn begin_with(&mut self, statement: &'static str) -> sqlx::Result<Transaction<'_>> {
+        let transaction = Transaction { connection: self, is_open: true };
+        transaction.connection.execute(statement).await?;
+        Ok(transaction)
+    }
+
+    async fn roll_back_abandoned(&mut self) -> sqlx::Result<()> {
+        if self.is_abandoned {
+            self.watch.wait(self.inner.execute("rollback")).await?;
+            self.is_abandoned = false;
+        }
+        Ok(())
+    }
+}
+
+impl Watch {
+    /// Waits for an answer as long as the server is at work.
+    async fn wait<T>(
+        &self,
+        answer: impl Future<Output = sqlx::Result<T>> + Send,
+    ) -> sqlx::Result<T> {
+        let mut answer = pin!(answer);
+        let mut patience = PATIENCE + self.arrives_within;
+        loop {
+            if let Ok(answered) = timeout(patience, &mut answer).await {
+                return answered;
+            }
+            patience = PATIENCE;
+            let why = match self.prober.ask().await {
+                Answer::Sessions(at_work) if at_work.contains(&self.pid) => continue,
+                Answer::Refused => continue,
+                Answer::Sessions(_) => match timeout(ON_THE_WAY, &mut answer).await {
+                    Ok(answered) => return answered,
+                    Err(_) => "the database does not work at the statement, and no answer comes",
+                },
+                // It came while the server was asked, or does not come.
+                Answer::Silent => match timeout(Duration::ZERO, &mut answer).await {
+                    Ok(answered) => return answered,
+                    Err(_) => "the database does not answer any more",
+                },
+            };
+            tracing::warn!("a connection is given up: {why}");
+            return Err(sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, why)));
+        }
+    }
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Connection").field("pid", &self.watch.pid).finish_non_exhaustive()
+    }
+}
+
+impl<'c> Executor<'c> for &'c mut Connection {
+    type Database = Postgres;
+
+    fn fetch_many<'e, 'q, E>(
+        self,
+        query: E,
+    ) -> BoxStream<'e, sqlx::Result<Either<PgQueryResult, PgRow>>>
+    where
+        'c: 'e,
+        E: Execute<'q, Postgres>,
+        'q: 'e,
+        E: 'q,
+    {
+        if self.is_abandoned {
+            let begun = async move {
+                self.roll_back_abandoned().await?;
+                Ok::<_, sqlx::Error>(self.fetch_many(query))
+            };
+            return stream::once(begun).try_flatten().boxed();
+        }
+        let rows = self.inner.fetch_many(query);
+        let watch = &self.watch;
+        let next = async move |mut rows: BoxStream<
+            'e,
+            sqlx::Result<Either<PgQueryResult, PgRow>>,
+        >| { Ok(watch.wait(rows.try_next()).await?.map(|row| (row, rows))) };
+        stream::try_unfold(rows, next).boxed()
+    }
+
+    fn fetch_optional<'e, 'q, E>(self, query: E) -> BoxFuture<'e, sqlx::Result<Option<PgRow>>>
+    where
+        'c: 'e,
+        E: Execute<'q, Postgres>,
+        'q: 'e,
+        E: 'q,
+    {
+        Box::pin(async move {
+            self.roll_back_abandoned().await?;
+            self.watch.wait(self.inner.fetch_optional(query)).await
+        })
+    }
+
+    fn prepare_with<'e>(
+        self,
+        sql: SqlStr,
+        parameters: &'e [PgTypeInfo],
+    ) -> BoxFuture<'e, sqlx::Result<PgStatement>>
+    where
+        'c: 'e,
+    {
+        Box::pin(async move {
+            self.roll_back_abandoned().await?;
+            self.watch.wait(self.inner.prepare_with(sql, parameters)).await
+        })
+    }
+
+    fn describe<'e>(self, sql: SqlStr) -> BoxFuture<'e, sqlx::Result<Describe<Postgres>>>
+    where
+        'c: 'e,
+    {
+        Box::pin(async move {
+            self.roll_back_abandoned().await?;
+            self.watch.wait(self.inner.describe(sql)).await
+        })
+    }
+}
+
+/// A transaction of a [`Connection`]. Dropped without an end it is rolled back by the next use of its connection.
+pub struct Transaction<'c> {
+    connection: &'c mut Connection,
+    is_open: bool,
+}
+
+impl Transaction<'_> {
+    pub async fn commit(self) -> sqlx::Result<()> {
+        self.end("commit").await
+    }
+
+    pub async fn rollback(self) -> sqlx::Result<()> {
+        self.end("rollback").await
+    }
+
+    async fn end(mut self, statement: &'static str) -> sqlx::Result<()> {
+        self.connection.execute(statement).await?;
+        self.is_open = false;
+        Ok(())
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        self.connection.is_abandoned = self.is_open;
+    }
+}
+
+impl Deref for Transaction<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.connection
+    }
+}
+
+impl DerefMut for Transaction<'_> {
+    fn deref_mut(&mut self) -> &mut Connection {
+        self.connection
+    }
+}
