@@ -108,7 +108,7 @@ fn check_key(path: &str) -> Result<()> {
 
 fn read(path: &str, parameter: &str) -> Result<Vec<u8>> {
     std::fs::read(Path::new(path)).map_err(|error| {
-        Error::file(&format!("the file {path} ({parameter}) cannot be read"), &error)
+        Error::file(format!("the file {path} ({parameter}) cannot be read"), &error)
     })
 }
 
