@@ -53,6 +53,7 @@ mod sql_roles;
 mod threads;
 mod values;
 mod vector_indexes;
+mod write_check;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -323,6 +324,10 @@ impl Engine for PostgresStorage {
         self.noting_loss(answer.map_err(|error| failure::of_call(&error)))?;
         connection.release();
         Ok(())
+    }
+
+    async fn try_write(&self) -> Result<()> {
+        self.noting_loss(write_check::try_write(&self.pool).await)
     }
 
     async fn sweep(&self, now: Micros) -> Result<()> {
