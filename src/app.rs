@@ -11,7 +11,7 @@ use std::time::Duration;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Instant, MissedTickBehavior};
 
 use self::values::Values;
 use crate::auth::gate::Gate;
@@ -48,8 +48,11 @@ use crate::domain::sweeper::Sweeper;
 use crate::domain::threads::Threads;
 use crate::domain::uploads::Uploads;
 use crate::domain::word_walks::WordWalks;
+use crate::domain::write_health::WriteHealth;
 
 const SWEEP_EVERY: Duration = Duration::from_mins(1);
+/// What was deleted on a full disk gives its room back.
+const SWEEP_WHILE_WRITES_FAIL_EVERY: Duration = Duration::from_secs(5);
 /// Histograms keep raw samples until they are told to fold them.
 const FOLD_METRICS_EVERY: Duration = Duration::from_secs(5);
 
@@ -76,6 +79,8 @@ pub struct App {
     pub tokens: Tokens,
     pub erasures: Erasures,
     pub storage: Arc<dyn Storage>,
+    /// Whether writes fail for a reason of the whole database.
+    pub writes: Arc<WriteHealth>,
     pub gate: Arc<Gate>,
     pub clock: Arc<Clock>,
     /// Bodies of requests and answers in memory.
@@ -177,7 +182,9 @@ impl App {
             retention_interval,
             Arc::clone(&wake),
         );
+        let writes = Arc::new(WriteHealth::new(Arc::clone(&storage)));
         let mut background = vec![
+            tokio::spawn(Arc::clone(&writes).run()),
             tokio::spawn(sweeper.run()),
             tokio::spawn(Arc::clone(&quotas).run()),
             tokio::spawn(Arc::clone(&namespace_settings).run()),
@@ -185,7 +192,7 @@ impl App {
             tokio::spawn(walks.run()),
             tokio::spawn(Arc::clone(&refusals).run()),
             tokio::spawn(Arc::clone(&gate).poll()),
-            tokio::spawn(sweep(Arc::clone(&storage), Arc::clone(&clock))),
+            tokio::spawn(sweep(Arc::clone(&storage), Arc::clone(&clock), Arc::clone(&writes))),
             tokio::spawn(fold_metrics(metrics.clone())),
         ];
         if let Some(period) = storage.moves_content_every() {
@@ -234,6 +241,7 @@ impl App {
             policies: Policies::new(Arc::clone(&storage), Arc::clone(&clock), wake),
             tokens: Tokens::new(credentials, acts, Arc::clone(&gate), Arc::clone(&clock)),
             storage,
+            writes,
             gate,
             clock,
             shares: Shares::new(Sizes::default()),
@@ -293,11 +301,17 @@ fn archives(storage: &Arc<dyn Storage>, clock: &Arc<Clock>, quotas: &Arc<Quotas>
     Archives::new(Arc::clone(storage), Arc::clone(quotas), Arc::clone(clock))
 }
 
-async fn sweep(storage: Arc<dyn Storage>, clock: Arc<Clock>) {
-    let mut ticks = every(SWEEP_EVERY);
+async fn sweep(storage: Arc<dyn Storage>, clock: Arc<Clock>, writes: Arc<WriteHealth>) {
+    let mut ticks = every(SWEEP_WHILE_WRITES_FAIL_EVERY);
+    let mut next = Instant::now();
     loop {
         ticks.tick().await;
+        if writes.check().is_ok() && Instant::now() < next {
+            continue;
+        }
+        next = Instant::now() + SWEEP_EVERY;
         if let Err(error) = storage.sweep(clock.now()).await {
+            writes.note(&error);
             tracing::warn!(%error, "sweeping failed; the next round tries again");
         }
     }

@@ -21,7 +21,7 @@ const DATABASE_TAKEN: u8 = 11;
 pub fn code(error: &Error) -> u8 {
     match error {
         Error::Invalid { .. } | Error::TooLarge { .. } => SETTING_WRONG,
-        Error::Unavailable { .. } | Error::CommitUnknown => DATABASE_AWAY,
+        Error::Unavailable { .. } | Error::CommitUnknown { .. } => DATABASE_AWAY,
         Error::Obstacle { kind, .. } => match kind {
             Obstacle::AddressTaken => ADDRESS_TAKEN,
             Obstacle::FileMissing => FILE_MISSING,

@@ -14,6 +14,7 @@ use crate::config::Export;
 use crate::domain::audit::{Act, ActKind};
 use crate::domain::caller::{Caller, check_tenant};
 use crate::domain::clock::Clock;
+use crate::domain::error::Obstacle;
 use crate::domain::namespace::Namespace;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::snapshots::SnapshotId;
@@ -36,7 +37,19 @@ pub(super) async fn run(command: Export) -> Result<()> {
         require_parts(&*storage, &caller, &selection).await?;
         let mut output = Destination::make(&command.to)?;
         let act = Act::of_operator(&command.tenant, ActKind::Exported, "", now);
-        storage.record_act(&act).await?;
+        match storage.record_act(&act).await {
+            // What is brought off a full disk matters more than the line that says so.
+            Err(Error::Obstacle { kind: Obstacle::DiskFull, detail }) => {
+                eprintln!("threadkeep: warning: the audit log lacks this export: {detail}");
+            }
+            // A copy that may only be read has no log of its own.
+            Err(Error::Obstacle { kind: Obstacle::PermissionDenied, detail })
+                if storage.name() == "sqlite" =>
+            {
+                eprintln!("threadkeep: warning: the audit log lacks this export: {detail}");
+            }
+            recorded => recorded?,
+        }
         let exported = export(&*storage, &caller, &selection, (&mut output, key), now).await?;
         output.finish()?;
         Ok::<_, Error>(exported)
@@ -90,6 +103,8 @@ pub(super) async fn objects(url: Option<&str>) -> Result<Option<Arc<Objects>>> {
 struct Destination {
     waiting: Vec<u8>,
     to: To,
+    /// The file has its name.
+    is_whole: bool,
 }
 
 enum To {
@@ -101,7 +116,7 @@ impl Destination {
     fn make(path: &Path) -> Result<Self> {
         let waiting = Vec::with_capacity(BUFFER_BYTES);
         if path == Path::new("-") {
-            return Ok(Self { waiting, to: To::Stdout });
+            return Ok(Self { waiting, to: To::Stdout, is_whole: true });
         }
         let mut part = path.as_os_str().to_owned();
         part.push(".part");
@@ -118,7 +133,8 @@ impl Destination {
         let file = options
             .open(&part)
             .map_err(|error| io(&format!("{} cannot be made", part.display()), &error))?;
-        Ok(Self { waiting, to: To::File { file, part, path: path.to_owned() } })
+        let to = To::File { file, part, path: path.to_owned() };
+        Ok(Self { waiting, to, is_whole: false })
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -132,13 +148,26 @@ impl Destination {
 
     fn finish(mut self) -> Result<()> {
         self.flush()?;
-        match self.to {
+        match &self.to {
             To::Stdout => std::io::stdout().flush(),
             To::File { file, part, path } => {
-                file.sync_all().and_then(|()| std::fs::rename(&part, &path))
+                file.sync_all().and_then(|()| std::fs::rename(part, path))
             }
         }
-        .map_err(|error| io("the export cannot be written", &error))
+        .map_err(|error| io("the export cannot be written", &error))?;
+        self.is_whole = true;
+        Ok(())
+    }
+}
+
+/// What failed leaves nothing on a disk that may be full by it.
+impl Drop for Destination {
+    fn drop(&mut self) {
+        if let To::File { part, .. } = &self.to
+            && !self.is_whole
+        {
+            let _ = std::fs::remove_file(part);
+        }
     }
 }
 

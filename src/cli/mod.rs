@@ -112,11 +112,24 @@ async fn open_existing_as(
         Some(url) => url.strip_prefix("sqlite://").map(Path::new),
         None => Some(embedded.as_path()),
     };
-    if let Some(path) = path.filter(|it| !it.is_file()) {
-        let detail = format!("there is no database {}", path.display());
-        return Err(Error::Obstacle { kind: Obstacle::FileMissing, detail });
+    if let Some(path) = path {
+        check_is_there(path)?;
     }
     storage::open(&change(storage_config(database, false, true)?)).await
+}
+
+/// One that may not be read is not taken for one that is not there.
+fn check_is_there(path: &Path) -> Result<()> {
+    let cannot =
+        |error| Error::file(format!("the database {} cannot be read", path.display()), &error);
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_file() => std::fs::File::open(path).map(drop).map_err(cannot),
+        Err(error) if Obstacle::of_file(&error) != Obstacle::FileMissing => Err(cannot(error)),
+        _ => {
+            let detail = format!("there is no database {}", path.display());
+            Err(Error::Obstacle { kind: Obstacle::FileMissing, detail })
+        }
+    }
 }
 
 fn storage_config(database: &Database, migrate: bool, allow_unsafe: bool) -> Result<StorageConfig> {

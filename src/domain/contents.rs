@@ -101,6 +101,18 @@ pub trait ContentStorage: Send + Sync {
     /// Removes an upload that nothing shows. Whether there was one.
     async fn drop_upload(&self, caller: &Caller, id: ContentId, now: Micros) -> Result<bool>;
 
+    /// Removes an upload that failed, and gives back at once what room it took.
+    async fn discard_upload(&self, caller: &Caller, id: ContentId, now: Micros) -> Result<()>;
+
+    /// The same for a part that did not arrive whole.
+    async fn discard_part(
+        &self,
+        caller: &Caller,
+        id: ContentId,
+        attempt: i64,
+        now: Micros,
+    ) -> Result<()>;
+
     /// The slice that holds the byte at a position, and where it begins. `NotFound` when there is no such content any more.
     async fn read_slice(&self, caller: &Caller, id: ContentId, at: u64) -> Result<(u64, Bytes)>;
 }

@@ -72,9 +72,9 @@ pub enum Error {
         LIMITS.search_seconds_max
     )]
     ReadTooLong,
-    /// The connection broke while the write was being made durable; it may or may not be there.
+    /// The write was broken off while it was being made durable; it may or may not be there. `detail` is for the log.
     #[error("the database connection broke during the commit; send the same request again")]
-    CommitUnknown,
+    CommitUnknown { detail: String },
     /// The key that encrypted the tenant's content was destroyed: nobody can read it again, and nothing more is stored.
     #[error("the tenant's key was destroyed: what was stored cannot be read any more")]
     KeyDestroyed,
@@ -221,7 +221,7 @@ impl Error {
             Self::Unavailable { .. }
                 | Self::Obstacle { .. }
                 | Self::DeadlineExceeded
-                | Self::CommitUnknown
+                | Self::CommitUnknown { .. }
         )
     }
 }

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use tokio::sync::Notify;
 
 use super::clock::{Clock, Micros};
-use super::error::{Conflict, Error, Result};
+use super::error::{Conflict, Error, Obstacle, Result};
 use super::fair_queue::Weight;
 use super::item_batch::{ItemBatch, ItemOutcome, PreparedChanges, Role, Taken, fold};
 use super::lanes::{Job, Lanes, Writer, refusal, write};
@@ -114,6 +114,12 @@ impl Writer for ItemWriter {
             }
             Err(BatchError::Statement(detail)) if members.len() > 1 => {
                 tracing::warn!(members = members.len(), %detail, "a batch of items failed, its members run alone");
+                for (job, _) in members {
+                    self.write_alone(job).await;
+                }
+            }
+            // What only deletes may have room where what adds has none.
+            Err(BatchError::Obstacle { kind: Obstacle::DiskFull, .. }) if members.len() > 1 => {
                 for (job, _) in members {
                     self.write_alone(job).await;
                 }

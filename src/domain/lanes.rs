@@ -131,7 +131,10 @@ impl<W: Writer> Lanes<W> {
         let (reply, answer) = oneshot::channel();
         let weight = W::weight(&command);
         self.lanes[lane].push(Job { command, key, weight, reply })?;
-        answer.await.map_err(|_| Error::CommitUnknown)?
+        answer.await.map_err(|_| {
+            let detail = "the task that wrote it ended without an answer".into();
+            Error::CommitUnknown { detail }
+        })?
     }
 }
 
@@ -251,8 +254,10 @@ where
             Err(BatchError::ConnectionLost(detail)) if repeatable && !is_last(attempts) => {
                 lost = Some(detail);
             }
-            Err(BatchError::Unavailable(_)) if lost.is_some() && !is_last(attempts) => {}
-            Err(BatchError::Unavailable(_)) if lost.is_some() => {
+            Err(BatchError::Unavailable(_) | BatchError::Obstacle { .. })
+                if lost.is_some() && !is_last(attempts) => {}
+            // What the first attempt wrote may be there.
+            Err(BatchError::Unavailable(_) | BatchError::Obstacle { .. }) if lost.is_some() => {
                 return Err(BatchError::ConnectionLost(lost.unwrap_or_default()));
             }
             result => return result,
@@ -267,7 +272,10 @@ where
 pub fn refusal(error: &BatchError) -> Error {
     match error {
         BatchError::Retry(detail) | BatchError::Unavailable(detail) => unavailable(detail),
-        BatchError::ConnectionLost(_) => Error::CommitUnknown,
+        BatchError::ConnectionLost(detail) => Error::CommitUnknown { detail: detail.clone() },
+        BatchError::Obstacle { kind, detail } => {
+            Error::Obstacle { kind: *kind, detail: detail.clone() }
+        }
         BatchError::Statement(detail) => Error::Internal(detail.clone()),
     }
 }

@@ -30,6 +30,7 @@ use super::sql_role::{self, Dropped, NewSqlRole, SqlRole};
 use super::storage_use::StorageUse;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 
+pub use super::batch_error::BatchError;
 pub use super::contents::ContentStorage;
 pub use super::export::ExportStorage;
 pub use super::export_items::ItemExportStorage;
@@ -140,23 +141,6 @@ pub enum Outcome {
     },
     /// Another server created the thread at the same moment: send the same batch again.
     Raced,
-}
-
-/// Why a whole batch failed. Nothing of it is durable, but for `ConnectionLost`.
-#[derive(Debug, thiserror::Error)]
-pub enum BatchError {
-    /// Serialization failure or deadlock: send it again.
-    #[error("the database asks for a retry: {0}")]
-    Retry(String),
-    /// No connection could be had; nothing was sent.
-    #[error("no connection: {0}")]
-    Unavailable(String),
-    /// The connection broke after the statement was sent: it may be durable or not.
-    #[error("the connection broke: {0}")]
-    ConnectionLost(String),
-    /// The statement was refused; one member is at fault.
-    #[error("the statement failed: {0}")]
-    Statement(String),
 }
 
 #[async_trait]
@@ -340,6 +324,11 @@ pub trait Engine: Send + Sync {
 
     /// One trivial statement.
     async fn check_ready(&self) -> Result<()>;
+
+    /// Whether writes succeed: tries one that changes nothing.
+    async fn try_write(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// Removes expired idempotency answers and tombstones; safe to run from any number of servers.
     async fn sweep(&self, now: Micros) -> Result<()>;

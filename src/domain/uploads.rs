@@ -1,9 +1,11 @@
 //! Uploads of contents: parts that arrive as streams, each held in memory a slice at a time, and what ends an upload.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use ring::digest::{self, SHA256};
+use tokio::runtime::Handle;
 
 use super::caller::Caller;
 use super::clock::{Clock, random_id};
@@ -24,6 +26,25 @@ pub struct Uploads {
     hashes: RunningHashes,
 }
 
+/// Between attempts to remove what a failed upload left: a disk that is full, or a database that is away, may be back.
+const DISCARDS_EVERY: Duration = Duration::from_secs(10);
+/// What is left then goes with the idle uploads.
+const DISCARDS_MAX: u32 = 360;
+
+/// What a failed upload left.
+#[derive(Clone)]
+struct Left {
+    storage: Arc<dyn Storage>,
+    clock: Arc<Clock>,
+    caller: Caller,
+    id: ContentId,
+    /// None: the whole upload.
+    attempt: Option<i64>,
+}
+
+/// Removes an upload unless it is kept: its sender may leave at any time.
+pub struct Unfinished(Option<Left>);
+
 /// A part on its way in.
 pub struct Incoming<'a> {
     uploads: &'a Uploads,
@@ -38,6 +59,8 @@ pub struct Incoming<'a> {
     hash: digest::Context,
     /// Of the parts before it, and then of it as well.
     running: Option<Before>,
+    /// What to remove unless the part arrives.
+    left: Unfinished,
 }
 
 /// A content that is whole, and not shown yet.
@@ -85,6 +108,7 @@ impl Uploads {
             size_bytes: 0,
             hash: digest::Context::new(&SHA256),
             running: self.hashes.before(id, number),
+            left: Unfinished(None),
         })
     }
 
@@ -137,15 +161,69 @@ impl Uploads {
         Ok(sha256_of(&hash.finish()))
     }
 
+    /// An upload that is removed when this goes, unless it is kept.
+    pub fn unfinished(&self, caller: &Caller, id: ContentId) -> Unfinished {
+        Unfinished(Some(self.left(caller, id, None)))
+    }
+
+    fn left(&self, caller: &Caller, id: ContentId, attempt: Option<i64>) -> Left {
+        let (storage, clock) = (Arc::clone(&self.storage), Arc::clone(&self.clock));
+        Left { storage, clock, caller: caller.clone(), id, attempt }
+    }
+
     /// Ends an upload; no error when there is none.
     ///
     /// # Errors
     /// `Unavailable`.
     pub async fn abort(&self, caller: &Caller, id: ContentId) -> Result<()> {
         if self.get(caller, id).await?.is_some() {
-            self.storage.drop_upload(caller, id, self.clock.now()).await?;
+            self.storage.discard_upload(caller, id, self.clock.now()).await?;
         }
         Ok(())
+    }
+}
+
+impl Unfinished {
+    /// It is whole, or may be.
+    pub fn keep(&mut self) {
+        self.0 = None;
+    }
+
+    /// Removes it now. What cannot be removed now is tried again later.
+    pub async fn discard(mut self) {
+        if let Some(left) = &self.0
+            && left.discard().await.is_ok()
+        {
+            self.keep();
+        }
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if let (Some(left), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            runtime.spawn(left.discard_again_and_again());
+        }
+    }
+}
+
+impl Left {
+    async fn discard(&self) -> Result<()> {
+        let (caller, now) = (&self.caller, self.clock.now());
+        match self.attempt {
+            None => self.storage.discard_upload(caller, self.id, now).await,
+            Some(attempt) => self.storage.discard_part(caller, self.id, attempt, now).await,
+        }
+    }
+
+    async fn discard_again_and_again(self) {
+        for _ in 0..DISCARDS_MAX {
+            match self.discard().await {
+                Ok(()) => return,
+                Err(error) => tracing::warn!(%error, "a failed upload is not removed yet"),
+            }
+            tokio::time::sleep(DISCARDS_EVERY).await;
+        }
     }
 }
 
@@ -183,6 +261,8 @@ impl Incoming<'_> {
         if !self.buffer.is_empty() {
             self.flush().await?;
         }
+        // From here on it may be a part.
+        self.left.keep();
         let Self { uploads, caller, id, number, attempt, size_bytes, hash, running, .. } = self;
         let sha256 = sha256_of(&hash.finish());
         let part = Part { number, size_bytes, sha256, attempt };
@@ -203,6 +283,9 @@ impl Incoming<'_> {
         let slice =
             NewSlice { id: self.id, attempt: self.attempt, number: self.slices, start, bytes };
         let uploads = self.uploads;
+        if self.left.0.is_none() {
+            self.left = Unfinished(Some(uploads.left(self.caller, self.id, Some(self.attempt))));
+        }
         uploads.storage.put_slice(self.caller, slice, uploads.clock.now()).await?;
         self.slices += 1;
         Ok(())

@@ -14,7 +14,7 @@ use tracing::Instrument as _;
 
 use super::connection::head_too_large;
 use super::origins;
-use super::problem::Problem;
+use super::problem::{Code, Problem};
 use super::refusals::{self, Seen};
 use crate::app::App;
 use crate::auth::loopback::{Visit, is_of_proxy};
@@ -40,12 +40,24 @@ pub async fn surround(State(app): State<Arc<App>>, mut request: Request, next: N
     let span = tracing::info_span!("request", id, method, route);
     let response = answer(&app, request, next).instrument(span.clone()).await;
     refusals::count(&app, &seen, &route, &response);
+    note_failed_write(&app, &response);
     let response = span.in_scope(|| finish(response, &id, started));
     metrics::histogram!(
         SECONDS, "method" => method, "route" => route, "status" => response.status().as_str().to_owned()
     )
     .record(started.elapsed().as_secs_f64());
     response
+}
+
+/// Readiness is for what is in the way of every request.
+fn note_failed_write(app: &App, response: &Response) {
+    let Some(problem) = response.extensions().get::<Problem>() else { return };
+    let cause = problem.cause.as_deref().unwrap_or_default();
+    if problem.is_obstacle {
+        app.writes.note_obstacle(cause);
+    } else if problem.code == Code::CommitUnknown {
+        app.writes.doubt();
+    }
 }
 
 async fn answer(app: &App, request: Request, next: Next) -> Response {

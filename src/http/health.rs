@@ -48,6 +48,7 @@ pub async fn ready(State(app): State<Arc<App>>) -> Result<&'static str, Problem>
     if !app.gate.is_fresh() {
         return Err(Problem::new(Code::Unavailable, "the keys could not be read for a while"));
     }
+    app.writes.check()?;
     let checked = tokio::time::timeout(READY_WITHIN, app.storage.check_ready()).await;
     checked.map_err(|_| Problem::new(Code::Unavailable, "the storage does not answer"))??;
     Ok("ready\n")

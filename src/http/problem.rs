@@ -37,6 +37,8 @@ pub struct Problem {
     pub shows_error: bool,
     /// For the log only.
     pub cause: Option<Box<str>>,
+    /// The cause stands in the way of every write.
+    pub is_obstacle: bool,
 }
 
 /// Declares the codes with their status and title.
@@ -165,6 +167,7 @@ impl Problem {
             shows_error: false,
             retry_after,
             cause: None,
+            is_obstacle: false,
         }
     }
 
@@ -308,11 +311,14 @@ impl From<Error> for Problem {
             },
             Error::Obstacle { .. } => Self {
                 retry_after: Some(OBSTACLE_AGAIN_AFTER),
+                is_obstacle: true,
                 cause: Some(text.into()),
                 ..Self::new(Code::Unavailable, "the storage is not available now; try again")
             },
             Error::DeadlineExceeded | Error::ReadTooLong => Self::new(Code::DeadlineExceeded, text),
-            Error::CommitUnknown => Self::new(Code::CommitUnknown, text),
+            Error::CommitUnknown { detail } => {
+                Self { cause: Some(detail.into()), ..Self::new(Code::CommitUnknown, text) }
+            }
             Error::SearchNeedsPlaintext { field, limit } => {
                 Self::new(Code::SearchNeedsPlaintext, text).at(field).limited(limit)
             }

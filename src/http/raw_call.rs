@@ -170,7 +170,9 @@ async fn store_large(
     (held, source): (&mut Held, &mut impl Source),
 ) -> Result<Stored, Problem> {
     let id = app.uploads.begin(caller, &put.address).await?;
-    let stored = async {
+    // Removed at once if this fails, or its sender leaves.
+    let mut unfinished = app.uploads.unfinished(caller, id);
+    let whole = async {
         let mut incoming = app.uploads.receive(caller, id, 1)?;
         while !first.is_empty() {
             let slice = first.len().min(1 << 20);
@@ -183,16 +185,23 @@ async fn store_large(
         }
         incoming.end().await?;
         held.resize(0)?;
-        let whole = app.uploads.finish(caller, id, None).await?;
-        let put = PutFile { deadline: deadline(app), ..put };
-        Ok::<_, Problem>(app.raw_files.show(caller, put, &whole).await?)
+        Ok::<_, Problem>(app.uploads.finish(caller, id, None).await?)
     };
-    let stored = stored.await;
-    if stored.as_ref().is_err_and(|it| it.code != Code::CommitUnknown) {
-        // What is left goes in a day; there is no need to wait for that. But what may yet be shown stays.
-        app.uploads.abort(caller, id).await.ok();
+    let whole = match whole.await {
+        Ok(whole) => whole,
+        Err(problem) => {
+            unfinished.discard().await;
+            return Err(problem);
+        }
+    };
+    // What may yet be shown stays, whoever leaves.
+    unfinished.keep();
+    let put = PutFile { deadline: deadline(app), ..put };
+    let stored = app.raw_files.show(caller, put, &whole).await;
+    if stored.as_ref().is_err_and(|it| !matches!(it, Error::CommitUnknown { .. })) {
+        app.uploads.unfinished(caller, id).discard().await;
     }
-    stored
+    Ok(stored?)
 }
 
 /// Takes a part of an upload.

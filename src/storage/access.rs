@@ -242,6 +242,14 @@ pub trait Accessible: Send + Sync {
     /// As [`Self::look`], for keys and readiness: never waits for reads of data.
     async fn look_first(&self) -> Result<Box<dyn Access + '_>>;
 
+    /// Whether there is room for what adds, where the engine keeps some for what deletes.
+    ///
+    /// # Errors
+    /// `Obstacle` while the disk is full.
+    fn check_room(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// A transaction that writes. Whoever changes content locks the gate first, with [`lock_gate`].
     async fn hold(&self) -> Result<Box<dyn Access + '_>>;
 

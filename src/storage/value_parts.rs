@@ -261,6 +261,7 @@ impl<T: Accessible> ValuePartStorage for T {
             Cell::Bytes(digest.to_bytes()),
             now.into(),
         ];
+        self.check_room()?;
         let mut access = self.hold().await?;
         lock_gate(&mut *access, self.dialect(), &caller.tenant, scope_id).await?;
         let put = access.rows(PUT, &[&place[..], &row].concat()).await?;

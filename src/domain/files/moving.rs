@@ -76,6 +76,7 @@ impl Files {
         let Asked { asking, .. } = asked;
         let request = asked.changing(Vec::new()).idempotency(None);
         let ranges = with_all_below(&delete.path);
+        let mut lost = None;
         for attempt in 1.. {
             let storage = &self.items.storage;
             let now = self.now();
@@ -92,15 +93,24 @@ impl Files {
                 }
                 Ok(Removed::IdempotencyMismatch) => return Err(Error::IdempotencyMismatch),
                 // Whether it had been done says the database when it is asked again.
-                Err(Error::Unavailable { .. }) if attempt < ATTEMPTS_MAX => {}
-                Err(Error::Unavailable { .. }) => break,
+                Err(Error::Unavailable { detail, .. }) => {
+                    lost = Some(detail);
+                    if attempt >= ATTEMPTS_MAX {
+                        break;
+                    }
+                }
+                // An attempt before it may have done it.
+                Err(Error::Obstacle { detail, .. }) if lost.is_some() => {
+                    lost = Some(detail);
+                    break;
+                }
                 Err(error) => return Err(error),
             }
             let millis = 10 << attempt;
             let millis = rand::random_range(millis / 2..=millis);
             tokio::time::sleep(std::time::Duration::from_millis(millis)).await;
         }
-        Err(Error::CommitUnknown)
+        Err(Error::CommitUnknown { detail: lost.unwrap_or_default() })
     }
 
     async fn delete_version(&self, asked: Asked<'_>, delete: &DeleteFile) -> Result<u64> {
@@ -127,7 +137,7 @@ impl Files {
         check_apart(asked.asking, request)?;
         let mut carried = Carried::default();
         let answer = self.transfer_once_planned(asked, target, request, &mut carried).await;
-        if !matches!(answer, Err(Error::CommitUnknown)) {
+        if !matches!(answer, Err(Error::CommitUnknown { .. })) {
             self.drop_unshown(asked.asking.caller, carried).await;
         }
         answer

@@ -159,7 +159,7 @@ async fn late_commands_and_writers_that_panic_hold_nobody_up() {
     assert!(matches!(late.await, Err(Error::DeadlineExceeded)));
     let lost = stage.commit(("panics", 0, 1), 1);
     stage.may_write[0].add_permits(1);
-    assert!(matches!(lost.await, Err(Error::CommitUnknown)));
+    assert!(matches!(lost.await, Err(Error::CommitUnknown { .. })));
     let after = stage.commit(("acme", 0, 1), 1);
     stage.may_write[0].add_permits(1);
     after.await.unwrap();

@@ -104,6 +104,7 @@ impl<T: Roots> ContentStorage for T {
         place: &Address,
         now: Micros,
     ) -> Result<ContentId> {
+        self.check_room()?;
         let id = ContentId::random();
         let mut contention = Contention::default();
         loop {
@@ -130,6 +131,7 @@ impl<T: Roots> ContentStorage for T {
     }
 
     async fn put_slice(&self, caller: &Caller, slice: NewSlice, now: Micros) -> Result<()> {
+        self.check_room()?;
         let upload = key(caller, slice.id);
         let mut access = self.look_for(&caller.tenant).await?;
         let found = access.rows(SCOPE, &upload).await?;
@@ -244,6 +246,20 @@ impl<T: Roots> ContentStorage for T {
 
     async fn drop_upload(&self, caller: &Caller, id: ContentId, now: Micros) -> Result<bool> {
         sweeping::drop_unshown(self, &caller.tenant, id, now).await
+    }
+
+    async fn discard_upload(&self, caller: &Caller, id: ContentId, now: Micros) -> Result<()> {
+        sweeping::discard(self, caller, id, now).await
+    }
+
+    async fn discard_part(
+        &self,
+        caller: &Caller,
+        id: ContentId,
+        attempt: i64,
+        now: Micros,
+    ) -> Result<()> {
+        sweeping::discard_part(self, (&caller.tenant, id), attempt, now).await
     }
 
     async fn read_slice(&self, caller: &Caller, id: ContentId, at: u64) -> Result<(u64, Bytes)> {

@@ -1,6 +1,7 @@
 //! What nothing shows any more: uploads that were left, contents whose files are gone.
 
 use crate::domain::Result;
+use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::contents::{ContentId, IDLE_MAX};
 use crate::storage::access::{Access, Accessible, Cell, Dialect, Record, lock_gate};
@@ -82,6 +83,59 @@ pub async fn drop_unshown(
     };
     access.end().await?;
     Ok(was_there)
+}
+
+/// Removes a content that failed, with its chunks.
+///
+/// # Errors
+/// A database that cannot be written.
+pub(super) async fn discard(
+    engine: &dyn Accessible,
+    caller: &Caller,
+    id: ContentId,
+    now: Micros,
+) -> Result<()> {
+    let tenant = caller.tenant.as_str();
+    let mut access = engine.look().await?;
+    let found = access.rows(SCOPE, &[tenant.into(), Cell::from(&id.0[..])]).await?;
+    access.end().await?;
+    let Some(row) = found.first() else { return Ok(()) };
+    let scope_id = row.integer(0)?;
+    drop_unshown(engine, tenant, id, now).await?;
+    engine.remove_unreachable(tenant, scope_id, scope_id).await
+}
+
+/// $3 the attempt. One that arrived meanwhile is a part.
+const DROP_PART: &str = "
+delete from content_slices where tenant = $1 and content_id = $2 and attempt = $3 and start_at < 0
+    and not exists (select 1 from content_parts p
+        where p.tenant = $1 and p.content_id = $2 and p.attempt = $3)
+returning scope_id";
+
+/// Removes slices of a part that did not arrive whole, with their chunks.
+///
+/// # Errors
+/// A database that cannot be written.
+pub(super) async fn discard_part(
+    engine: &dyn Accessible,
+    (tenant, id): (&str, ContentId),
+    attempt: i64,
+    now: Micros,
+) -> Result<()> {
+    let place = [tenant.into(), Cell::from(&id.0[..])];
+    let mut access = engine.hold().await?;
+    let Some(row) = access.rows(SCOPE, &place).await?.pop() else {
+        return access.end().await;
+    };
+    let scope_id = row.integer(0)?;
+    lock_gate(&mut *access, engine.dialect(), tenant, scope_id).await?;
+    let dropped = access.rows(DROP_PART, &[&place[..], &[attempt.into()]].concat()).await?;
+    leave_chunks(&mut *access, tenant, &dropped, now).await?;
+    access.end().await?;
+    if dropped.is_empty() {
+        return Ok(());
+    }
+    engine.remove_unreachable(tenant, scope_id, scope_id).await
 }
 
 async fn is_shown(access: &mut dyn Access, dialect: &Dialect, place: &[Cell; 2]) -> Result<bool> {

@@ -76,6 +76,7 @@ pub async fn put<T: Roots>(
         let sealed = batch.seal(engine, (tenant, secret), &item).await?;
         all.push((item.record, sealed));
     }
+    engine.check_room()?;
     let mut access = engine.hold().await?;
     batch.lock(&mut *access, dialect, tenant).await?;
     for (mut record, sealed) in all {

@@ -89,6 +89,7 @@ pub async fn stage(
     }
     let (chunks, _) = sealer.finish();
     let dialect = engine.dialect();
+    engine.check_room()?;
     let mut access = engine.hold().await?;
     touch(&mut *access, dialect, tenant, staged).await?;
     let chunks = chunks.into_iter().map(|it| (it.name, it.body)).collect();

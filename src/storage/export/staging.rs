@@ -43,6 +43,7 @@ update checkpoints set sends_from = $5
 where tenant = $1 and thread_key = $2 and ns = $3 and checkpoint_id = $4";
 
 pub async fn begin(engine: &dyn Accessible, tenant: &str) -> Result<Staged> {
+    engine.check_room()?;
     let staged = Staged {
         key: random_id(),
         scope_id: random_id(),
@@ -108,6 +109,7 @@ pub async fn stage(
     let sealed = sealed.await.map_err(|error| Error::Internal(error.to_string()))?;
     let (mut batch, next) = sealed?;
     let dialect = engine.dialect();
+    engine.check_room()?;
     let mut access = engine.hold().await?;
     let key = [Cell::from(tenant), staged.key.into()];
     touch(&mut *access, dialect, tenant, staged).await?;

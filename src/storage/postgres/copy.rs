@@ -127,7 +127,9 @@ impl PostgresStorage {
                     }
                     Err(_) if request.idempotency.is_some() && contention.may_try_again().await => {
                     }
-                    Err(_) => return Err(Error::CommitUnknown),
+                    Err(error) => {
+                        return Err(Error::CommitUnknown { detail: error.to_string() });
+                    }
                 },
                 Err(Error::Unavailable { .. }) if contention.may_try_again().await => {}
                 Err(error) => {

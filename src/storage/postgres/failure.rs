@@ -8,12 +8,16 @@ use crate::domain::storage::BatchError;
 
 /// Serialization failure, deadlock, and a cached plan that a migration made stale.
 const RETRY: [&str; 3] = ["40001", "40P01", "0A000"];
-/// Classes of "the server is going away or not taking connections": 57P, 08, 53.
-const GONE: [&str; 3] = ["57P", "08", "53"];
+/// Classes of "the server is going away": what was sent may be done or not.
+const GONE: [&str; 2] = ["57P", "08"];
+/// The class of "too little of something": memory, connections, a configured limit. The statement was undone.
+const SCARCE: &str = "53";
 
 /// The database became a standby, or was made read-only: the statement did nothing.
 const READ_ONLY: &str = "25006";
 const DISK_FULL: &str = "53100";
+/// The system could not read or write a file of the database. The statement was undone.
+const IO_ERROR: &str = "58030";
 const DENIED: &str = "42501";
 /// Only searches have a limit of time.
 const CANCELED: &str = "57014";
@@ -21,6 +25,18 @@ const CANCELED: &str = "57014";
 pub fn of_batch(error: &sqlx::Error) -> BatchError {
     match code(error) {
         Some(code) if code == READ_ONLY => BatchError::Unavailable(error.to_string()),
+        Some(code) if code == DISK_FULL => {
+            obstacle(Obstacle::DiskFull, "the disk of the database server is full", error)
+        }
+        Some(code) if code == IO_ERROR => {
+            obstacle(Obstacle::FileFailed, "the database server cannot use its files", error)
+        }
+        Some(code) if code == DENIED => obstacle(
+            Obstacle::PermissionDenied,
+            "the database user lacks a permission that threadkeep needs (it makes tables in the schema)",
+            error,
+        ),
+        Some(code) if code.starts_with(SCARCE) => BatchError::Unavailable(error.to_string()),
         Some(code) if RETRY.contains(&code.as_str()) => BatchError::Retry(error.to_string()),
         Some(code) if GONE.iter().any(|class| code.starts_with(class)) => {
             BatchError::ConnectionLost(error.to_string())
@@ -33,28 +49,22 @@ pub fn of_batch(error: &sqlx::Error) -> BatchError {
 /// For reads and single transactions: a broken connection can be tried again, a full disk and a missing permission can be mended,
 /// anything else is a defect.
 pub fn of_call(error: &sqlx::Error) -> Error {
-    let obstacle = |kind, what: &str| Error::Obstacle { kind, detail: format!("{what}: {error}") };
-    match code(error).as_deref() {
-        Some(DISK_FULL) => {
-            return obstacle(Obstacle::DiskFull, "the disk of the database server is full");
-        }
-        Some(DENIED) => {
-            return obstacle(
-                Obstacle::PermissionDenied,
-                "the database user lacks a permission that threadkeep needs (it makes tables in the schema)",
-            );
-        }
-        Some(CANCELED) => return Error::ReadTooLong,
-        _ => {}
+    if code(error).as_deref() == Some(CANCELED) {
+        return Error::ReadTooLong;
     }
     match of_batch(error) {
         BatchError::Statement(detail) => Error::Internal(detail),
+        BatchError::Obstacle { kind, detail } => Error::Obstacle { kind, detail },
         BatchError::Retry(detail)
         | BatchError::Unavailable(detail)
         | BatchError::ConnectionLost(detail) => {
             Error::Unavailable { detail, retry_after: Duration::from_secs(1) }
         }
     }
+}
+
+fn obstacle(kind: Obstacle, what: &str, error: &sqlx::Error) -> BatchError {
+    BatchError::Obstacle { kind, detail: format!("{what}: {error}") }
 }
 
 pub fn is_connection(error: &sqlx::Error) -> bool {

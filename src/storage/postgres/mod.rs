@@ -58,6 +58,7 @@ mod threads;
 pub mod tls;
 mod values;
 mod vector_indexes;
+mod write_check;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -315,6 +316,10 @@ impl Engine for PostgresStorage {
 
     async fn check_ready(&self) -> Result<()> {
         self.noting_loss(first_connection::check_takes_writes(&self.first).await)
+    }
+
+    async fn try_write(&self) -> Result<()> {
+        self.noting_loss(write_check::try_write(&self.pool).await)
     }
 
     async fn sweep(&self, now: Micros) -> Result<()> {

@@ -28,6 +28,12 @@ pub async fn write<T: SessionEngine>(
     let state = read_locked(access.as_mut(), dialect, batch).await.map_err(noted)?;
     let may_make = |it: &PreparedChange| engine.sessions().may_make(it);
     let (outcomes, effects) = settle(batch, state, may_make);
+    if !(effects.entries.is_empty() && effects.made.is_empty())
+        && let Err(full) = engine.check_room()
+    {
+        access.end().await.map_err(noted)?;
+        return Err(failed(full));
+    }
     if !effects.is_empty() {
         for ((session, log_no), through) in &effects.gone {
             remove_pieces(access.as_mut(), batch, &effects, (*session, *log_no, *through))
@@ -45,8 +51,17 @@ pub async fn write<T: SessionEngine>(
         if !effects.is_empty() {
             forget_made(engine, batch, &effects);
         }
-        engine.note_loss();
-        return Err(BatchError::ConnectionLost(error.to_string()));
+        return Err(match error {
+            // The database says that it was undone.
+            Error::Obstacle { kind, detail } => BatchError::Obstacle { kind, detail },
+            error => {
+                engine.note_loss();
+                BatchError::ConnectionLost(match error {
+                    Error::CommitUnknown { detail } | Error::Unavailable { detail, .. } => detail,
+                    other => other.to_string(),
+                })
+            }
+        });
     }
     learn(engine, batch, &outcomes, &effects);
     Ok(outcomes)
@@ -55,7 +70,10 @@ pub async fn write<T: SessionEngine>(
 fn failed(error: Error) -> BatchError {
     match error {
         // Nothing was made durable yet, so it may be sent again, whatever broke.
-        Error::Unavailable { detail, .. } => BatchError::Retry(detail),
+        Error::Unavailable { detail, .. } | Error::CommitUnknown { detail } => {
+            BatchError::Retry(detail)
+        }
+        Error::Obstacle { kind, detail } => BatchError::Obstacle { kind, detail },
         other => BatchError::Statement(other.to_string()),
     }
 }

@@ -81,6 +81,7 @@ impl<T: SnapshotEngine> ArchiveStorage for T {
         workspace: &WorkspaceName,
         now: Micros,
     ) -> Result<ArchiveId> {
+        self.check_room()?;
         // Makes a tenant that is new.
         self.session_secret(&caller.tenant).await?;
         let id = ContentId::random();

@@ -102,6 +102,7 @@ async fn make<T: SnapshotEngine>(
     now: Micros,
 ) -> Result<Option<Snapshot>> {
     let tenant = caller.tenant.as_str();
+    engine.check_room()?;
     let mut access = engine.hold().await?;
     leftovers::note(access.as_mut(), tenant, number, Clock::System.now()).await?;
     access.end().await?;

@@ -12,7 +12,7 @@ use super::SqliteStorage;
 use super::batch_values;
 use super::batch_writes;
 use super::connection::COMMITS;
-use super::errors::batch_error;
+use super::errors::{batch_error, no_room};
 use super::rows::RowSet;
 use crate::domain::Error;
 use crate::domain::planner::{Batch, ChunkRow, ThreadRow};
@@ -64,6 +64,7 @@ impl From<Error> for Failure {
 
 impl SqliteStorage {
     pub(super) async fn apply_batch(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {
+        self.connections.check_room().map_err(no_room)?;
         let unavailable = |error: sqlx::Error| BatchError::Unavailable(error.to_string());
         let mut write = self.connections.writer(COMMITS).await.map_err(unavailable)?;
         let scopes = batch.threads.iter().map(|it| self.chunks.scopes.checked(it)).collect();
@@ -74,14 +75,15 @@ impl SqliteStorage {
                 Ok(outcomes)
             }
             Err(failure) => {
+                let failed = match failure {
+                    Failure::Sql(error) => batch_error(&error),
+                    Failure::Damaged(error) => BatchError::Statement(error.to_string()),
+                };
                 // Where SQLite has rolled back already this fails, and the connection is closed.
                 if write.execute("rollback").await.is_ok() {
                     write.give_back();
                 }
-                Err(match failure {
-                    Failure::Sql(error) => batch_error(&error),
-                    Failure::Damaged(error) => BatchError::Statement(error.to_string()),
-                })
+                Err(failed)
             }
         }
     }

@@ -14,8 +14,9 @@ use sqlx::{Connection, Executor};
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::database_file::DatabaseFile;
-use super::errors::{open_error, storage_error};
+use super::errors::{open_error, storage_error, times_full};
 use super::private_files::FILE_MODE;
+use super::reserve::Reserve;
 use super::time_limit::TimeLimit;
 use crate::domain::error::Obstacle;
 use crate::domain::limits::LIMITS;
@@ -42,6 +43,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) struct Connections {
     options: SqliteConnectOptions,
     file: Arc<DatabaseFile>,
+    reserve: Arc<Reserve>,
     /// None until the first use and after a transaction that was not ended.
     writer: Mutex<Option<SqliteConnection>>,
     /// Its one place: lanes, tenants and the server's own work take turns.
@@ -64,14 +66,25 @@ impl Connections {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
-            .busy_timeout(BUSY_TIMEOUT)
             // The log file would else keep the size of the largest burst for ever.
-            .pragma("journal_size_limit", "67108864")
+            .pragma("journal_size_limit", "67108864");
+        Ok(Self::with(options, path, if exclusive { Some(lock(path)?) } else { None }))
+    }
+
+    /// To a database that may only be read.
+    pub(super) fn read_only(options: SqliteConnectOptions, path: &Path) -> Self {
+        Self::with(options, path, None)
+    }
+
+    fn with(options: SqliteConnectOptions, path: &Path, lock: Option<File>) -> Self {
+        let options = options
+            .busy_timeout(BUSY_TIMEOUT)
             .pragma("temp_store", "memory")
             .pragma("cache_size", "-16000");
-        Ok(Self {
+        Self {
             options,
             file: DatabaseFile::new(path),
+            reserve: Reserve::new(path),
             writer: Mutex::new(None),
             writers: FairPlaces::new(1, Share::WhileOthersWait),
             background: Mutex::new(()),
@@ -79,13 +92,22 @@ impl Connections {
             searchers: FairPlaces::new(SEARCHERS, Share::Always),
             first_readers: FairPlaces::new(FIRST_READERS, Share::WhileOthersWait),
             idle: SyncMutex::new(Vec::new()),
-            _lock: if exclusive { Some(lock(path)?) } else { None },
-        })
+            _lock: lock,
+        }
     }
 
-    /// Looks from now on whether the path still leads to the file that was opened.
+    /// Looks from now on whether the path still leads to the file that was opened, and keeps a reserve for a full disk.
     pub(super) fn watch_file(&self) {
         self.file.watch();
+        self.reserve.keep(&self.file, &self.options);
+    }
+
+    /// Whether there is room for what adds. What deletes does not ask.
+    ///
+    /// # Errors
+    /// `Obstacle` while the disk is full.
+    pub(super) fn check_room(&self) -> Result<()> {
+        self.reserve.check()
     }
 
     /// Looks now.
@@ -102,7 +124,13 @@ impl Connections {
             Some(connection) => connection,
             None => SqliteConnection::connect_with(&self.options).await?,
         };
-        Ok(Write { guard, connection: Some(connection), _place: place })
+        Ok(Write {
+            guard,
+            connection: Some(connection),
+            reserve: &self.reserve,
+            times_full: times_full(),
+            _place: place,
+        })
     }
 
     /// Whether the file can be read and written.
@@ -112,7 +140,22 @@ impl Connections {
     pub(super) async fn check(&self, path: &Path) -> Result<()> {
         let mut writer = self.writer(OURS).await.map_err(|error| open_error(error, path))?;
         writer.execute("begin immediate").await.map_err(|error| open_error(error, path))?;
+        // A file that may not be written lets a transaction begin, but nothing be written in it.
+        let written = writer.execute("pragma user_version = 0").await;
+        written.map_err(|error| open_error(error, path))?;
         writer.rollback().await
+    }
+
+    /// Whether the file can be read.
+    ///
+    /// # Errors
+    /// `Obstacle` says why not.
+    pub(super) async fn check_reading(&self, path: &Path) -> Result<()> {
+        let mut writer = self.writer(OURS).await.map_err(|error| open_error(error, path))?;
+        let read = writer.execute("select count(*) from sqlite_schema").await;
+        read.map_err(|error| open_error(error, path))?;
+        writer.give_back();
+        Ok(())
     }
 
     /// A write transaction of the server itself.
@@ -197,6 +240,8 @@ impl Connections {
 pub(super) struct Write<'a> {
     guard: MutexGuard<'a, Option<SqliteConnection>>,
     connection: Option<SqliteConnection>,
+    reserve: &'a Reserve,
+    times_full: u64,
     /// Dropped after the guard: the next one finds the connection.
     _place: Place,
 }
@@ -219,6 +264,14 @@ impl Write<'_> {
     /// The transaction was ended by the caller's own statement.
     pub(super) fn give_back(mut self) {
         *self.guard = self.connection.take();
+    }
+}
+
+impl Drop for Write<'_> {
+    fn drop(&mut self) {
+        if times_full() != self.times_full {
+            self.reserve.give_up();
+        }
     }
 }
 

@@ -8,10 +8,11 @@ use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::thread::sleep;
 use std::time::Duration;
 
+use super::log_file::LogFile;
 use crate::domain::error::Obstacle;
 use crate::domain::{Error, Result};
 
@@ -20,12 +21,14 @@ const LOOKS_EVERY: Duration = Duration::from_secs(1);
 const EMPTY_WAITS: u32 = 10;
 const EMPTY_WAIT: Duration = Duration::from_millis(50);
 
-#[derive(Debug)]
 pub(super) struct DatabaseFile {
     path: PathBuf,
     /// Device and inode. None: it is not watched.
     opened: OnceLock<(u64, u64)>,
     is_lost: AtomicBool,
+    log: Mutex<LogFile>,
+    /// What was cut off the log does not come back.
+    is_log_cut: AtomicBool,
 }
 
 /// Checks what is at the path before it is opened. Answers whether a database is to be made there.
@@ -86,6 +89,8 @@ impl DatabaseFile {
             path: path.to_owned(),
             opened: OnceLock::new(),
             is_lost: AtomicBool::new(false),
+            log: Mutex::new(LogFile::of(path)),
+            is_log_cut: AtomicBool::new(false),
         })
     }
 
@@ -146,6 +151,9 @@ impl DatabaseFile {
                 Some("was replaced by another file while the server ran")
             }
             Ok(found) if found.len() == 0 => Some("was cut to 0 bytes while the server ran"),
+            _ if self.is_log_cut() => {
+                Some("lacks a part of its log (-wal) that was removed or cut while the server ran")
+            }
             // Else it is there, as far as anybody can say.
             _ => None,
         }
@@ -159,6 +167,15 @@ async fn look_again_and_again(file: Weak<DatabaseFile>) {
         let Some(file) = file.upgrade() else { return };
         // A file system that hangs must not hang the server.
         let _ = tokio::task::spawn_blocking(move || file.look()).await;
+    }
+}
+
+impl DatabaseFile {
+    fn is_log_cut(&self) -> bool {
+        let is_cut = self.is_log_cut.load(Relaxed)
+            || self.log.lock().expect("nothing panics while it is held").is_cut();
+        self.is_log_cut.fetch_or(is_cut, Relaxed);
+        is_cut
     }
 }
 

@@ -99,6 +99,10 @@ impl Accessible for SqliteStorage {
         Ok(Box::new(self.connections.begin_first_read().await?))
     }
 
+    fn check_room(&self) -> Result<()> {
+        self.connections.check_room()
+    }
+
     async fn hold(&self) -> Result<Box<dyn Access + '_>> {
         let turn = self.connections.background().await;
         Ok(Box::new(Turn { write: self.connections.begin_write().await?, _turn: turn }))

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use crate::domain::Error;
@@ -19,16 +20,28 @@ const IO_ERROR: i32 = 10;
 const CORRUPT: i32 = 11;
 const FULL: i32 = 13;
 const CANNOT_OPEN: i32 = 14;
+/// Extended codes of `IO_ERROR`: a sync failed. What was to be synced, a commit with it, may be in the file or not.
+const NOT_SYNCED: [i32; 2] = [1034, 1290];
 const NOT_A_DATABASE: i32 = 26;
+
+/// How often a database of this process met a full disk. Whoever has a writer sees by it that one of his statements did: one that is
+/// not his costs only a reserve that is made again.
+static TIMES_FULL: AtomicU64 = AtomicU64::new(0);
+
+pub(super) fn times_full() -> u64 {
+    TIMES_FULL.load(Relaxed)
+}
 
 /// By value, as `map_err` hands it over.
 #[allow(clippy::needless_pass_by_value)]
 pub(super) fn storage_error(error: sqlx::Error) -> Error {
+    if is_unsynced(&error) {
+        return Error::CommitUnknown { detail: error.to_string() };
+    }
+    if let Some((kind, detail)) = obstacle(&error) {
+        return Error::Obstacle { kind, detail };
+    }
     match primary_code(&error) {
-        Some(FULL) => {
-            let detail = format!("the disk is full: {error}");
-            Error::Obstacle { kind: Obstacle::DiskFull, detail }
-        }
         Some(BUSY | LOCKED) => {
             Error::Unavailable { detail: error.to_string(), retry_after: Duration::from_secs(1) }
         }
@@ -61,24 +74,132 @@ pub(super) fn open_error(error: sqlx::Error, path: &Path) -> Error {
     }
 }
 
-/// As [`storage_error`], for a batch. The codes say the same for every statement of it, its commit included:
-/// SQLite has then written nothing.
+/// What is in the way of the whole database. SQLite has then written nothing, whether a statement failed or a commit: it undoes a
+/// transaction whose pages it could not write.
+fn obstacle(error: &sqlx::Error) -> Option<(Obstacle, String)> {
+    let (kind, why) = match primary_code(error)? {
+        FULL => {
+            TIMES_FULL.fetch_add(1, Relaxed);
+            (Obstacle::DiskFull, "the disk is full")
+        }
+        IO_ERROR => (Obstacle::FileFailed, "the database's files cannot be used"),
+        READ_ONLY => (Obstacle::PermissionDenied, "the database may not be written"),
+        CANNOT_OPEN => (Obstacle::FileFailed, "the database's files cannot be opened"),
+        _ => return None,
+    };
+    Some((kind, format!("{why}: {error}")))
+}
+
+/// A disk that is full, before a batch begins.
+pub(super) fn no_room(error: Error) -> BatchError {
+    match error {
+        Error::Obstacle { kind, detail } => BatchError::Obstacle { kind, detail },
+        other => BatchError::Unavailable(other.to_string()),
+    }
+}
+
+fn is_unsynced(error: &sqlx::Error) -> bool {
+    extended_code(error).is_some_and(|code| NOT_SYNCED.contains(&code))
+}
+
+/// As [`storage_error`], for a batch. The codes say the same for every statement of it, its commit included.
 pub(super) fn batch_error(error: &sqlx::Error) -> BatchError {
     match (error, primary_code(error)) {
         (_, Some(BUSY | LOCKED)) => BatchError::Retry(error.to_string()),
-        (_, Some(FULL)) => BatchError::Unavailable(error.to_string()),
-        // A failed write or sync may have reached the disk.
-        (_, Some(IO_ERROR)) | (sqlx::Error::WorkerCrashed | sqlx::Error::Io(_), _) => {
+        (sqlx::Error::WorkerCrashed | sqlx::Error::Io(_), _) => {
             BatchError::ConnectionLost(error.to_string())
         }
-        _ => BatchError::Statement(error.to_string()),
+        _ if is_unsynced(error) => BatchError::ConnectionLost(error.to_string()),
+        _ => match obstacle(error) {
+            Some((kind, detail)) => BatchError::Obstacle { kind, detail },
+            None => BatchError::Statement(error.to_string()),
+        },
     }
 }
 
 fn primary_code(error: &sqlx::Error) -> Option<i32> {
+    extended_code(error).map(|code| code & 0xff)
+}
+
+fn extended_code(error: &sqlx::Error) -> Option<i32> {
     let sqlx::Error::Database(error) = error else {
         return None;
     };
-    let extended: i32 = error.code()?.parse().ok()?;
-    Some(extended & 0xff)
+    error.code()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use sqlx::error::{DatabaseError, ErrorKind};
+
+    use super::*;
+
+    #[derive(Debug)]
+    struct Fake(&'static str);
+
+    impl std::fmt::Display for Fake {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str(self.0)
+        }
+    }
+
+    impl std::error::Error for Fake {}
+
+    impl DatabaseError for Fake {
+        fn message(&self) -> &str {
+            self.0
+        }
+
+        fn code(&self) -> Option<Cow<'_, str>> {
+            Some(self.0.into())
+        }
+
+        fn as_error(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
+            self
+        }
+
+        fn as_error_mut(&mut self) -> &mut (dyn std::error::Error + Send + Sync + 'static) {
+            self
+        }
+
+        fn into_error(self: Box<Self>) -> Box<dyn std::error::Error + Send + Sync + 'static> {
+            self
+        }
+
+        fn kind(&self) -> ErrorKind {
+            ErrorKind::Other
+        }
+    }
+
+    fn error(code: &'static str) -> sqlx::Error {
+        sqlx::Error::Database(Box::new(Fake(code)))
+    }
+
+    /// Full, a failed read, a failed write, a log that cannot be mapped, read-only in three ways, no file to open.
+    #[test]
+    fn what_is_in_the_way_of_a_write_leaves_nothing_of_it() {
+        for code in ["13", "266", "778", "4874", "8", "264", "1032", "14"] {
+            let batch = batch_error(&error(code));
+            assert!(matches!(batch, BatchError::Obstacle { .. }), "{code}: {batch}");
+            let call = storage_error(error(code));
+            assert!(matches!(call, Error::Obstacle { .. }), "{code}: {call}");
+        }
+    }
+
+    #[test]
+    fn of_a_commit_that_was_not_synced_nobody_knows() {
+        for code in ["1034", "1290"] {
+            assert!(matches!(batch_error(&error(code)), BatchError::ConnectionLost(_)));
+            assert!(matches!(storage_error(error(code)), Error::CommitUnknown { .. }));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_statement_or_a_page_is_in_nobodys_way() {
+        assert!(matches!(batch_error(&error("5")), BatchError::Retry(_)));
+        assert!(matches!(batch_error(&error("19")), BatchError::Statement(_)));
+        assert!(matches!(storage_error(error("11")), Error::Integrity(_)));
+    }
 }

@@ -8,7 +8,7 @@ use sqlx::{Executor, Row};
 
 use super::SqliteStorage;
 use super::connection::ITEMS;
-use super::errors::batch_error;
+use super::errors::{batch_error, no_room};
 use super::item_vectors::replace_vectors;
 use super::rows::RowSet;
 use crate::domain::item_batch::{ItemBatch, ItemOutcome, ItemRow};
@@ -94,6 +94,9 @@ impl SqliteStorage {
         &self,
         batch: &ItemBatch,
     ) -> Result<Vec<ItemOutcome>, BatchError> {
+        if batch.rows.iter().any(|it| it.put.is_some()) {
+            self.connections.check_room().map_err(no_room)?;
+        }
         let unavailable = |error: sqlx::Error| BatchError::Unavailable(error.to_string());
         let mut write = self.connections.writer(ITEMS).await.map_err(unavailable)?;
         match apply(&mut write, batch).await {
@@ -110,11 +113,12 @@ impl SqliteStorage {
                 Ok(outcomes)
             }
             Err(error) => {
+                let failed = batch_error(&error);
                 // Where SQLite has rolled back already this fails, and the connection is closed.
                 if write.execute("rollback").await.is_ok() {
                     write.give_back();
                 }
-                Err(batch_error(&error))
+                Err(failed)
             }
         }
     }

@@ -13,6 +13,7 @@ use super::views::Tenant;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Micros, random_id};
+use crate::domain::error::Obstacle;
 use crate::domain::item::{
     Address, ChangeItem, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems, SearchMode,
 };
@@ -73,7 +74,15 @@ impl ItemStorage for SqliteStorage {
     }
 
     async fn write_items(&self, batch: &ItemBatch) -> Result<Vec<ItemOutcome>, BatchError> {
-        self.write_item_rows(batch).await
+        match self.write_item_rows(batch).await {
+            // What only deletes has the room of the reserve, which the first attempt has given up.
+            Err(BatchError::Obstacle { kind: Obstacle::DiskFull, .. })
+                if batch.rows.iter().all(|it| it.put.is_none()) =>
+            {
+                self.write_item_rows(batch).await
+            }
+            done => done,
+        }
     }
 
     async fn get_items(

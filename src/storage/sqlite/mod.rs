@@ -34,11 +34,14 @@ mod items;
 mod leases;
 mod list;
 mod living;
+mod log_file;
 mod pack_writes;
 mod packs;
 mod policies;
 mod private_files;
+mod read_only;
 mod removal_rows;
+mod reserve;
 mod retention;
 mod rows;
 mod runs;
@@ -59,6 +62,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use sqlx::Executor as _;
 
 use self::connection::Connections;
 use crate::content::master_key::MasterKeys;
@@ -134,6 +138,14 @@ impl SqliteStorage {
     /// `Unavailable`, with advice, when another server has the file or its schema does not fit this binary.
     pub async fn open(config: SqliteConfig<'_>) -> Result<Self> {
         let is_new = database_file::check_before_opening(config.path, config.create)?;
+        if !(is_new || config.exclusive || config.migrate)
+            && let Some(options) = read_only::options(config.path)?
+        {
+            let connections = Connections::read_only(options, config.path);
+            connections.check_reading(config.path).await?;
+            schema::check(&connections).await?;
+            return Ok(Self::with(connections, config));
+        }
         private_files::make_folder(config.path)?;
         private_files::protect(config.path);
         let connections = Connections::new(config.path, config.exclusive)?;
@@ -153,7 +165,16 @@ impl SqliteStorage {
         if config.exclusive {
             connections.watch_file();
         }
-        let storage = Self {
+        let exclusive = config.exclusive;
+        let storage = Self::with(connections, config);
+        if exclusive {
+            check_start(storage.objects.as_deref(), &storage).await?;
+        }
+        Ok(storage)
+    }
+
+    fn with(connections: Connections, config: SqliteConfig<'_>) -> Self {
+        Self {
             connections,
             secrets: SecretMemory::new(config.masters),
             chunks: ChunkMemory::default(),
@@ -163,11 +184,7 @@ impl SqliteStorage {
             models: ModelMemory::default(),
             sessions: SessionMemory::default(),
             life: living::Life::default(),
-        };
-        if config.exclusive {
-            check_start(storage.objects.as_deref(), &storage).await?;
         }
-        Ok(storage)
     }
 }
 
@@ -206,18 +223,22 @@ impl CheckpointStorage for SqliteStorage {
     }
 
     async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<bool> {
-        self.remove_thread(caller, request).await
+        let done = self.remove_thread(caller, request).await;
+        if reserve::is_given_up(&done) { self.remove_thread(caller, request).await } else { done }
     }
 
     async fn delete_for_runs(&self, caller: &Caller, run_ids: &[String]) -> Result<()> {
-        self.remove_runs(caller, run_ids).await
+        let done = self.remove_runs(caller, run_ids).await;
+        if reserve::is_given_up(&done) { self.remove_runs(caller, run_ids).await } else { done }
     }
 
     async fn prune_threads(&self, caller: &Caller, request: &PruneRequest) -> Result<Vec<Pruned>> {
-        self.prune(caller, request).await
+        let done = self.prune(caller, request).await;
+        if reserve::is_given_up(&done) { self.prune(caller, request).await } else { done }
     }
 
     async fn copy_thread(&self, caller: &Caller, request: &CopyThread) -> Result<u64> {
+        self.connections.check_room()?;
         self.copy(caller, request).await
     }
 }
@@ -267,12 +288,21 @@ impl Engine for SqliteStorage {
 
     async fn check_ready(&self) -> Result<()> {
         self.connections.look_at_file()?;
+        self.connections.check_room()?;
         let mut read = self.connections.begin_first_read().await?;
         sqlx::query("select 1 from schema_version")
             .fetch_one(&mut *read)
             .await
             .map_err(errors::storage_error)?;
         read.end().await
+    }
+
+    /// Writes the first page of the file as it is.
+    async fn try_write(&self) -> Result<()> {
+        self.connections.check_room()?;
+        let mut write = self.connections.begin_write().await?;
+        write.execute("pragma user_version = 0").await.map_err(errors::storage_error)?;
+        write.commit().await
     }
 
     async fn sweep(&self, now: Micros) -> Result<()> {

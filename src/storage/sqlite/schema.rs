@@ -46,17 +46,7 @@ pub(super) async fn migrate(connections: &Connections, allowed: bool) -> Result<
     let mut write = connections.begin_write().await?;
     write.execute(CREATE_VERSION).await.map_err(storage_error)?;
     let (mut version, min_binary) = read_version(&mut write).await.map_err(storage_error)?;
-    let newest = MIGRATIONS[MIGRATIONS.len() - 1].0;
-    if min_binary > newest {
-        return Err(refuse(format!(
-            "the database has schema {version}, which needs a newer threadkeep (this one knows schema {newest})"
-        )));
-    }
-    if version < newest && !allowed {
-        return Err(refuse(format!(
-            "the database has schema {version}, this threadkeep needs {newest}: run `threadkeep migrate`"
-        )));
-    }
+    check_versions((version, min_binary), allowed)?;
     for &(number, min_binary, statements) in MIGRATIONS {
         if number <= version {
             continue;
@@ -74,6 +64,35 @@ pub(super) async fn migrate(connections: &Connections, allowed: bool) -> Result<
         version = number;
     }
     write.commit().await
+}
+
+/// As [`migrate`], where nothing may be written.
+pub(super) async fn check(connections: &Connections) -> Result<()> {
+    let mut read = connections.begin_read().await?;
+    let known = "select count(*) from sqlite_schema where name = 'schema_version'";
+    let known: i64 =
+        sqlx::query_scalar(known).fetch_one(&mut *read).await.map_err(storage_error)?;
+    let versions = match known {
+        0 => (0, 0),
+        _ => read_version(&mut read).await.map_err(storage_error)?,
+    };
+    read.end().await?;
+    check_versions(versions, false)
+}
+
+fn check_versions((version, min_binary): (i64, i64), allowed: bool) -> Result<()> {
+    let newest = MIGRATIONS[MIGRATIONS.len() - 1].0;
+    if min_binary > newest {
+        return Err(refuse(format!(
+            "the database has schema {version}, which needs a newer threadkeep (this one knows schema {newest})"
+        )));
+    }
+    if version < newest && !allowed {
+        return Err(refuse(format!(
+            "the database has schema {version}, this threadkeep needs {newest}: run `threadkeep migrate`"
+        )));
+    }
+    Ok(())
 }
 
 async fn read_version(connection: &mut SqliteConnection) -> Result<(i64, i64), sqlx::Error> {

@@ -26,6 +26,10 @@ impl SqliteStorage {
         if let Some(masters) = self.secrets.masters() {
             return secret_of(self, (&self.secrets, known), masters, tenant).await;
         }
+        // A database that may only be read has the secrets of what is in it.
+        if let Some(stored) = self.read_secret(tenant).await? {
+            return self.learn_secret(tenant, stored);
+        }
         let mut write = self.connections.begin_write_for(tenant).await?;
         let fresh: [u8; 32] = rand::random();
         sqlx::query(
@@ -45,6 +49,21 @@ impl SqliteStorage {
             .map_err(storage_error)?;
         let stored: Vec<u8> = row.try_get(0).map_err(storage_error)?;
         write.commit().await?;
+        self.learn_secret(tenant, stored)
+    }
+
+    async fn read_secret(&self, tenant: &str) -> Result<Option<Vec<u8>>> {
+        let mut read = self.connections.begin_read_for(tenant).await?;
+        let stored = sqlx::query_scalar("select secret from tenants where tenant = $1")
+            .bind(tenant)
+            .fetch_optional(&mut *read)
+            .await
+            .map_err(storage_error)?;
+        read.end().await?;
+        Ok(stored)
+    }
+
+    fn learn_secret(&self, tenant: &str, stored: Vec<u8>) -> Result<TenantSecret> {
         let damaged = |_| Error::Integrity("a tenant's secret is damaged".into());
         let secret = TenantSecret::new(stored.try_into().map_err(damaged)?);
         self.secrets.learn(tenant, &secret);

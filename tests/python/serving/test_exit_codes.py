@@ -118,6 +118,24 @@ def closed_folder(world: World) -> Done:
     return world.serve("--data-dir", closed, as_nobody=True)
 
 
+def closed_database(world: World) -> Done:
+    run("migrate", *world.data).check_returncode()
+    path = world.folder / "data" / "threadkeep.db"
+    path.parent.chmod(0o777)
+    (path.parent / "threadkeep.db.lock").unlink(missing_ok=True)
+    path.chmod(0o444 if os.geteuid() == 0 else 0o400)
+    return world.serve(as_nobody=True)
+
+
+def unreadable_database(world: World) -> Done:
+    run("migrate", *world.data).check_returncode()
+    (world.folder / "data").chmod(0o000)
+    command = ("export", "--tenant", "acme", "--to", world.folder / "file", *world.data)
+    done = run(*command, as_nobody=True)
+    (world.folder / "data").chmod(0o700)
+    return done
+
+
 def closed_file(world: World) -> Done:
     key = world.folder / "key"
     key.write_text("")
@@ -227,6 +245,8 @@ HAPPENINGS: dict[str, Callable[[World], Done]] = {
     "a certificate that the database URL names is missing": missing_certificate,
     "the database file is missing": missing_database,
     "no permission to write the data folder": closed_folder,
+    "no permission to write the database file": closed_database,
+    "no permission to read the database file": unreadable_database,
     "no permission to read a file": closed_file,
     "the disk is full": full_disk,
     "a folder where a file should be": folder_for_file,

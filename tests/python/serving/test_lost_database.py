@@ -68,6 +68,45 @@ def test_nothing_is_acknowledged_without_the_file_that_was_opened(place: Place, 
         server.kill()
 
 
+def cut_log(log: Path) -> None:
+    os.truncate(log, log.stat().st_size - 100)
+
+
+def empty_log(log: Path) -> None:
+    os.truncate(log, 0)
+
+
+def remove_log(log: Path) -> None:
+    log.unlink()
+
+
+@pytest.mark.parametrize("happening", [cut_log, empty_log, remove_log])
+def test_a_log_without_what_was_acknowledged_is_noticed(place: Place, happening: Happening) -> None:
+    server = Server(place).start()
+    try:
+        for number in range(10):
+            assert put(server, number) == 200
+        happening(place.folder / "data" / "threadkeep.db-wal")
+        # What is written behind a cut hides it from whoever asks for the size alone.
+        wait_until(lambda: put(server, 10) == 503, "puts to be refused")
+        assert server.get("/readyz").status == 503
+        assert "lacks a part of its log (-wal)" in server.tail()
+    finally:
+        server.kill()
+
+
+def test_a_log_that_is_brought_into_the_database_is_no_cut_log(place: Place) -> None:
+    server = Server(place).start()
+    try:
+        for number in range(5):
+            assert put(server, number) == 200
+            place.query("pragma wal_checkpoint(truncate)")
+            assert server.get("/readyz").status == 200
+        assert put(server, 5) == 200
+    finally:
+        server.kill()
+
+
 def test_a_file_that_comes_back_is_served_again(place: Place) -> None:
     server = Server(place).start()
     try:

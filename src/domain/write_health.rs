@@ -1,0 +1,100 @@
+//! Remembers that writes fail for a reason of the whole database, such as a full disk, and tries by itself whether they succeed again.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::error::{Error, Result};
+use super::storage::Storage;
+
+const TRIES_EVERY: Duration = Duration::from_secs(1);
+
+/// Whether the last write failed for a reason of the whole database. What is wrong with one tenant's request is none.
+pub struct WriteHealth {
+    storage: Arc<dyn Storage>,
+    /// Why writes fail.
+    failing: Mutex<Option<String>>,
+    /// Somebody wants a write to be tried.
+    doubts: Notify,
+}
+
+impl WriteHealth {
+    pub fn new(storage: Arc<dyn Storage>) -> Self {
+        Self { storage, failing: Mutex::default(), doubts: Notify::new() }
+    }
+
+    /// Looks at the error of a request or of work in the background.
+    pub fn note(&self, error: &Error) {
+        match error {
+            Error::Obstacle { detail, .. } => self.note_obstacle(detail),
+            Error::CommitUnknown { .. } => self.doubt(),
+            _ => {}
+        }
+    }
+
+    /// Something is in the way of the whole database: this holds until a write succeeds.
+    pub fn note_obstacle(&self, detail: &str) {
+        let mut failing = self.failing();
+        if failing.is_none() {
+            tracing::warn!(cause = detail, "writes fail: not ready until one succeeds");
+        }
+        *failing = Some(detail.to_owned());
+        drop(failing);
+        self.doubt();
+    }
+
+    /// Has a write tried.
+    pub fn doubt(&self) {
+        self.doubts.notify_one();
+    }
+
+    /// Costs nothing.
+    ///
+    /// # Errors
+    /// `Unavailable` while writes fail.
+    pub fn check(&self) -> Result<()> {
+        match &*self.failing() {
+            None => Ok(()),
+            Some(cause) => {
+                let detail = format!("writes fail: {cause}");
+                Err(Error::Unavailable { detail, retry_after: TRIES_EVERY })
+            }
+        }
+    }
+
+    /// Tries a small write whenever there is a doubt, and again and again while writes fail.
+    pub async fn run(self: Arc<Self>) {
+        loop {
+            self.doubts.notified().await;
+            while !self.try_write().await {
+                tokio::time::sleep(TRIES_EVERY).await;
+            }
+        }
+    }
+
+    /// False: writes fail.
+    async fn try_write(&self) -> bool {
+        match self.storage.try_write().await {
+            Ok(()) => {
+                if self.failing().take().is_some() {
+                    tracing::warn!("writes succeed again");
+                }
+            }
+            Err(Error::Obstacle { detail, .. }) => {
+                let mut failing = self.failing();
+                if failing.is_none() {
+                    tracing::warn!(cause = %detail, "writes fail: not ready until one succeeds");
+                }
+                *failing = Some(detail);
+            }
+            // A database that is away is seen by whoever asks for readiness.
+            Err(error) => tracing::warn!(%error, "whether writes succeed could not be tried"),
+        }
+        self.failing().is_none()
+    }
+
+    fn failing(&self) -> MutexGuard<'_, Option<String>> {
+        self.failing.lock().expect("nothing panics while it is held")
+    }
+}

@@ -1,0 +1,26 @@
+//! Finds out whether the database can be written, after a write failed for a reason of the whole database.
+
+use sqlx::Executor as _;
+
+use super::failure::of_call;
+use super::pool::Pool;
+use crate::domain::Result;
+
+/// More than pages that are there have free: a full disk shows when a table has to grow.
+const BYTES: usize = 256 << 10;
+
+/// Adds a chunk of nobody and takes it back: a commit would add nothing to what that tells.
+pub(super) async fn try_write(pool: &Pool) -> Result<()> {
+    let mut connection = pool.get().await?;
+    connection.execute("begin").await.map_err(|error| of_call(&error))?;
+    let added =
+        sqlx::query("insert into chunks (tenant, scope_id, name, body) values ('', 0, $1, $2)")
+            .bind(&rand::random::<[u8; 12]>()[..])
+            .bind(vec![0_u8; BYTES])
+            .execute(&mut *connection)
+            .await
+            .map_err(|error| of_call(&error));
+    connection.execute("rollback").await.map_err(|error| of_call(&error))?;
+    connection.release();
+    added.map(drop)
+}
