@@ -2,6 +2,7 @@
 
 pub mod archives;
 pub mod artifacts;
+mod readiness;
 pub mod values;
 
 use std::net::SocketAddr;
@@ -13,6 +14,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
 
+pub use self::readiness::Readiness;
 use self::values::Values;
 use crate::auth::gate::Gate;
 use crate::auth::issuers::Issuers;
@@ -78,6 +80,7 @@ pub struct App {
     pub storage: Arc<dyn Storage>,
     pub gate: Arc<Gate>,
     pub clock: Arc<Clock>,
+    pub readiness: Arc<Readiness>,
     /// Bodies of requests and answers in memory.
     pub shares: Arc<Shares>,
     /// Bases of differences.
@@ -236,6 +239,7 @@ impl App {
             storage,
             gate,
             clock,
+            readiness: Arc::default(),
             shares: Shares::new(Sizes::default()),
             memory,
             values: Values::new(memory.recent_bytes_max),

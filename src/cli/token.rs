@@ -11,21 +11,27 @@ use crate::domain::token::{self, Doomed, MintRequest, Pass, TokenId};
 use crate::domain::{Error, Result};
 use crate::http::{MintedToken, grants};
 
-use super::{open_beside, print};
+use super::opening::open_existing;
+use super::{print, tenants};
 
 pub(super) async fn run(command: Token) -> Result<()> {
     let (Token::Mint(MintToken { database, tenant, .. })
     | Token::Revoke { database, tenant, .. }
     | Token::RotateSecrets { database, tenant }) = &command;
     check_tenant(tenant)?;
-    let storage = open_beside(database).await?;
-    let done = match &command {
-        Token::Mint(command) => mint(storage.as_ref(), command).await,
-        Token::Revoke { tenant, token_id, .. } => revoke(storage.as_ref(), tenant, token_id).await,
-        Token::RotateSecrets { tenant, .. } => rotate(storage.as_ref(), tenant).await,
-    };
+    let storage = open_existing(database, None).await?;
+    let done = carry_out(storage.as_ref(), tenant, &command).await;
     storage.close().await;
     print(&done?)
+}
+
+async fn carry_out(storage: &dyn Storage, tenant: &str, command: &Token) -> Result<String> {
+    tenants::require(storage, tenant).await?;
+    match command {
+        Token::Mint(command) => mint(storage, command).await,
+        Token::Revoke { token_id, .. } => revoke(storage, tenant, token_id).await,
+        Token::RotateSecrets { .. } => rotate(storage, tenant).await,
+    }
 }
 
 async fn mint(storage: &dyn Storage, command: &MintToken) -> Result<String> {
