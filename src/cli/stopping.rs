@@ -8,10 +8,13 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::io;
-use crate::app::App;
+use crate::app::{App, Readiness};
+use crate::auth::gate::Gate;
 use crate::config::Stopping;
 use crate::domain::Result;
 use crate::domain::background_tasks;
+use crate::domain::feeds::Feeds;
+use crate::domain::storage::Storage;
 
 /// Of the time to stop, requests have four parts and the storage one.
 const PARTS: u32 = 5;
@@ -110,7 +113,7 @@ pub(super) async fn conduct(
             Duration::ZERO
         }
     };
-    app.begin();
+    app.readiness.begin_stop();
     let late = Instant::now() + drain + times.stop;
     let stops = async {
         // Before requests have ended: whoever loses patience with them kills a server that was in order.
@@ -132,10 +135,10 @@ pub(super) async fn conduct(
 
 /// What the order to stop goes to. It does not keep the app.
 pub(super) struct Stopped {
-    gate: Arc<crate::auth::gate::Gate>,
-    feeds: Arc<crate::domain::feeds::Feeds>,
-    storage: Arc<dyn crate::domain::storage::Storage>,
-    readiness: Arc<crate::app::Readiness>,
+    gate: Arc<Gate>,
+    feeds: Arc<Feeds>,
+    storage: Arc<dyn Storage>,
+    readiness: Arc<Readiness>,
 }
 
 impl Stopped {
@@ -148,9 +151,6 @@ impl Stopped {
         }
     }
 
-    fn begin(&self) {
-        self.readiness.begin_stop();
-    }
 }
 
 /// Stops the app once the requests have let go of it; those that were cut off do within moments.
