@@ -150,7 +150,6 @@ impl Stopped {
             readiness: Arc::clone(&app.readiness),
         }
     }
-
 }
 
 /// Stops the app once the requests have let go of it; those that were cut off do within moments.
