@@ -129,11 +129,6 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
         "select min(tenant) as tenant from tenants where tenant > $1",
         "goes through the tenants one by one, for operators",
     ),
-    (
-        "storage/tenant_rows.rs",
-        "select 1 where exists (select 1 from tenants where tenant = $1)",
-        "each table is asked for the tenant; they are joined by `or`",
-    ),
     ("storage/audit_rows.rs", "from audit_events where at < $1", "removal by age"),
     (
         "storage/doctor/mod.rs",
