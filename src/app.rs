@@ -2,6 +2,7 @@
 
 pub mod archives;
 pub mod artifacts;
+mod readiness;
 pub mod values;
 
 use std::net::SocketAddr;
@@ -13,6 +14,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 
+pub use self::readiness::Readiness;
 use self::values::Values;
 use crate::auth::gate::Gate;
 use crate::auth::issuers::Issuers;
@@ -83,6 +85,7 @@ pub struct App {
     pub writes: Arc<WriteHealth>,
     pub gate: Arc<Gate>,
     pub clock: Arc<Clock>,
+    pub readiness: Arc<Readiness>,
     /// Bodies of requests and answers in memory.
     pub shares: Arc<Shares>,
     /// Bases of differences.
@@ -244,6 +247,7 @@ impl App {
             writes,
             gate,
             clock,
+            readiness: Arc::default(),
             shares: Shares::new(Sizes::default()),
             memory,
             values: Values::new(memory.recent_bytes_max),

@@ -4,6 +4,7 @@
 mod administration;
 mod browsers;
 mod embeddings;
+mod stopping;
 mod transfer;
 
 use std::net::IpAddr;
@@ -12,9 +13,12 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ipnet::IpNet;
 
-pub use self::administration::{Audit, Erase, Keys, MintToken, Quotas, SetQuota, SqlRoles, Token};
+pub use self::administration::{
+    Audit, Erase, Keys, MintToken, Quotas, SetQuota, SqlRoles, Tenants, Token,
+};
 pub use self::browsers::Browsers;
 pub use self::embeddings::EmbeddingsEndpoint;
+pub use self::stopping::Stopping;
 pub use self::transfer::{Export, Import};
 
 /// Memory for AI agents that outlives their sandbox.
@@ -34,6 +38,8 @@ pub enum Command {
     /// Make, list and revoke the keys that open a tenant.
     #[command(subcommand)]
     Keys(Keys),
+    /// List the tenants that there are: what each has stored, and when it was last written to.
+    Tenants(Tenants),
     /// Say how much a tenant may keep and how often it may ask.
     #[command(subcommand)]
     Quotas(Quotas),
@@ -117,6 +123,10 @@ pub struct Serve {
     /// Refuse to run on an old schema instead of bringing it up to date.
     #[arg(long, env = "THREADKEEP_NO_MIGRATE")]
     pub no_migrate: bool,
+    /// Seconds to wait for a database that is away when the server starts. Without them it ends at once.
+    #[arg(long, env = "THREADKEEP_WAIT_FOR_DATABASE", value_name = "SECONDS", default_value_t = 0,
+          value_parser = clap::value_parser!(u32).range(0..=86_400))]
+    pub wait_for_database: u32,
     /// Run although the database may lose acknowledged writes (fsync off). For tests.
     #[arg(long, env = "THREADKEEP_ALLOW_UNSAFE")]
     pub allow_unsafe: bool,
@@ -156,6 +166,8 @@ pub struct Serve {
     #[arg(long, env = "THREADKEEP_HEAD_SECONDS_MAX", default_value_t = 30,
           value_parser = clap::value_parser!(u32).range(1..=3_600))]
     pub head_seconds_max: u32,
+    #[command(flatten)]
+    pub stopping: Stopping,
     /// Days that the audit log is kept.
     #[arg(long, env = "THREADKEEP_AUDIT_KEEP_DAYS", default_value_t = 90,
           value_parser = clap::value_parser!(u32).range(1..=36_500))]
@@ -210,8 +222,12 @@ pub struct Encryption {
 
 #[derive(Debug, Subcommand)]
 pub enum MasterKey {
-    /// Print a new master key, alone on standard output. Keep it apart from the database and its backups.
-    Create,
+    /// Make a new master key. Keep it apart from the database and its backups.
+    Create {
+        /// Write it into this new file, which only this user can read. Without it the key is printed, alone on standard output.
+        #[arg(long, value_name = "FILE")]
+        to: Option<PathBuf>,
+    },
     /// Wrap the keys of all tenants with a new master key. Servers that were started with both go on meanwhile.
     Rotate {
         /// File with the new master key.

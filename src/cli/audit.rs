@@ -1,6 +1,7 @@
 //! `threadkeep audit`: the log of a tenant, and what nobody else can read: refusals of unknown callers.
 
-use super::{open_beside, print};
+use super::opening::open_existing;
+use super::{print, tenants};
 use crate::config::Audit;
 use crate::domain::Result;
 use crate::domain::audit::{self, ActKind, Event, EventQuery};
@@ -23,10 +24,19 @@ pub(super) async fn run(command: Audit) -> Result<()> {
         limit: command.limit,
         after: None,
     };
-    let storage = open_beside(&command.database).await?;
-    let lines = list(storage.as_ref(), tenant, query).await;
+    let storage = open_existing(&command.database, None).await?;
+    let lines = list_of(storage.as_ref(), tenant, query).await;
     storage.close().await;
     print(&lines?)
+}
+
+/// A tenant may have nothing but its log.
+async fn list_of(storage: &dyn Storage, tenant: &str, query: EventQuery) -> Result<String> {
+    let lines = list(storage, tenant, query).await?;
+    if lines.is_empty() && tenant != UNKNOWN_TENANT {
+        tenants::require(storage, tenant).await?;
+    }
+    Ok(lines)
 }
 
 /// Page by page, up to the limit.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{exit, open_existing, print};
+use super::opening::open_existing;
+use super::{exit, print};
 use crate::config::{Doctor, ReportFormat};
 use crate::domain::background_tasks::Parked;
 use crate::domain::caller::check_tenant;

@@ -1,12 +1,14 @@
 //! `threadkeep master-key create | rotate | destroy` and `threadkeep encrypt`, and how a master key is read. Its text is
 //! never shown, in errors neither.
 
-use std::fmt::Write as _;
-use std::io::IsTerminal as _;
+use std::fs::File;
+use std::io::{IsTerminal as _, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{io, open_existing_as, print};
+use super::opening::open_existing_as;
+use super::{io, print};
 use crate::config::{Database, Encrypt, Encryption as Settings, MasterKey as Command};
 use crate::domain::caller::check_tenant;
 use crate::domain::signing::Unsigned;
@@ -21,6 +23,10 @@ const VARIABLE: &str = "THREADKEEP_MASTER_KEY";
 const PREVIOUS_VARIABLE: &str = "THREADKEEP_PREVIOUS_MASTER_KEY";
 /// A file with a key is short; whatever else it is, it is not read whole.
 const FILE_BYTES_MAX: u64 = 1_024;
+/// Its owner reads it.
+const KEY_MODE: u32 = 0o600;
+/// Group and others may read.
+const OTHERS_READ: u32 = 0o044;
 
 /// The master keys that settings and environment name.
 fn masters(settings: &Settings) -> Result<Option<MasterKeys>> {
@@ -81,12 +87,45 @@ fn malformed(what: &str) -> Error {
 
 pub(super) async fn run(command: Command) -> Result<()> {
     match command {
-        Command::Create => print(&format!("{}\n", MasterKey::random_text())),
+        Command::Create { to: None } => print(&format!("{}\n", MasterKey::random_text())),
+        Command::Create { to: Some(file) } => create(&file),
         Command::Rotate { new_master_key_file, database } => {
             rotate(&new_master_key_file, &database).await
         }
         Command::Destroy { tenant, yes, database } => destroy(&tenant, yes, &database).await,
     }
+}
+
+/// Never overwrites a file: it may be the master key of a database.
+fn create(file: &Path) -> Result<()> {
+    let failed = |error: std::io::Error| {
+        io(&format!("the master key file {} cannot be made", file.display()), &error)
+    };
+    let mut made =
+        File::options().write(true).create_new(true).mode(KEY_MODE).open(file).map_err(failed)?;
+    let text = format!("{}\n", MasterKey::random_text());
+    made.write_all(text.as_bytes()).and_then(|()| made.sync_all()).map_err(failed)?;
+    eprintln!(
+        "threadkeep: wrote a new master key to {}, readable for this user only",
+        file.display()
+    );
+    Ok(())
+}
+
+/// Files of master keys that others can read, for the log of a server.
+pub(super) fn warn_of_readable_keys(settings: &Settings) {
+    let files = [&settings.master_key_file, &settings.previous_master_key_file];
+    for file in files.into_iter().flatten().filter(|it| is_readable_by_others(it)) {
+        let shown = file.display();
+        tracing::warn!(
+            "others than its owner can read the master key file {shown}: chmod 600 {shown}"
+        );
+    }
+}
+
+/// What cannot be looked at is told when it is read.
+fn is_readable_by_others(file: &Path) -> bool {
+    std::fs::metadata(file).is_ok_and(|it| it.permissions().mode() & OTHERS_READ != 0)
 }
 
 async fn rotate(new: &Path, database: &Database) -> Result<()> {
@@ -179,13 +218,12 @@ fn shown(unsigned: &[Unsigned]) -> String {
         for key in keys {
             let subject = key.subject.as_deref().unwrap_or("the whole tenant");
             let made = rfc3339(key.created_at);
-            let _ = writeln!(text, "{}\ttenant {tenant}\t{subject}\tmade {made}", key.key_id);
+            text += &format!("{}\ttenant {tenant}\t{subject}\tmade {made}\n", key.key_id);
         }
         if signing_secrets + revocations > 0 {
-            let _ = writeln!(
-                text,
+            text += &format!(
                 "-\ttenant {tenant}\t{signing_secrets} secrets that sign tokens (`threadkeep token rotate-secrets` makes all tokens void), \
-                 {revocations} revoked tokens"
+                 {revocations} revoked tokens\n"
             );
         }
     }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{open_beside, print};
+use super::opening::open_existing;
+use super::{print, tenants};
 use crate::config::Erase;
 use crate::domain::Result;
 use crate::domain::audit::COMMAND_LINE;
@@ -15,11 +16,15 @@ use crate::domain::erasure::Erasures;
 /// Prints the receipt as JSON.
 pub(super) async fn run(command: Erase) -> Result<()> {
     check_tenant(&command.tenant)?;
-    let storage = open_beside(&command.database).await?;
+    let storage = open_existing(&command.database, None).await?;
     let erasures = Erasures::new(Arc::clone(&storage), Arc::new(Clock::System));
     let mut caller = Caller::of_tenant(&command.tenant);
     COMMAND_LINE.clone_into(&mut caller.credential);
-    let receipt = erasures.erase(&caller, &command.subject, |_| {}).await;
+    let receipt = async {
+        tenants::require(storage.as_ref(), &command.tenant).await?;
+        erasures.erase(&caller, &command.subject, |_| {}).await
+    };
+    let receipt = receipt.await;
     storage.close().await;
     print(&format!("{:#}\n", json!(receipt?)))
 }

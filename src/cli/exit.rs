@@ -18,13 +18,19 @@ const DATABASE_REFUSED: u8 = 9;
 const DATABASE_MISSING: u8 = 10;
 const DATABASE_TAKEN: u8 = 11;
 
+/// Whether the database may answer later.
+pub fn is_database_away(error: &Error) -> bool {
+    code(error) == DATABASE_AWAY
+}
+
 pub fn code(error: &Error) -> u8 {
     match error {
         Error::Invalid { .. } | Error::TooLarge { .. } => SETTING_WRONG,
         Error::Unavailable { .. } | Error::CommitUnknown { .. } => DATABASE_AWAY,
         Error::Obstacle { kind, .. } => match kind {
             Obstacle::AddressTaken => ADDRESS_TAKEN,
-            Obstacle::FileMissing => FILE_MISSING,
+            Obstacle::FileMissing | Obstacle::DatabaseAbsent => FILE_MISSING,
+            Obstacle::TenantMissing => FAILED,
             Obstacle::PermissionDenied => PERMISSION_DENIED,
             Obstacle::DiskFull => DISK_FULL,
             Obstacle::FileFailed => FILE_FAILED,

@@ -9,7 +9,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use serde_json::json;
 
-use super::{io, open_existing};
+use super::opening::open_existing;
+use super::{io, tenants};
 use crate::config::Export;
 use crate::domain::audit::{Act, ActKind};
 use crate::domain::caller::{Caller, check_tenant};
@@ -34,6 +35,7 @@ pub(super) async fn run(command: Export) -> Result<()> {
     let selection = selection(&command)?;
     let now = Clock::System.now();
     let exported = async {
+        tenants::require(&*storage, &command.tenant).await?;
         require_parts(&*storage, &caller, &selection).await?;
         let mut output = Destination::make(&command.to)?;
         let act = Act::of_operator(&command.tenant, ActKind::Exported, "", now);

@@ -10,7 +10,8 @@ use bytes::Bytes;
 use serde_json::json;
 
 use super::export::{objects, read_key};
-use super::{io, open_beside_with, print};
+use super::opening::{open_existing, open_or_make};
+use super::{io, print, tenants};
 use crate::config::{Import, ReportFormat};
 use crate::domain::Result;
 use crate::domain::audit::{Act, ActKind};
@@ -37,14 +38,29 @@ pub(super) async fn run(command: Import) -> Result<()> {
         verify(&mut Origin::open(file)?, options.key.clone()).await?;
     }
     let objects = objects(command.object_store_url.as_deref()).await?;
-    let storage = open_beside_with(&command.database, objects).await?;
-    let imported = read((&command.tenant, file), &*storage, &options).await;
+    let storage = match options.dry_run {
+        // Not even a schema is made.
+        true => open_existing(&command.database, objects).await?,
+        false => open_or_make(&command.database, objects).await?,
+    };
+    let imported = read((&command.tenant, file), &*storage, &options);
+    let imported = tenants::telling_new(&*storage, &command.tenant, imported).await;
     storage.close().await;
     let imported = imported?;
+    // Standard output is for scripts.
+    eprintln!("threadkeep: {}", left_behind(&command.tenant));
     print(&match command.format {
         ReportFormat::Json => format!("{:#}\n", json!(imported)),
         ReportFormat::Text => as_text(&imported),
     })
+}
+
+/// What a file of `threadkeep export` never has.
+fn left_behind(tenant: &str) -> String {
+    format!(
+        "keys, tokens, quotas and the audit log are in no export and stay behind: make keys for tenant {tenant} with `threadkeep keys create`, \
+         and set its quota with `threadkeep quotas set`"
+    )
 }
 
 async fn read(

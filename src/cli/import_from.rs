@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{open_existing, print, storage_config};
+use super::opening::{open_existing, open_or_make};
+use super::{print, tenants};
 use crate::config::{Import, ReportFormat};
 use crate::domain::Result;
 use crate::domain::caller::check_tenant;
 use crate::domain::storage::Storage;
 use crate::foreign::{Place, Report, Target, import};
 use crate::storage::objects::{Objects, Packing};
-use crate::storage::{self, StorageConfig};
 
 /// Something was not brought over, and is named.
 const INCOMPLETE: u8 = 1;
@@ -24,22 +24,8 @@ pub(super) async fn run(command: Import) -> Result<ExitCode> {
     check_tenant(&command.tenant)?;
     let place = Place::parse(command.from.as_deref().unwrap_or_default())?;
     let storage = open(&command).await?;
-    let report = match Target::open(&storage, &command.tenant, command.dry_run).await {
-        Ok(target) => {
-            eprintln!("threadkeep: importing from {place}");
-            let mut shown = Instant::now();
-            let mut show = |so_far: &Report| {
-                if shown.elapsed() >= SHOW_EVERY {
-                    shown = Instant::now();
-                    eprintln!("threadkeep: {}", progress(so_far));
-                }
-            };
-            let report = import(&place, &target, &mut show).await;
-            target.stop().await;
-            report
-        }
-        Err(error) => Err(error),
-    };
+    let reported = take_over(&storage, &place, &command);
+    let report = tenants::telling_new(&*storage, &command.tenant, reported).await;
     storage.close().await;
     let report = report?;
     print(&match command.format {
@@ -53,6 +39,21 @@ pub(super) async fn run(command: Import) -> Result<ExitCode> {
     Ok(if report.failed() == 0 { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
 
+async fn take_over(storage: &Arc<dyn Storage>, place: &Place, command: &Import) -> Result<Report> {
+    let target = Target::open(storage, &command.tenant, command.dry_run).await?;
+    eprintln!("threadkeep: importing from {place}");
+    let mut shown = Instant::now();
+    let mut show = |so_far: &Report| {
+        if shown.elapsed() >= SHOW_EVERY {
+            shown = Instant::now();
+            eprintln!("threadkeep: {}", progress(so_far));
+        }
+    };
+    let report = import(place, &target, &mut show).await;
+    target.stop().await;
+    report
+}
+
 async fn open(command: &Import) -> Result<Arc<dyn Storage>> {
     let objects = match &command.object_store_url {
         // Settings of the packer do not matter here: nothing is moved.
@@ -63,8 +64,7 @@ async fn open(command: &Import) -> Result<Arc<dyn Storage>> {
         // Not even a schema is made.
         return open_existing(&command.database, objects).await;
     }
-    let config = storage_config(&command.database, true, true)?;
-    storage::open(&StorageConfig { objects, ..config }).await
+    open_or_make(&command.database, objects).await
 }
 
 fn progress(report: &Report) -> String {

@@ -11,23 +11,38 @@ use crate::domain::storage::Storage;
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
 
-use super::{open_beside, print};
+use super::opening::{open_existing, open_or_make};
+use super::{print, tenants};
 
 pub(super) async fn run(command: Keys) -> Result<()> {
     let (Keys::Create { database, tenant, .. }
     | Keys::List { database, tenant }
     | Keys::Revoke { database, tenant, .. }) = &command;
     check_tenant(tenant)?;
-    let storage = open_beside(database).await?;
-    let done = match &command {
-        Keys::Create { tenant, subject, .. } => {
-            create(storage.as_ref(), tenant, subject.as_deref()).await
-        }
-        Keys::List { tenant, .. } => list(storage.as_ref(), tenant).await,
-        Keys::Revoke { tenant, key_id, .. } => revoke(storage.as_ref(), tenant, key_id).await,
+    let storage = match &command {
+        Keys::Create { .. } => open_or_make(database, None).await?,
+        _ => open_existing(database, None).await?,
     };
+    let done = carry_out(storage.as_ref(), &command).await;
     storage.close().await;
     print(&done?)
+}
+
+async fn carry_out(storage: &dyn Storage, command: &Keys) -> Result<String> {
+    match command {
+        Keys::Create { tenant, subject, .. } => {
+            let made = create(storage, tenant, subject.as_deref());
+            tenants::telling_new(storage, tenant, made).await
+        }
+        Keys::List { tenant, .. } => {
+            tenants::require(storage, tenant).await?;
+            list(storage, tenant).await
+        }
+        Keys::Revoke { tenant, key_id, .. } => {
+            tenants::require(storage, tenant).await?;
+            revoke(storage, tenant, key_id).await
+        }
+    }
 }
 
 async fn create(storage: &dyn Storage, tenant: &str, subject: Option<&str>) -> Result<String> {

@@ -1,6 +1,7 @@
 //! `threadkeep quotas set | show`.
 
-use super::{open_beside, print};
+use super::opening::open_existing;
+use super::{print, tenants};
 use crate::config::{Quotas, SetQuota};
 use crate::domain::Result;
 use crate::domain::audit::{Act, ActKind};
@@ -17,10 +18,15 @@ pub(super) async fn run(command: Quotas) -> Result<()> {
         }
     };
     check_tenant(tenant)?;
-    let storage = open_beside(database).await?;
+    let storage = open_existing(database, None).await?;
     let done = match &command {
-        Quotas::Set(set) => put(storage.as_ref(), set).await,
-        Quotas::Show { tenant, .. } => show(storage.as_ref(), tenant).await,
+        Quotas::Set(set) => {
+            tenants::telling_new(storage.as_ref(), tenant, put(storage.as_ref(), set)).await
+        }
+        Quotas::Show { .. } => match tenants::require(storage.as_ref(), tenant).await {
+            Ok(()) => show(storage.as_ref(), tenant).await,
+            Err(error) => Err(error),
+        },
     };
     storage.close().await;
     print(&done?)

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-use super::{io, listening, print, storage_config};
+use super::descriptors::connections_max;
+use super::opening::storage_config;
+use super::stopping::{Signals, Stopped, Times, conduct, stop_alone};
+use super::{encryption, io, listening, print, waiting};
 use crate::app::{App, Browsers, DifferenceMemory, Outside, Settings};
 use crate::auth::issuers::Issuers;
 use crate::config::{self, EmbeddingsEndpoint, ObjectStore, Serve};
 use crate::domain::agentrail::OtherUser;
-use crate::domain::background_tasks;
 use crate::domain::clock::Clock;
 use crate::domain::embedding::{Embedder, Embeddings};
 use crate::domain::rates::Rates;
@@ -25,7 +25,6 @@ use crate::domain::{Error, Result};
 use crate::embed::{self, OpenAi};
 use crate::http::listener::Bounds;
 use crate::http::{self, listener};
-use crate::storage;
 use crate::storage::objects::{Objects, Packing};
 use crate::storage::redis::Redis;
 
@@ -35,26 +34,48 @@ const LATENCY_BUCKETS: &[f64] = &[
 ];
 /// What Redis remembers of objects, from when it was read: they never change.
 const REMEMBERED_FOR: Duration = Duration::from_mins(10);
-/// Files of the embedded database, connections to an object store, to Redis, to issuers and endpoints.
-const RESERVED_DESCRIPTORS: usize = 256;
 const EMBEDDINGS_KEY: &str = "THREADKEEP_EMBEDDINGS_KEY";
 const BATCH_BUCKETS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 
 pub(super) async fn run(serve: Serve) -> Result<()> {
+    let mut signals = Signals::listen()?;
+    let connections_max = connections_max(&serve)?;
+    encryption::warn_of_readable_keys(&serve.database.encryption);
     let metrics = metrics()?;
-    let mut config = storage_config(&serve.database, !serve.no_migrate, serve.allow_unsafe)?;
-    config.exclusive = true;
-    let shared = redis(serve.redis_url.as_deref())?;
-    config.objects = objects(&serve.objects, shared, serve.allow_unsafe).await?;
-    let storage = storage::open(&config).await?;
-    if config.encryption.masters().is_some() {
-        tracing::info!("content is encrypted");
-    }
-    let result = listen(&serve, Arc::clone(&storage), metrics).await;
+    // A migration, or a database that is waited for, may take long.
+    let storage = tokio::select! {
+        opened = open(&serve) => opened?,
+        name = signals.next() => {
+            tracing::info!("{name} before the server listened: it ends");
+            return Ok(());
+        }
+    };
+    let ground = Ground { connections_max, metrics, storage: Arc::clone(&storage) };
+    let result = listen(&serve, ground, &mut signals).await;
     if result.is_err() {
         storage.close().await;
     }
     result
+}
+
+async fn open(serve: &Serve) -> Result<Arc<dyn Storage>> {
+    let mut config = storage_config(&serve.database, !serve.no_migrate, serve.allow_unsafe)?;
+    config.exclusive = true;
+    let shared = redis(serve.redis_url.as_deref())?;
+    config.objects = objects(&serve.objects, shared, serve.allow_unsafe).await?;
+    let patience = Duration::from_secs(serve.wait_for_database.into());
+    let storage = waiting::open(&config, patience).await?;
+    if config.encryption.masters().is_some() {
+        tracing::info!("content is encrypted");
+    }
+    Ok(storage)
+}
+
+/// What a server listens with.
+struct Ground {
+    storage: Arc<dyn Storage>,
+    metrics: PrometheusHandle,
+    connections_max: usize,
 }
 
 /// What is remembered of objects for all servers.
@@ -86,7 +107,8 @@ async fn objects(
     Ok(Some(Arc::new(objects)))
 }
 
-async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHandle) -> Result<()> {
+async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<()> {
+    let Ground { storage, metrics, connections_max } = ground;
     let listener = listening::listen(&serve.listen).await?;
     let local = address_of(&listener)?;
     let operators = match &serve.metrics_listen {
@@ -129,19 +151,7 @@ async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHan
     }
     let app = Arc::new(app);
     let router = http::router(&app);
-    let (stop, feeds) = (stop_signal()?, Arc::clone(&app.feeds));
-    let storage = Arc::clone(&app.storage);
-    let (gate, seen) = (Arc::clone(&app.gate), Arc::clone(&app.gate));
-    // Who follows the change feed would else keep the server until its patience ends.
-    let stop = async move {
-        tokio::select! {
-            () = stop => {}
-            () = seen.outdated() => tracing::error!("the database was encrypted meanwhile: stopping"),
-        }
-        feeds.close();
-        // Before requests have ended: whoever loses patience with them kills a server that was in order.
-        background_tasks::stop(&*storage).await;
-    };
+    let gate = Arc::clone(&app.gate);
     if app.gate.is_keyless() {
         tracing::info!(
             "no key exists: only local programs are answered, as tenant `default`. A proxy or tunnel in front of this server is \
@@ -159,23 +169,30 @@ async fn listen(serve: &Serve, storage: Arc<dyn Storage>, metrics: PrometheusHan
     }
     print(&format!("listening on http://{local}\n"))?;
     let operators = operators.map(|it| (it, http::operators(&app, metrics)));
+    let times = Times::of(&serve.stopping);
+    let bounds = bounds(serve, connections_max, times.of_requests());
+    let (stop, stopped) = oneshot::channel::<()>();
     let (served, ended) = oneshot::channel::<()>();
     let api = async {
-        listener::serve(listener, router, bounds(serve), stop).await;
+        listener::serve(listener, router, bounds, async { drop(stopped.await) }).await;
         drop(served);
     };
     // Operators see how it stops.
     let beside = async {
         if let Some((listener, router)) = operators {
             let ended = async { drop(ended.await) };
-            listener::serve(listener, router, Bounds::default(), ended).await;
+            let bounds = Bounds { finish_within: times.of_operators(), ..Bounds::default() };
+            listener::serve(listener, router, bounds, ended).await;
         }
     };
-    tokio::join!(api, beside);
-    if let Some(app) = Arc::into_inner(app) {
-        app.stop().await;
-    } else {
-        tracing::warn!("requests still run, the storage is left as it is");
+    let told = Stopped::of(&app);
+    let stops = async {
+        tokio::join!(api, beside);
+        stop_alone(app).await;
+    };
+    tokio::select! {
+        () = stops => {}
+        () = conduct((&told, signals), times, stop) => {}
     }
     if gate.is_outdated() {
         return Err(Error::invalid(
@@ -191,35 +208,16 @@ fn address_of(listener: &TcpListener) -> Result<SocketAddr> {
     listener.local_addr().map_err(|error| io("the listening address", &error))
 }
 
-/// What connections of clients may take. What else needs file descriptors is left enough of them.
-fn bounds(serve: &Serve) -> Bounds {
-    let wanted = serve.client_connections_max as usize;
-    let free = descriptors()
-        .map(|it| it.saturating_sub(RESERVED_DESCRIPTORS + serve.database.connections));
-    let connections_max = free.map_or(wanted, |it| wanted.min(it.max(1)));
-    if connections_max < wanted {
-        tracing::warn!(
-            connections_max,
-            wanted,
-            "the system grants fewer file descriptors (ulimit -n)"
-        );
-    }
-    let head_within = Duration::from_secs(serve.head_seconds_max.into());
+/// What connections of clients may take.
+fn bounds(serve: &Serve, connections_max: usize, finish_within: Duration) -> Bounds {
     Bounds {
         connections_max,
         per_address_max: serve.connections_per_address_max.map(|it| it as usize),
         trusted: serve.trusted_proxies.clone(),
-        head_within,
+        head_within: Duration::from_secs(serve.head_seconds_max.into()),
+        finish_within,
         ..Bounds::default()
     }
-}
-
-/// How many file descriptors there are, after taking all that are granted; None: without a limit.
-fn descriptors() -> Option<usize> {
-    let granted = getrlimit(Resource::Nofile);
-    let raised = Rlimit { current: granted.maximum, ..granted };
-    let now = if setrlimit(Resource::Nofile, raised).is_ok() { raised } else { granted };
-    now.current.map(|it| usize::try_from(it).unwrap_or(usize::MAX))
 }
 
 /// What makes vectors.
@@ -252,18 +250,6 @@ fn unprotected(local: SocketAddr) -> Error {
              write everything. Make a key first (threadkeep keys create --tenant NAME), or listen on 127.0.0.1"
         ),
     )
-}
-
-fn stop_signal() -> Result<impl Future<Output = ()>> {
-    let failed = |error| io("signals cannot be received", &error);
-    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => tracing::info!("SIGTERM: stopping"),
-            _ = interrupt.recv() => tracing::info!("SIGINT: stopping"),
-        }
-    })
 }
 
 fn metrics() -> Result<PrometheusHandle> {

@@ -11,7 +11,8 @@ use crate::domain::storage::Storage;
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
 
-use super::{open_beside, print};
+use super::opening::open_existing;
+use super::{print, tenants};
 
 pub(super) async fn run(command: SqlRoles) -> Result<()> {
     let (SqlRoles::Create { database, tenant, .. }
@@ -21,16 +22,29 @@ pub(super) async fn run(command: SqlRoles) -> Result<()> {
     let Some(url) = database.database_url.as_deref().filter(|it| it.starts_with("postgres")) else {
         return Err(unsupported());
     };
-    let storage = open_beside(database).await?;
-    let done = match &command {
-        SqlRoles::Create { tenant, name, .. } => {
-            create(storage.as_ref(), url, tenant, name.as_deref()).await
-        }
-        SqlRoles::List { tenant, .. } => list(storage.as_ref(), tenant).await,
-        SqlRoles::Drop { tenant, name, .. } => drop_role(storage.as_ref(), tenant, name).await,
-    };
+    let storage = open_existing(database, None).await?;
+    let done = carry_out(storage.as_ref(), url, &command).await;
     storage.close().await;
     print(&done?)
+}
+
+/// A role makes no tenant: it reads one that is there.
+async fn carry_out(storage: &dyn Storage, url: &str, command: &SqlRoles) -> Result<String> {
+    match command {
+        SqlRoles::Create { tenant, name, .. } => {
+            tenants::require(storage, tenant).await?;
+            create(storage, url, tenant, name.as_deref()).await
+        }
+        // A role may have outlived what it was made for.
+        SqlRoles::Drop { tenant, name, .. } => drop_role(storage, tenant, name).await,
+        SqlRoles::List { tenant, .. } => {
+            let roles = list(storage, tenant).await?;
+            if roles.is_empty() {
+                tenants::require(storage, tenant).await?;
+            }
+            Ok(roles)
+        }
+    }
 }
 
 /// Prints the URL to log in with, alone on its line.

@@ -11,21 +11,26 @@ use crate::domain::token::{self, Doomed, MintRequest, Pass, TokenId};
 use crate::domain::{Error, Result};
 use crate::http::{MintedToken, grants};
 
-use super::{open_beside, print};
+use super::opening::open_existing;
+use super::{print, tenants};
 
 pub(super) async fn run(command: Token) -> Result<()> {
     let (Token::Mint(MintToken { database, tenant, .. })
     | Token::Revoke { database, tenant, .. }
     | Token::RotateSecrets { database, tenant }) = &command;
     check_tenant(tenant)?;
-    let storage = open_beside(database).await?;
-    let done = match &command {
-        Token::Mint(command) => mint(storage.as_ref(), command).await,
-        Token::Revoke { tenant, token_id, .. } => revoke(storage.as_ref(), tenant, token_id).await,
-        Token::RotateSecrets { tenant, .. } => rotate(storage.as_ref(), tenant).await,
-    };
+    let storage = open_existing(database, None).await?;
+    let done = carry_out(storage.as_ref(), tenant, &command).await;
     storage.close().await;
     print(&done?)
+}
+
+async fn carry_out(storage: &dyn Storage, tenant: &str, command: &Token) -> Result<String> {
+    match command {
+        Token::Mint(command) => mint(storage, command).await,
+        Token::Revoke { token_id, .. } => revoke(storage, tenant, token_id).await,
+        Token::RotateSecrets { .. } => rotate(storage, tenant).await,
+    }
 }
 
 async fn mint(storage: &dyn Storage, command: &MintToken) -> Result<String> {
@@ -37,6 +42,7 @@ async fn mint(storage: &dyn Storage, command: &MintToken) -> Result<String> {
     };
     let now = Clock::System.now();
     let token = token::mint(&Caller::of_tenant(&command.tenant), &Pass::Operator, request, now)?;
+    tenants::require(storage, &command.tenant).await?;
     let minted = mint_with(storage, token, now).await?;
     let token_id = minted.token.token_id.to_string();
     let act = Act::of_operator(&command.tenant, ActKind::TokenMinted, token_id, now);
@@ -53,12 +59,14 @@ async fn revoke(storage: &dyn Storage, tenant: &str, token_id: &str) -> Result<S
     let now = Clock::System.now();
     let doomed = Doomed::ById(TokenId::parse("--token-id", token_id)?);
     let revoked = token::revoke(&Caller::of_tenant(tenant), &Pass::Operator, doomed, now)?;
+    tenants::require(storage, tenant).await?;
     let act = Act::of_operator(tenant, ActKind::TokenRevoked, token_id, now);
     remember(storage, revoked, u64::MAX, &act).await?;
     Ok(format!("revoked {token_id}\n"))
 }
 
 async fn rotate(storage: &dyn Storage, tenant: &str) -> Result<String> {
+    tenants::require(storage, tenant).await?;
     let act = Act::of_operator(tenant, ActKind::SecretsRotated, "", Clock::System.now());
     let count = storage.delete_signing_secrets(tenant, &act).await?;
     Ok(format!("removed {count} signing secrets of {tenant}; its tokens are void\n"))

@@ -36,6 +36,15 @@ pub enum Keys {
     },
 }
 
+#[derive(Debug, Args)]
+pub struct Tenants {
+    /// As a JSON list. Without it one tenant per line: name, bytes, threads, items, time of the last write.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub database: Database,
+}
+
 #[derive(Debug, Subcommand)]
 pub enum Quotas {
     /// Replace a tenant's quota. What is left out is unlimited. Running servers follow within ten seconds.

@@ -108,6 +108,10 @@ pub enum Obstacle {
     /// Another program listens there, or this machine does not have the address.
     AddressTaken,
     FileMissing,
+    /// No database of ours is there yet, and this does not make one.
+    DatabaseAbsent,
+    /// Nothing is stored of the tenant that is named.
+    TenantMissing,
     PermissionDenied,
     DiskFull,
     /// A file cannot be read or written for another reason.

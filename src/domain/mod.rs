@@ -71,6 +71,7 @@ pub mod storage;
 pub mod storage_use;
 pub mod subscription;
 pub mod sweeper;
+pub mod tenants;
 pub mod text_opened;
 pub mod text_search;
 pub mod thread;

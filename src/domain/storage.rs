@@ -23,7 +23,7 @@ use super::key::Key;
 use super::names::ThreadId;
 use super::planner::Batch;
 use super::prepared::Prepared;
-use super::quotas::{Full, QuotaStorage, THREADS};
+use super::quotas::{Full, THREADS};
 use super::retention::{PruneRequest, Pruned};
 use super::signing::SigningStorage;
 use super::sql_role::{self, Dropped, NewSqlRole, SqlRole};
@@ -70,7 +70,7 @@ pub trait Storage:
     + ExportStorage
     + ItemExportStorage
     + ErasureStorage
-    + QuotaStorage
+    + super::tenants::TenantStorage
     + AuditStorage
     + BackgroundTaskStorage
     + KeyStorage
@@ -100,7 +100,7 @@ impl<T> Storage for T where
         + ExportStorage
         + ItemExportStorage
         + ErasureStorage
-        + QuotaStorage
+        + super::tenants::TenantStorage
         + AuditStorage
         + BackgroundTaskStorage
         + KeyStorage

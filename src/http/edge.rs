@@ -16,6 +16,7 @@ use super::connection::head_too_large;
 use super::origins;
 use super::problem::{Code, Problem};
 use super::refusals::{self, Seen};
+use super::turned_away;
 use crate::app::App;
 use crate::auth::loopback::{Visit, is_of_proxy};
 use crate::domain::clock::random_hex;
@@ -125,7 +126,7 @@ fn log(problem: &Problem) {
     let cause = problem.cause.as_deref().unwrap_or_default();
     match status {
         500 => tracing::error!(code, cause, "the request failed"),
-        503 => tracing::warn!(code, cause, "the request was turned away"),
+        503 => turned_away::log(code, cause),
         _ => {}
     }
 }

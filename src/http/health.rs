@@ -45,6 +45,9 @@ pub async fn alive() -> &'static str {
     ),
 )]
 pub async fn ready(State(app): State<Arc<App>>) -> Result<&'static str, Problem> {
+    if app.readiness.is_stopping() {
+        return Err(Problem::new(Code::Unavailable, "the server is stopping"));
+    }
     if !app.gate.is_fresh() {
         return Err(Problem::new(Code::Unavailable, "the keys could not be read for a while"));
     }

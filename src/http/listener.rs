@@ -28,8 +28,8 @@ use crate::domain::pace::PATIENCE;
 /// Connections that wait to be accepted. Who finds no place there is not told: the kernel lets him believe that he is connected,
 /// and a client that waits for us to speak waits for ever. The kernel's own limit (`net.core.somaxconn`, 4,096) counts as well.
 const WAITING_MAX: u32 = 4_096;
-/// Requests that run when the server stops get this long.
-pub const DRAIN_MAX: Duration = Duration::from_secs(30);
+/// Connections that are cut off let go of what they hold within this time.
+const CUT_OFF_WITHIN: Duration = Duration::from_secs(1);
 /// What the machinery reads of a head at most; one within it is refused by the edge, which says more.
 const HEAD_BUFFER_BYTES: usize = 128 << 10;
 const HEAD_LIST_BYTES: u32 = 128 << 10;
@@ -59,6 +59,17 @@ pub struct Bounds {
     pub head_within: Duration,
     /// A connection that takes nothing of what it is sent for this long is closed.
     pub stall_max: Duration,
+    /// Requests that run when the server stops get this long; then their connections are cut off.
+    pub finish_within: Duration,
+}
+
+/// What connections have to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Serve,
+    /// Requests that run, and no other.
+    Finish,
+    CutOff,
 }
 
 impl Default for Bounds {
@@ -69,6 +80,7 @@ impl Default for Bounds {
             trusted: Vec::new(),
             head_within: Duration::from_secs(30),
             stall_max: PATIENCE,
+            finish_within: Duration::from_secs(30),
         }
     }
 }
@@ -96,7 +108,7 @@ fn bind_at(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(WAITING_MAX)
 }
 
-/// Serves until `stop` resolves, then lets running requests finish within [`DRAIN_MAX`].
+/// Serves until `stop` resolves, then lets running requests finish within [`Bounds::finish_within`].
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -104,8 +116,8 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
 ) {
     let connections = GracefulShutdown::new();
-    let (stopping, stopped) = watch::channel(false);
-    let one = Connections::new(router, &bounds, stopped);
+    let (order, phase) = watch::channel(Phase::Serve);
+    let one = Connections::new(router, &bounds, phase);
     let per_address_max = bounds.per_address_max.unwrap_or(bounds.connections_max.div_ceil(PART));
     let crowd = Crowd::new(bounds.connections_max.div_ceil(PART), per_address_max);
     let away = Arc::new(Semaphore::new(TURNED_AWAY_AT_ONCE));
@@ -130,9 +142,12 @@ pub async fn serve(
     }
     drop(listener);
     drop(one);
-    stopping.send_replace(true);
-    if tokio::time::timeout(DRAIN_MAX, connections.shutdown()).await.is_err() {
+    order.send_replace(Phase::Finish);
+    let mut ended = std::pin::pin!(connections.shutdown());
+    if tokio::time::timeout(bounds.finish_within, ended.as_mut()).await.is_err() {
         tracing::warn!("some requests did not finish in time and are cut off");
+        order.send_replace(Phase::CutOff);
+        tokio::time::timeout(CUT_OFF_WITHIN, ended).await.ok();
     }
 }
 
@@ -152,11 +167,11 @@ struct Connections {
     two: Builder<TokioExecutor>,
     patience: Patience,
     places: Arc<Semaphore>,
-    stopped: watch::Receiver<bool>,
+    phase: watch::Receiver<Phase>,
 }
 
 impl Connections {
-    fn new(router: Router, bounds: &Bounds, stopped: watch::Receiver<bool>) -> Self {
+    fn new(router: Router, bounds: &Bounds, phase: watch::Receiver<Phase>) -> Self {
         let &Bounds { connections_max, head_within, stall_max, .. } = bounds;
         let mut builder = Builder::new(TokioExecutor::new());
         builder
@@ -176,7 +191,7 @@ impl Connections {
             two: builder.http2_only(),
             patience: Patience { idle: head_within, stalled: stall_max },
             places: Arc::new(Semaphore::new(connections_max)),
-            stopped,
+            phase,
         }
     }
 
@@ -187,12 +202,12 @@ impl Connections {
         if let Err(error) = stream.stream.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY could not be set");
         }
-        let Self { router, one, two, patience, mut stopped, .. } = self;
+        let Self { router, one, two, patience, mut phase, .. } = self;
         let watch = Arc::clone(&stream.watch);
         let begun = tokio::select! {
             begun = tokio::time::timeout(patience.idle, connection::begin(stream)) => begun,
             () = watch.turned_out() => return,
-            _ = stopped.wait_for(|it| *it) => return,
+            _ = phase.wait_for(|it| *it != Phase::Serve) => return,
         };
         let Ok(Ok((version, stream))) = begun else { return };
         let reached = stream.reached();
@@ -213,6 +228,7 @@ impl Connections {
         let every = (patience.idle.min(patience.stalled) / LOOKS).max(LOOK_EVERY_MIN);
         let mut looks = tokio::time::interval(every);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut ordered_off = phase.clone();
         let mut finishes = false;
         loop {
             tokio::select! {
@@ -222,10 +238,11 @@ impl Connections {
                     }
                     break;
                 }
-                _ = stopped.wait_for(|it| *it), if !finishes => {
+                _ = phase.wait_for(|it| *it != Phase::Serve), if !finishes => {
                     finishes = true;
                     served.as_mut().graceful_shutdown();
                 }
+                _ = ordered_off.wait_for(|it| *it == Phase::CutOff) => break,
                 () = watch.turned_out() => break,
                 _ = looks.tick() => match watch.verdict(version, patience) {
                     Verdict::Stays => {}

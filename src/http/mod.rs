@@ -76,6 +76,7 @@ mod store_wire;
 mod subjects;
 mod threads;
 mod tokens;
+mod turned_away;
 mod usage;
 mod value_parts;
 mod views;

@@ -42,6 +42,7 @@ pub mod sqlite;
 pub mod storage_use;
 pub mod tables;
 pub mod tenant_keys;
+mod tenant_rows;
 pub mod value_parts;
 pub mod verified;
 pub mod walk;
@@ -98,7 +99,7 @@ impl Encryption {
 impl StorageConfig {
     /// Refuses a database that the master keys do not fit.
     async fn check_encryption(&self, engine: &dyn Accessible) -> Result<()> {
-        check_start(engine, &self.encryption).await
+        check_start(engine, &self.encryption, self.migrate).await
     }
 }
 

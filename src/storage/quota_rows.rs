@@ -80,15 +80,24 @@ impl<T: Accessible> QuotaStorage for T {
 
     async fn measure_usage(&self, tenant: &str) -> Result<Usage> {
         let mut access = self.look().await?;
-        let rows = access.rows(MEASURE, &[tenant.into()]).await?;
+        let usage = measured(access.as_mut(), tenant).await?;
         access.end().await?;
-        let Some(row) = rows.first() else {
-            return Err(Error::Internal("a sum has no row".into()));
-        };
-        // A counter that was damaged below zero is the doctor's to find.
-        let count = |at: usize| row.integer(at).map(|it| u64::try_from(it).unwrap_or(0));
-        Ok(Usage { bytes: count(0)?, threads: count(1)?, items: count(2)? })
+        Ok(usage)
     }
+}
+
+/// What a tenant has.
+///
+/// # Errors
+/// A database that cannot be read.
+pub async fn measured(access: &mut dyn Access, tenant: &str) -> Result<Usage> {
+    let rows = access.rows(MEASURE, &[tenant.into()]).await?;
+    let Some(row) = rows.first() else {
+        return Err(Error::Internal("a sum has no row".into()));
+    };
+    // A counter that was damaged below zero is the doctor's to find.
+    let count = |at: usize| row.integer(at).map(|it| u64::try_from(it).unwrap_or(0));
+    Ok(Usage { bytes: count(0)?, threads: count(1)?, items: count(2)? })
 }
 
 /// What a tenant may have whose quota is not the one that was sealed: nothing more, until it is set again.

@@ -172,11 +172,16 @@ pub async fn put(
     make_rights(access, masters, tenant).await
 }
 
-/// Refuses a database that the master keys do not fit.
+/// Refuses a database that the master keys do not fit. One that is opened with a master key for the first time is marked, where the
+/// opener may change it: it is refused without the key, and with another, before anything is stored.
 ///
 /// # Errors
 /// `Invalid`, with advice.
-pub async fn check_start(engine: &dyn Accessible, encryption: &Encryption) -> Result<()> {
+pub async fn check_start(
+    engine: &dyn Accessible,
+    encryption: &Encryption,
+    may_mark: bool,
+) -> Result<()> {
     let masters = encryption.masters();
     let masters = masters.as_deref();
     let refuse = |advice: String| Err(Error::invalid(SETTING, advice));
@@ -221,7 +226,14 @@ pub async fn check_start(engine: &dyn Accessible, encryption: &Encryption) -> Re
              `threadkeep encrypt` with the master key once, then start again; or start without a master key"
         ));
     }
-    Ok(())
+    if may_mark && !any { mark(engine, masters).await } else { Ok(()) }
+}
+
+/// What is sealed for the tenant that nobody has names the master key.
+async fn mark(engine: &dyn Accessible, masters: &MasterKeys) -> Result<()> {
+    let mut access = engine.hold().await?;
+    make_rights(access.as_mut(), masters, "").await?;
+    access.end().await
 }
 
 /// # Errors

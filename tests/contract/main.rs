@@ -99,6 +99,7 @@ mod sweeping;
 mod tables;
 mod taken;
 mod task_paths;
+mod tenants;
 mod threads;
 mod tokens;
 mod upheaval;
@@ -341,6 +342,9 @@ contract! {
         bytes_are_overshot_by_one_poll_at_most_and_deleting_makes_room
         two_servers_follow_one_quota
         usage_is_the_sum_over_listed_threads;
+    tenants:
+        a_tenant_is_there_once_something_of_it_is_and_asking_makes_none
+        tenants_are_listed_in_pages_with_what_they_have;
     audit:
         an_act_is_there_with_what_it_did_and_never_without
         events_are_listed_in_pages_and_by_time_and_act

@@ -8,6 +8,7 @@ use threadkeep::domain::audit::{Act, AuditStorage, Event, EventQuery};
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::quotas::{Quota, QuotaStorage, Usage};
 use threadkeep::domain::refusals::{Counted, Refusal};
+use threadkeep::domain::tenants::{TenantStorage, TenantUse};
 use threadkeep::domain::{Error, Result};
 
 use crate::memory::Memory;
@@ -43,6 +44,25 @@ impl QuotaStorage for Memory {
         *self.accounts.reads.lock().unwrap() += 1;
         let usage = self.accounts.usage.lock().unwrap();
         Ok(usage.get(tenant).copied().unwrap_or_default())
+    }
+}
+
+/// No route lists tenants.
+#[async_trait]
+impl TenantStorage for Memory {
+    async fn has_tenant(&self, tenant: &str) -> Result<bool> {
+        Ok(self.accounts.quotas.lock().unwrap().contains_key(tenant))
+    }
+
+    async fn list_tenants(&self, after: &str, limit: usize) -> Result<Vec<TenantUse>> {
+        let quotas = self.accounts.quotas.lock().unwrap();
+        let next = quotas.keys().filter(|it| it.as_str() > after).take(limit);
+        let unused = |it: &String| TenantUse {
+            tenant: it.clone(),
+            usage: Usage::default(),
+            last_write: None,
+        };
+        Ok(next.map(unused).collect())
     }
 }
 

@@ -129,6 +129,11 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
     ("postgres/feeds.rs", "delete from item_feeds f where f.wanted_until <", "removal by age"),
     ("sqlite/feeds.rs", "delete from item_feeds where wanted_until <", "removal by age"),
     ("storage/quota_rows.rs", "from quotas where tenant is not null", "polling of quotas"),
+    (
+        "storage/tenant_rows.rs",
+        "select min(tenant) as tenant from tenants where tenant > $1",
+        "goes through the tenants one by one, for operators",
+    ),
     ("storage/audit_rows.rs", "from audit_events where at < $1", "removal by age"),
     (
         "storage/doctor/mod.rs",

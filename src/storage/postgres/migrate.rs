@@ -8,6 +8,7 @@ use sqlx::{AssertSqlSafe, Executor, Row};
 use super::connection::Connection;
 use super::failure;
 use super::pool::Pool;
+use crate::domain::error::Obstacle;
 use crate::domain::{Error, Result};
 
 /// (version, name, text). A migration is never edited once it was released.
@@ -61,11 +62,15 @@ pub async fn run(pool: &Pool, migrate: bool) -> Result<()> {
         connection.release();
         return Ok(());
     }
+    if !migrate && current == 0 {
+        let detail = "the database has no schema of threadkeep yet: run `threadkeep migrate`";
+        return Err(Error::Obstacle { kind: Obstacle::DatabaseAbsent, detail: detail.into() });
+    }
     if !migrate {
         let advice = format!(
-            "the schema has version {current}, this program needs {newest}; run `threadkeep migrate`"
+            "the database has schema {current}, this threadkeep needs {newest}: run `threadkeep migrate`"
         );
-        return Err(Error::invalid("database_url", advice));
+        return Err(Error::invalid("database-url", advice));
     }
     // Polled without an open transaction: a blocking lock would deadlock with concurrent index builds.
     let mut polls = 0;

@@ -5,6 +5,7 @@ use sqlx::{AssertSqlSafe, Executor, Row};
 
 use super::connection::Connections;
 use super::errors::storage_error;
+use crate::domain::error::Obstacle;
 use crate::domain::{Error, Result};
 
 /// (version, oldest schema version a binary must know to run on it, statements)
@@ -86,6 +87,10 @@ fn check_versions((version, min_binary): (i64, i64), allowed: bool) -> Result<()
         return Err(refuse(format!(
             "the database has schema {version}, which needs a newer threadkeep (this one knows schema {newest})"
         )));
+    }
+    if version == 0 && !allowed {
+        let detail = "the database has no schema of threadkeep yet: run `threadkeep migrate`";
+        return Err(Error::Obstacle { kind: Obstacle::DatabaseAbsent, detail: detail.into() });
     }
     if version < newest && !allowed {
         return Err(refuse(format!(

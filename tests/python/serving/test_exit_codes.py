@@ -3,8 +3,10 @@
 import os
 import re
 import socket
+import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -64,7 +66,29 @@ class World:
 
 
 def nothing_named(world: World) -> Done:
+    run("keys", "create", "--tenant", "acme", *world.data).check_returncode()
     return run("keys", "revoke", "--tenant", "acme", "--key-id", "key_none", *world.data)
+
+
+def no_tenant(world: World) -> Done:
+    run("migrate", *world.data).check_returncode()
+    return run("erase", "--tenant", "acmee", "--subject", "ann", *world.data)
+
+
+def few_descriptors(world: World) -> Done:
+    limited = ["bash", "-c", 'ulimit -n 100; exec "$0" "$@"', settings.BINARY, "serve", *world.data]
+    return subprocess.run(
+        limited,
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=settings.PATIENCE_SECONDS,
+    )
+
+
+def no_schema(world: World) -> Done:
+    name = world.postgres.create()
+    return run("tenants", "--database-url", world.postgres.url(name))
 
 
 def unknown_option(world: World) -> Done:
@@ -88,6 +112,11 @@ def no_address(world: World) -> Done:
 
 
 def old_schema(world: World) -> Done:
+    run("migrate", *world.data).check_returncode()
+    with closing(sqlite3.connect(world.folder / "data" / "threadkeep.db")) as connection:
+        newest = "(select max(version) from schema_version)"
+        connection.execute(f"delete from schema_version where version = {newest}")
+        connection.commit()
     return world.serve("--no-migrate")
 
 
@@ -144,7 +173,7 @@ def closed_file(world: World) -> Done:
 
 
 def full_disk(world: World) -> Done:
-    run("migrate", *world.data).check_returncode()
+    run("keys", "create", "--tenant", "acme", *world.data).check_returncode()
     with Path("/dev/full").open("w") as full:
         return run("export", "--tenant", "acme", "--to", "-", *world.data, stdout=full)
 
@@ -232,6 +261,7 @@ def second_server(world: World) -> Done:
 
 HAPPENINGS: dict[str, Callable[[World], Done]] = {
     "what is named is not there": nothing_named,
+    "a tenant that is not there": no_tenant,
     "an unknown option": unknown_option,
     "a setting that cannot be right": impossible_setting,
     "a database URL of another kind": other_url,
@@ -239,11 +269,13 @@ HAPPENINGS: dict[str, Callable[[World], Done]] = {
     "an unknown `sslmode`": unknown_sslmode,
     "an address to listen on that is none": no_address,
     "the schema is old and `--no-migrate` is given": old_schema,
+    "too few file descriptors": few_descriptors,
     "the port is in use": port_in_use,
     "the machine does not have the address": foreign_address,
     "a file is missing": missing_file,
     "a certificate that the database URL names is missing": missing_certificate,
     "the database file is missing": missing_database,
+    "a PostgreSQL database without tables of threadkeep": no_schema,
     "no permission to write the data folder": closed_folder,
     "no permission to write the database file": closed_database,
     "no permission to read the database file": unreadable_database,

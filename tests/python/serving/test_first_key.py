@@ -25,7 +25,7 @@ def test_the_first_key_says_what_becomes_of_those_without_one(own_server: Server
     kept = own_server.command("keys", "create", "--tenant", "default")
     answer = request(own_server.url, "GET", "/v1/whoami", key=kept.stdout.strip())
     assert (answer.status, answer.json()["tenant"]) == (200, "default")
-    assert kept.stderr == "", "only the first one needs words"
+    assert kept.stderr == "threadkeep: made tenant default\n", "only the first one needs words"
 
 
 @pytest.mark.parametrize("subject", [(), ("--subject", "ann")])

@@ -85,6 +85,8 @@ async def test_a_narrowed_token_dies_with_its_parent(own_server: Server) -> None
 
 
 def test_the_command_line_makes_and_revokes_tokens(own_server: Server) -> None:
+    made = own_server.command("quotas", "set", "--tenant", "acme", "--threads-max", "9")
+    assert made.returncode == 0, made.stderr
     grants = '{"threads":[{"prefix":"acme:","actions":["read","write"]}]}'
     minted = own_server.command("token", "mint", "--tenant", "acme", "--grants", grants)
     token = minted.stdout.removesuffix("\n")
