@@ -186,6 +186,20 @@ pub enum FileFault {
     Signature,
 }
 
+/// Names as far as they can be read in a database that may be damaged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Readable<T> {
+    pub names: Vec<T>,
+    /// Why there may be more, once for each place.
+    pub unread: Vec<String>,
+}
+
+impl<T> Default for Readable<T> {
+    fn default() -> Self {
+        Self { names: Vec::new(), unread: Vec::new() }
+    }
+}
+
 #[async_trait]
 pub trait ExportStorage: Send + Sync {
     /// Gives all of a thread to a sink, from one moment. Nothing of the database is held while the sink works, unless the
@@ -226,6 +240,12 @@ pub trait ExportStorage: Send + Sync {
     ) -> Result<Vec<SessionName>>;
 
     async fn has_session(&self, caller: &Caller, session: &SessionName) -> Result<bool>;
+
+    /// Every thread, as far as a damaged database can be read: what lies behind the damage, too.
+    async fn list_readable_threads(&self, caller: &Caller) -> Result<Readable<String>>;
+
+    /// As [`Self::list_readable_threads`].
+    async fn list_readable_sessions(&self, caller: &Caller) -> Result<Readable<SessionName>>;
 
     /// As [`Self::read_thread`].
     async fn read_session(

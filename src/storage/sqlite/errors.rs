@@ -21,6 +21,12 @@ const FULL: i32 = 13;
 const CANNOT_OPEN: i32 = 14;
 const NOT_A_DATABASE: i32 = 26;
 
+/// Its extended codes `SQLITE_IOERR_READ`, `_SHORT_READ`, `_DATA` and `_CORRUPTFS`.
+const READ_FAILED: i32 = IO_ERROR | 1 << 8;
+const READ_SHORT: i32 = IO_ERROR | 2 << 8;
+const READ_DATA: i32 = IO_ERROR | 32 << 8;
+const READ_CORRUPT: i32 = IO_ERROR | 33 << 8;
+
 /// By value, as `map_err` hands it over.
 #[allow(clippy::needless_pass_by_value)]
 pub(super) fn storage_error(error: sqlx::Error) -> Error {
@@ -75,10 +81,18 @@ pub(super) fn batch_error(error: &sqlx::Error) -> BatchError {
     }
 }
 
+/// The disk does not give a part of the file back.
+pub(super) fn is_read_error(error: &sqlx::Error) -> bool {
+    matches!(extended_code(error), Some(READ_FAILED | READ_SHORT | READ_DATA | READ_CORRUPT))
+}
+
 fn primary_code(error: &sqlx::Error) -> Option<i32> {
+    extended_code(error).map(|it| it & 0xff)
+}
+
+fn extended_code(error: &sqlx::Error) -> Option<i32> {
     let sqlx::Error::Database(error) = error else {
         return None;
     };
-    let extended: i32 = error.code()?.parse().ok()?;
-    Some(extended & 0xff)
+    error.code()?.parse().ok()
 }
