@@ -12,6 +12,7 @@ use super::limits::LIMITS;
 use super::names::{
     Channel, CheckpointId, CheckpointNs, TaskId, TaskPath, ThreadId, Writer, check,
 };
+pub use super::readable::Readable;
 use super::sessions::name::SessionName;
 
 /// What a thread is, apart from what it holds. A lease is not part of it: its holder is a process that runs now.
@@ -184,20 +185,6 @@ pub enum FileFault {
     Version,
     /// Not signed, or not with this key.
     Signature,
-}
-
-/// Names as far as they can be read in a database that may be damaged.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Readable<T> {
-    pub names: Vec<T>,
-    /// Why there may be more, once for each place.
-    pub unread: Vec<String>,
-}
-
-impl<T> Default for Readable<T> {
-    fn default() -> Self {
-        Self { names: Vec::new(), unread: Vec::new() }
-    }
 }
 
 #[async_trait]

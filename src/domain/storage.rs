@@ -373,12 +373,7 @@ pub trait Engine: Send + Sync {
         Err(sql_role::unsupported())
     }
 
-    /// Reads everything and holds it against its digests, in pages, beside whatever else runs.
-    async fn examine(&self, request: &Examine) -> Result<Report> {
-        self.examine_watched(request, &Progress::default()).await
-    }
-
-    /// The same, saying meanwhile how far it is.
+    /// Reads everything and holds it against its digests, in pages, beside whatever else runs, and says meanwhile how far it is.
     async fn examine_watched(&self, request: &Examine, progress: &Progress) -> Result<Report>;
 
     /// Wraps the secrets of the database with the current master key; two were given. Answers how many were changed.

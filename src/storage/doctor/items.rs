@@ -1,7 +1,7 @@
 //! Items of the store, and their earlier versions: that each opens to what was put.
 
 use super::content::{Chunks, Value, Verdict};
-use super::pass::{From, Pass};
+use super::pass::{Pass, Start};
 use super::{Ward, size};
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Place, Report, State};
@@ -65,7 +65,7 @@ impl Ward<'_> {
     pub(super) async fn examine_item_values(
         &self,
         values: &Values,
-        from: &From,
+        from: &Start,
         report: &mut Report,
     ) -> Result<Option<Vec<Cell>>> {
         let noun = values.noun;

@@ -23,7 +23,7 @@ pub enum Pass<'a> {
 
 /// Where in its table a page begins, and how many rows it has at most.
 #[derive(Debug, Clone)]
-pub struct From {
+pub struct Start {
     pub after: Vec<Cell>,
     pub rows_max: i64,
 }
@@ -66,14 +66,14 @@ impl<'a> Pass<'a> {
 
 impl Ward<'_> {
     pub(super) async fn go_through(&self, pass: Pass<'_>, report: &mut Report) -> Result<()> {
-        let mut from = From { after: self.first_key(pass), rows_max: PAGE_ROWS };
+        let mut from = Start { after: self.first_key(pass), rows_max: PAGE_ROWS };
         loop {
             let mut part = Report::default();
             match self.examine_page(pass, &from, &mut part).await {
                 Ok(last) => {
                     report.merge(part);
                     let Some(last) = last else { return Ok(()) };
-                    from = From { after: last, rows_max: PAGE_ROWS };
+                    from = Start { after: last, rows_max: PAGE_ROWS };
                 }
                 Err(error) if !is_damage(&error) => return Err(error),
                 Err(_) if from.rows_max > 1 => from.rows_max = 1,
@@ -88,7 +88,7 @@ impl Ward<'_> {
                     };
                     find_unread((pass.noun(), pass.table()), place, &damage, report);
                     let Some(after) = after else { return Ok(()) };
-                    from = From { after, rows_max: PAGE_ROWS };
+                    from = Start { after, rows_max: PAGE_ROWS };
                 }
             }
         }
@@ -98,7 +98,7 @@ impl Ward<'_> {
     async fn examine_page(
         &self,
         pass: Pass<'_>,
-        from: &From,
+        from: &Start,
         part: &mut Report,
     ) -> Result<Option<Vec<Cell>>> {
         match pass {

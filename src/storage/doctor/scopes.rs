@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::content::{Chunks, VALUE_COLUMNS, VALUE_SIZE, Value, Verdict, open_leaf, open_node};
-use super::pass::{From, Pass};
+use super::pass::{Pass, Start};
 use super::{Ward, read_map, size};
 use crate::content::parts::{NAME_BYTES, NODE_BYTES_MAX, Name};
 use crate::domain::Result;
@@ -156,7 +156,7 @@ impl Ward<'_> {
     pub(super) async fn examine_values(
         &self,
         scope_id: i64,
-        from: &From,
+        from: &Start,
         report: &mut Report,
     ) -> Result<Option<Vec<Cell>>> {
         let columns = format!("no, version_key, {VALUE_COLUMNS}");
@@ -251,7 +251,7 @@ impl Ward<'_> {
     pub(super) async fn examine_chunks(
         &self,
         (scope_id, thread_id): (i64, Option<&str>),
-        from: &From,
+        from: &Start,
         report: &mut Report,
     ) -> Result<Option<Vec<Cell>>> {
         let mut access = self.engine.look().await?;

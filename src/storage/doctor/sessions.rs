@@ -1,7 +1,7 @@
 //! Sessions: that each entry opens to what was appended, and that no stream and no document lacks one.
 
 use super::content::{Chunks, Value, Verdict};
-use super::pass::{From, Pass};
+use super::pass::{Pass, Start};
 use super::{Ward, size};
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Report, State};
@@ -60,7 +60,7 @@ impl Ward<'_> {
 
     pub(super) async fn examine_entries(
         &self,
-        from: &From,
+        from: &Start,
         report: &mut Report,
     ) -> Result<Option<Vec<Cell>>> {
         let mut access = self.engine.look().await?;

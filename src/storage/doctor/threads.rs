@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::content::{Chunks, VALUE_COLUMNS, VALUE_SIZE, Value, Verdict};
-use super::pass::{From, Pass};
+use super::pass::{Pass, Start};
 use super::survey::{Sums, sums_of_thread};
 use super::{Ward, read_map, size};
 use crate::domain::Result;
@@ -90,7 +90,9 @@ impl Ward<'_> {
         };
         report.add(State::Checked, Noun::Threads, 1, 0);
         let sums = sums_of_thread(access.as_mut(), self.dialect, &self.tenant, &thread).await;
-        access.end().await?;
+        if sums.is_ok() {
+            access.end().await?;
+        }
         let counted = self.examine_counters(thread_id, (&thread, sums), report).await;
         self.note(counted, (Noun::Threads, "checkpoints", Some(thread_id)), report)?;
         for pass in [Pass::Checkpoints(thread_id), Pass::Writes(thread_id), Pass::Bases(thread_id)]
@@ -138,7 +140,7 @@ impl Ward<'_> {
     pub(super) async fn examine_checkpoints(
         &self,
         thread_id: &str,
-        from: &From,
+        from: &Start,
         report: &mut Report,
     ) -> Result<Option<Vec<Cell>>> {
         let mut access = self.engine.look().await?;
@@ -237,7 +239,7 @@ impl Ward<'_> {
     pub(super) async fn examine_writes(
         &self,
         thread_id: &str,
-        from: &From,
+        from: &Start,
         report: &mut Report,
     ) -> Result<Option<Vec<Cell>>> {
         const KEY_COLUMNS: usize = 4;
@@ -288,7 +290,7 @@ impl Ward<'_> {
     pub(super) async fn examine_bases(
         &self,
         thread_id: &str,
-        from: &From,
+        from: &Start,
         report: &mut Report,
     ) -> Result<Option<Vec<Cell>>> {
         let mut access = self.engine.look().await?;

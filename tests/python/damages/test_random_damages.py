@@ -5,19 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-import pytest
-
 from damages.world import TENANTS, Damage, World, run
 from support import settings
 from support.server import Place, Server
 
 # One of so many is repaired after it was looked at, and exported once more.
 REPAIRED_ONE_IN = 4
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return World(tmp_path_factory.mktemp("damages"))
 
 
 def verdict(folder: Path, *more: str) -> str:
