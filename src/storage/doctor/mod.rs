@@ -115,7 +115,8 @@ pub async fn examine(
             let examined = HashSet::new();
             let mut ward =
                 Ward { engine, dialect, tenant, secret, fix, thread_lost, examined, progress };
-            ward.examine(request.now, &mut report).await?;
+            let examined = ward.examine(request.now, &mut report).await;
+            ward.note(examined, (Noun::Tenants, "tenants", None), &mut report)?;
         }
         let Some(mut next) = listed.next else { return Ok(report) };
         next.truncate(1);
