@@ -50,7 +50,7 @@ async fn examine(command: &Doctor) -> Result<Report> {
     }
     let storage = match open_existing(&command.database, objects(command).await?).await {
         // That is what the examination finds then.
-        Err(Error::Integrity(cause)) => return show_unopened(command, cause),
+        Err(Error::Integrity(cause)) => return show_unopened(command, &cause),
         storage => storage?,
     };
     let request =
@@ -80,7 +80,7 @@ async fn examine(command: &Doctor) -> Result<Report> {
 }
 
 /// A database that cannot be opened is a finding.
-fn show_unopened(command: &Doctor, cause: String) -> Result<Report> {
+fn show_unopened(command: &Doctor, cause: &str) -> Result<Report> {
     let mut report = Report::default();
     let detail = format!("the database cannot be opened: {cause}");
     report.find(State::Damaged, Noun::Pages, 0, Place::default(), detail);
