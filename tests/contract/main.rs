@@ -30,7 +30,6 @@ mod delta;
 mod doctor;
 mod doctor_beside;
 mod doctor_command;
-mod doctor_unread;
 mod embedded;
 mod encryption;
 mod encryption_command;
