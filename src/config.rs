@@ -74,8 +74,9 @@ pub enum Command {
     Encrypt(Encrypt),
     /// Read everything that is stored, hold it against its digests, and say what is damaged, missing or left over.
     ///
-    /// Runs beside a server, in pages. Exit code 0: sound, orphans are only a note; 1: something is damaged, missing
-    /// or counted wrongly; 2: it could not run.
+    /// Runs beside a server, in pages. On SQLite the integrity check of the file comes first. What cannot be read is a finding, and
+    /// the rest is examined. Exit code 0: sound, orphans are only a note; 1: something is damaged, missing, unread or counted
+    /// wrongly; 2 and above: it could not run.
     Doctor(Doctor),
     /// Print an OpenAPI document.
     #[command(hide = true)]
@@ -294,7 +295,8 @@ pub struct Doctor {
     /// Only this tenant.
     #[arg(long)]
     pub tenant: Option<String>,
-    /// Remove what nothing leads to, finish what removals left, correct counters. Damaged data is never removed.
+    /// Remove what nothing leads to, finish what removals left, correct counters. Damaged data is never removed, and nothing is
+    /// repaired where a page of the database cannot be read.
     #[arg(long)]
     pub fix: bool,
     /// Have background work tried again that is put aside, because the process ended while it ran alone.
@@ -306,6 +308,9 @@ pub struct Doctor {
     /// Form of the report on standard output.
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub format: ReportFormat,
+    /// Say every second on standard error how far the examination is, also where that is no terminal.
+    #[arg(long)]
+    pub progress: bool,
     #[command(flatten)]
     pub database: Database,
 }

@@ -1,8 +1,10 @@
 //! `threadkeep doctor`: has everything examined and prints what was found. Names of tenants, threads and checkpoints
 //! are shown; values and contents never are.
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -12,14 +14,16 @@ use crate::config::{Doctor, ReportFormat};
 use crate::domain::background_tasks::Parked;
 use crate::domain::caller::check_tenant;
 use crate::domain::clock::Clock;
-use crate::domain::doctor::{Examine, Finding, Noun, Report, State};
+use crate::domain::doctor::{Examine, Finding, Noun, Place, Progress, Report, State, Step};
 use crate::domain::storage::Storage;
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
 use crate::storage::objects::{Objects, Packing};
 
-/// Something is damaged, missing or counted wrongly.
+/// Something is damaged, missing, unread or counted wrongly.
 const UNSOUND: u8 = 1;
+const PROGRESS_EVERY: Duration = Duration::from_secs(1);
+
 /// Background work that is put aside.
 struct Aside {
     parked: Vec<Parked>,
@@ -45,22 +49,83 @@ async fn examine(command: &Doctor) -> Result<Report> {
     if let Some(tenant) = &command.tenant {
         check_tenant(tenant)?;
     }
-    let storage = open_existing(&command.database, objects(command).await?).await?;
+    let storage = match open_existing(&command.database, objects(command).await?).await {
+        // That is what the examination finds then.
+        Err(Error::Integrity(cause)) => return show_unopened(command, &cause),
+        storage => storage?,
+    };
     let request =
         Examine { tenant: command.tenant.clone(), fix: command.fix, now: Clock::System.now() };
-    let report = storage.examine(&request).await;
+    let progress = Progress::default();
+    let examined = storage.examine_watched(&request, &progress);
+    let report = if command.progress || std::io::stderr().is_terminal() {
+        watched(examined, &progress).await
+    } else {
+        examined.await
+    };
     let aside = put_aside(command, &*storage).await;
     let engine = storage.name();
     storage.close().await;
-    let (report, aside) = (report?, aside?);
-    if command.tenant.is_some() && report.tally(State::Checked, Noun::Tenants).count == 0 {
+    let report = report?;
+    let aside = match aside {
+        // It is found already.
+        Err(Error::Integrity(_)) => Aside { parked: Vec::new(), is_released: false },
+        aside => aside?,
+    };
+    let has_tenant = report.tally(State::Checked, Noun::Tenants).count > 0;
+    if command.tenant.is_some() && !has_tenant && report.is_all_read() {
         return Err(Error::NotFound("a tenant with anything stored was"));
     }
-    print(&match command.format {
-        ReportFormat::Json => as_json(engine, &report, &aside),
-        ReportFormat::Text => as_text(engine, &report, &aside),
-    })?;
+    show(command, (engine, &report, &aside))?;
     Ok(report)
+}
+
+/// A database that cannot be opened is a finding.
+fn show_unopened(command: &Doctor, cause: &str) -> Result<Report> {
+    let mut report = Report::default();
+    let detail = format!("the database cannot be opened: {cause}");
+    report.find(State::Damaged, Noun::Pages, 0, Place::default(), detail);
+    let aside = Aside { parked: Vec::new(), is_released: false };
+    let engine = match &command.database.database_url {
+        Some(url) if !url.starts_with("sqlite://") => "postgres",
+        _ => "sqlite",
+    };
+    show(command, (engine, &report, &aside))?;
+    Ok(report)
+}
+
+fn show(command: &Doctor, (engine, report, aside): (&str, &Report, &Aside)) -> Result<()> {
+    print(&match command.format {
+        ReportFormat::Json => as_json(engine, report, aside),
+        ReportFormat::Text => as_text(engine, report, aside),
+    })
+}
+
+/// Says every second how far it is.
+async fn watched(
+    examined: impl Future<Output = Result<Report>>,
+    progress: &Progress,
+) -> Result<Report> {
+    let mut examined = std::pin::pin!(examined);
+    let mut ticks = tokio::time::interval(PROGRESS_EVERY);
+    // The first one comes at once.
+    ticks.tick().await;
+    loop {
+        tokio::select! {
+            report = &mut examined => return report,
+            _ = ticks.tick() => eprintln!("threadkeep: {}", said(&progress.step())),
+        }
+    }
+}
+
+fn said(step: &Step) -> String {
+    let Step { tenant, what, done, all } = step;
+    let whose = if tenant.is_empty() { String::new() } else { format!("tenant {tenant}: ") };
+    match (*done, *all) {
+        (0, 0) => format!("{whose}{what}"),
+        (done, 0) => format!("{whose}{done} {what}"),
+        (done, all) => format!("{whose}{done} of {all} {what}"),
+    }
 }
 
 async fn put_aside(command: &Doctor, storage: &dyn Storage) -> Result<Aside> {
@@ -129,7 +194,8 @@ fn place(finding: &Finding) -> String {
     let place = &finding.place;
     let mut text = format!("  {} {}: {}", name(finding.state), name(finding.what), finding.detail);
     for (what, id) in [
-        ("tenant", Some(&place.tenant)),
+        ("table", place.table.as_ref()),
+        ("tenant", Some(&place.tenant).filter(|it| !it.is_empty())),
         ("thread", place.thread_id.as_ref()),
         ("namespace", place.checkpoint_ns.as_ref()),
         ("checkpoint", place.checkpoint_id.as_ref()),
@@ -141,6 +207,11 @@ fn place(finding: &Finding) -> String {
 
 fn verdict(report: &Report) -> &'static str {
     let has = |states: &[State]| report.counts().any(|(state, _, _)| states.contains(&state));
+    if !report.is_all_read() {
+        return "NOT SOUND: pages of the database are damaged. Nothing was repaired, because what could not be read may name \
+                what looks left over: restore the database from a backup; `threadkeep export --skip-damaged` brings off \
+                what is whole";
+    }
     if has(&[State::Damaged, State::Missing, State::Unreadable]) {
         return "NOT SOUND: stored data is damaged or missing. Nothing of it was removed: restore the database from a \
                 backup, or delete the threads that are named, or prune them to a checkpoint that is whole";

@@ -1,8 +1,10 @@
 //! `threadkeep export`: a tenant, or parts of it, as one file; perhaps beside a running server.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -19,14 +21,20 @@ use crate::domain::error::Obstacle;
 use crate::domain::namespace::Namespace;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::snapshots::SnapshotId;
+use crate::domain::storage::Storage;
 use crate::domain::{Error, Result};
-use crate::export::{Output, Parts, Selection, SigningKey, export, require_parts};
+use crate::export::{
+    LeftOut, Output, Parts, Selection, SigningKey, export, export_whole_only, require_parts,
+};
 use crate::storage::objects::{Objects, Packing};
 
 /// Bytes that are gathered before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
 
-pub(super) async fn run(command: Export) -> Result<()> {
+/// Something was left out.
+const NOT_WHOLE: u8 = 1;
+
+pub(super) async fn run(command: Export) -> Result<ExitCode> {
     check_tenant(&command.tenant)?;
     let key = command.signing_key_file.as_deref().map(read_key).transpose()?;
     let objects = objects(command.object_store_url.as_deref()).await?;
@@ -34,34 +42,76 @@ pub(super) async fn run(command: Export) -> Result<()> {
     let caller = Caller::of_tenant(&command.tenant);
     let selection = selection(&command)?;
     let now = Clock::System.now();
+    let mut left_out = BTreeMap::new();
     let exported = async {
-        tenants::require(&*storage, &command.tenant).await?;
-        require_parts(&*storage, &caller, &selection).await?;
+        let known = tenants::require(&*storage, &command.tenant).await;
+        unless_damaged(command.skip_damaged, known)?;
+        let checked = require_parts(&*storage, &caller, &selection).await;
+        unless_damaged(command.skip_damaged, checked)?;
         let mut output = Destination::make(&command.to)?;
         let act = Act::of_operator(&command.tenant, ActKind::Exported, "", now);
-        match storage.record_act(&act).await {
-            // What is brought off a full disk matters more than the line that says so.
-            Err(Error::Obstacle { kind: Obstacle::DiskFull, detail }) => {
-                eprintln!("threadkeep: warning: the audit log lacks this export: {detail}");
-            }
-            // A copy that may only be read has no log of its own.
-            Err(Error::Obstacle { kind: Obstacle::PermissionDenied, detail })
-                if storage.name() == "sqlite" =>
-            {
-                eprintln!("threadkeep: warning: the audit log lacks this export: {detail}");
-            }
-            recorded => recorded?,
-        }
-        let exported = export(&*storage, &caller, &selection, (&mut output, key), now).await?;
+        unless_damaged(command.skip_damaged, record(&*storage, &act).await)?;
+        let to = (&mut output as &mut dyn Output, key);
+        let exported = if command.skip_damaged {
+            let mut tell = |it: LeftOut| {
+                eprintln!("threadkeep: {}", shown(&it));
+                *left_out.entry(it.kind).or_insert(0_u64) += 1;
+            };
+            export_whole_only(&*storage, &caller, &selection, to, (now, &mut tell)).await?
+        } else {
+            export(&*storage, &caller, &selection, to, now).await?
+        };
         output.finish()?;
         Ok::<_, Error>(exported)
     };
     let exported = exported.await;
     storage.close().await;
+    let mut report = json!(exported?);
+    if command.skip_damaged {
+        report["left_out"] = json!(left_out);
+    }
     // Standard output may be the file.
-    eprintln!("threadkeep: exported {}", json!(exported?));
+    eprintln!("threadkeep: exported {report}");
     eprintln!("threadkeep: the file is NOT ENCRYPTED; keep it as you keep the database");
+    Ok(if left_out.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(NOT_WHOLE) })
+}
+
+/// Writes the act. What is brought off a full disk matters more than the line that says so, and a copy that may only be read has no
+/// log of its own.
+async fn record(storage: &dyn Storage, act: &Act) -> Result<()> {
+    match storage.record_act(act).await {
+        Err(Error::Obstacle { kind: Obstacle::DiskFull, detail }) => lacks_act(&detail),
+        Err(Error::Obstacle { kind: Obstacle::PermissionDenied, detail })
+            if storage.name() == "sqlite" =>
+        {
+            lacks_act(&detail);
+        }
+        recorded => recorded?,
+    }
     Ok(())
+}
+
+fn lacks_act(detail: &str) {
+    eprintln!("threadkeep: warning: the audit log lacks this export: {detail}");
+}
+
+/// Damage ends an export, unless what is whole is wanted.
+fn unless_damaged(skip_damaged: bool, done: Result<()>) -> Result<()> {
+    match done {
+        Err(Error::Integrity(_)) if skip_damaged => Ok(()),
+        done => done,
+    }
+}
+
+/// The name as a JSON string: it may hold line breaks.
+fn shown(it: &LeftOut) -> String {
+    let LeftOut { kind, name, reason } = it;
+    match name {
+        Some(name) => format!("left out: {kind} {}: {reason}", json!(name)),
+        None => format!(
+            "left out: perhaps more of the kind {kind}, whose names cannot be read: {reason}"
+        ),
+    }
 }
 
 fn selection(command: &Export) -> Result<Selection> {

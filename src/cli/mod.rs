@@ -65,7 +65,7 @@ pub fn run(config: Config) -> Result<ExitCode> {
             Command::Encrypt(command) => encryption::encrypt(command).await?,
             Command::Doctor(command) => return Ok(doctor::run(command).await),
             Command::Openapi { .. } => {}
-            Command::Export(command) => export::run(command).await?,
+            Command::Export(command) => return export::run(command).await,
             Command::Import(command) if command.from.is_some() => {
                 return import_from::run(command).await;
             }

@@ -29,6 +29,10 @@ pub struct Export {
     /// File with a key of at least 32 bytes: ends of nouns are signed with it (HMAC-SHA256).
     #[arg(long, value_name = "FILE")]
     pub signing_key_file: Option<PathBuf>,
+    /// Of a damaged database bring off what is whole: threads, items, sessions and snapshots that cannot be read are left out and
+    /// named on standard error, and the exit code is 1. Without it the first of them ends the export, and there is no file.
+    #[arg(long)]
+    pub skip_damaged: bool,
     /// Where cold content lies, as the servers have it.
     #[arg(long, env = "THREADKEEP_OBJECT_STORE_URL")]
     pub object_store_url: Option<String>,

@@ -1,7 +1,9 @@
 //! What an examination of the stored data asks and finds: counts by kind, and where the first findings are. Names
 //! places, never values, keys of items or contents.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 use serde::Serialize;
 
@@ -32,6 +34,8 @@ pub enum State {
     Missing,
     /// Sound itself, but a chunk that it needs is damaged or missing.
     Unreadable,
+    /// The database could not read it, or something that it has to be held against: a page of its file is damaged.
+    Unread,
     /// A thread's `checkpoint_count` or `size_bytes` differs from its rows.
     WrongCounter,
     /// Nothing leads to it. Costs space, harms nobody.
@@ -76,6 +80,8 @@ pub enum Noun {
     Packs,
     /// Checkpoints, writes and bases of one thread key.
     Rows,
+    /// Of the file of the embedded database.
+    Pages,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -98,6 +104,9 @@ pub struct Place {
     /// Of an item; not its key, which says what is remembered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<Vec<String>>,
+    /// Of the database, where the place is known no better.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -106,7 +115,7 @@ pub struct Finding {
     pub what: Noun,
     #[serde(flatten)]
     pub place: Place,
-    pub detail: &'static str,
+    pub detail: Cow<'static, str>,
 }
 
 #[derive(Debug, Clone, Default, Serialize)]
@@ -138,20 +147,39 @@ impl Report {
         what: Noun,
         bytes: u64,
         place: Place,
-        detail: &'static str,
+        detail: impl Into<Cow<'static, str>>,
     ) {
         self.add(state, what, 1, bytes);
         if self.places.len() < PLACES_MAX {
-            self.places.push(Finding { state, what, place, detail });
+            self.places.push(Finding { state, what, place, detail: detail.into() });
         } else {
             self.places_left_off += 1;
         }
     }
 
-    /// Nothing is damaged, missing or counted wrongly. Orphans do not matter here: they harm nobody.
+    /// Adds what a part of the examination found.
+    pub fn merge(&mut self, part: Self) {
+        for (state, noun, tally) in part.counts() {
+            self.add(state, noun, tally.count, tally.bytes);
+        }
+        let room = PLACES_MAX - self.places.len();
+        self.places_left_off +=
+            part.places_left_off + part.places.len().saturating_sub(room) as u64;
+        self.places.extend(part.places.into_iter().take(room));
+    }
+
+    /// Nothing is damaged, missing, unread or counted wrongly. Orphans do not matter here: they harm nobody.
     pub fn is_sound(&self) -> bool {
-        let bad = [State::Damaged, State::Missing, State::Unreadable, State::WrongCounter];
+        let bad =
+            [State::Damaged, State::Missing, State::Unreadable, State::Unread, State::WrongCounter];
         bad.iter().all(|state| !self.counts.contains_key(state))
+    }
+
+    /// Everything that was to be examined could be read. Where not, nothing is repaired: what looks as if nobody named it
+    /// may be named there.
+    pub fn is_all_read(&self) -> bool {
+        let has_bad_pages = self.tally(State::Damaged, Noun::Pages).count > 0;
+        !has_bad_pages && !self.counts.contains_key(&State::Unread)
     }
 
     /// Every count, by state and noun.
@@ -159,6 +187,38 @@ impl Report {
         self.counts.iter().flat_map(|(state, nouns)| {
             nouns.iter().map(move |(noun, tally)| (*state, *noun, *tally))
         })
+    }
+}
+
+/// Where an examination stands, for whoever waits for it.
+#[derive(Debug, Default)]
+pub struct Progress(Mutex<Step>);
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Step {
+    /// Empty: nothing of a tenant.
+    pub tenant: String,
+    pub what: &'static str,
+    pub done: u64,
+    /// 0: not known.
+    pub all: u64,
+}
+
+impl Progress {
+    pub fn begin(&self, tenant: &str, what: &'static str, all: u64) {
+        *self.lock() = Step { tenant: tenant.to_owned(), what, done: 0, all };
+    }
+
+    pub fn advance(&self, count: u64) {
+        self.lock().done += count;
+    }
+
+    pub fn step(&self) -> Step {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Step> {
+        self.0.lock().expect("nothing panics while it holds the step")
     }
 }
 
@@ -178,5 +238,11 @@ mod tests {
         assert!(!report.is_sound());
         assert_eq!(report.tally(State::Damaged, Noun::Values), Tally { count: 105, bytes: 735 });
         assert_eq!((report.places.len(), report.places_left_off), (PLACES_MAX, 5));
+        let mut whole = Report::default();
+        whole.find(State::Unread, Noun::Threads, 0, Place::default(), "a thread");
+        assert!(!whole.is_sound() && !whole.is_all_read());
+        whole.merge(report);
+        assert_eq!(whole.tally(State::Damaged, Noun::Values), Tally { count: 105, bytes: 735 });
+        assert_eq!((whole.places.len(), whole.places_left_off), (PLACES_MAX, 6));
     }
 }

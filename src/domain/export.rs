@@ -12,6 +12,7 @@ use super::limits::LIMITS;
 use super::names::{
     Channel, CheckpointId, CheckpointNs, TaskId, TaskPath, ThreadId, Writer, check,
 };
+pub use super::readable::Readable;
 use super::sessions::name::SessionName;
 
 /// What a thread is, apart from what it holds. A lease is not part of it: its holder is a process that runs now.
@@ -226,6 +227,12 @@ pub trait ExportStorage: Send + Sync {
     ) -> Result<Vec<SessionName>>;
 
     async fn has_session(&self, caller: &Caller, session: &SessionName) -> Result<bool>;
+
+    /// Every thread, as far as a damaged database can be read: what lies behind the damage, too.
+    async fn list_readable_threads(&self, caller: &Caller) -> Result<Readable<String>>;
+
+    /// As [`Self::list_readable_threads`].
+    async fn list_readable_sessions(&self, caller: &Caller) -> Result<Readable<SessionName>>;
 
     /// As [`Self::read_thread`].
     async fn read_session(

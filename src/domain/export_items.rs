@@ -7,7 +7,7 @@ use super::caller::Caller;
 use super::clock::Micros;
 use super::contents::ContentId;
 use super::error::{Error, Result};
-use super::export::Existing;
+use super::export::{Existing, Readable};
 use super::files::head::{FileHead, Form};
 use super::item::{Address, Key};
 use super::limits::LIMITS;
@@ -87,6 +87,14 @@ pub trait ItemExportStorage: Send + Sync {
         after: Option<&Address>,
         now: Micros,
     ) -> Result<ItemsRead>;
+
+    /// Every item below a prefix that comes after one, expired ones too, as far as a damaged database can be read.
+    async fn list_readable_items(
+        &self,
+        caller: &Caller,
+        prefix: &Namespace,
+        after: Option<&Address>,
+    ) -> Result<Readable<Address>>;
 
     async fn read_item(
         &self,

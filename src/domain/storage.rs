@@ -14,7 +14,7 @@ use super::caller::Caller;
 use super::checkpoint::{Commit, ListQuery, Target, View};
 use super::clock::Micros;
 use super::credential::{Credentials, Revocation, SigningSecret};
-use super::doctor::{Examine, Report};
+use super::doctor::{Examine, Progress, Report};
 use super::erasure::{Slice, Stage};
 use super::error::{Error, Result};
 use super::files::storage::FileStorage;
@@ -362,8 +362,8 @@ pub trait Engine: Send + Sync {
         Err(sql_role::unsupported())
     }
 
-    /// Reads everything and holds it against its digests, in pages, beside whatever else runs.
-    async fn examine(&self, request: &Examine) -> Result<Report>;
+    /// Reads everything and holds it against its digests, in pages, beside whatever else runs, and says meanwhile how far it is.
+    async fn examine_watched(&self, request: &Examine, progress: &Progress) -> Result<Report>;
 
     /// Wraps the secrets of the database with the current master key; two were given. Answers how many were changed.
     async fn rotate_master_key(&self) -> Result<u64> {

@@ -14,6 +14,7 @@ mod import;
 mod items;
 mod nouns;
 mod records;
+mod salvage;
 mod sessions;
 mod settings;
 mod snapshot_heads;
@@ -26,4 +27,5 @@ mod write;
 
 pub use self::frames::{Input, Output, PREAMBLE, SigningKey};
 pub use self::import::{ImportOptions, Imported, Tally, import, verify};
-pub use self::write::{Exported, Parts, Selection, export, require_parts};
+pub use self::salvage::LeftOut;
+pub use self::write::{Exported, Parts, Selection, export, export_whole_only, require_parts};

@@ -10,7 +10,7 @@ use crate::content::master_key::MasterKeys;
 use crate::domain::{Error, Result};
 
 /// Rows that a page looks at, and bytes after which it ends; a larger row is a page of its own.
-const PAGE_ROWS: i64 = 256;
+pub const PAGE_ROWS: i64 = 256;
 const PAGE_BYTES: i64 = 8 << 20;
 /// Names in one statement. Lists are filled up to it, so that the text of a statement stays the same.
 pub const NAMES_MAX: usize = 256;
@@ -199,6 +199,18 @@ pub trait Access: Send {
     /// Runs a statement. `$1` is the first of `binds`.
     async fn rows(&mut self, statement: &str, binds: &[Cell]) -> Result<Vec<Record>>;
 
+    /// The same, where the database cannot read on: the rows that came before, and why it ended.
+    async fn rows_before_damage(
+        &mut self,
+        statement: &str,
+        binds: &[Cell],
+    ) -> Result<(Vec<Record>, Option<Error>)> {
+        match self.rows(statement, binds).await {
+            Err(error @ Error::Integrity(_)) => Ok((Vec::new(), Some(error))),
+            rows => Ok((rows?, None)),
+        }
+    }
+
     /// Runs statements that write different rows; none needs what another wrote. Answers how many rows the first returned.
     /// One round trip where the engine can.
     async fn run_all(&mut self, statements: &[(String, Vec<Cell>)]) -> Result<usize> {
@@ -214,10 +226,24 @@ pub trait Access: Send {
     async fn end(self: Box<Self>) -> Result<()>;
 }
 
+/// Something is wrong with the pages of the database's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadPage {
+    /// Where it can be told.
+    pub table: Option<String>,
+    /// In the engine's words, which tell numbers and names of tables and indexes.
+    pub detail: String,
+}
+
 /// An engine that can be looked at and repaired from outside of requests.
 #[async_trait]
 pub trait Accessible: Send + Sync {
     fn dialect(&self) -> &'static Dialect;
+
+    /// What the engine itself finds wrong with the pages of its file, and in which table; where it can look.
+    async fn check_pages(&self) -> Result<Vec<BadPage>> {
+        Ok(Vec::new())
+    }
 
     /// What the content of a tenant that exists is named and sealed with, as the database says now.
     async fn secret_of(&self, tenant: &str) -> Result<TenantSecret>;
@@ -292,13 +318,26 @@ pub async fn page(
     source: &Source<'_>,
     binds: &[Cell],
 ) -> Result<Vec<Record>> {
+    page_of(access, dialect, source, (binds, PAGE_ROWS)).await
+}
+
+/// As [`page`], with at most so many rows.
+///
+/// # Errors
+/// A database that cannot be read.
+pub async fn page_of(
+    access: &mut dyn Access,
+    dialect: &Dialect,
+    source: &Source<'_>,
+    (binds, rows_max): (&[Cell], i64),
+) -> Result<Vec<Record>> {
     let limit = binds.len() + 1;
     let with_limit = |count: i64| [binds, &[Cell::Integer(count)]].concat();
     let text = dialect.fill(&format!("select {} {} limit ${limit}", source.size, source.rows));
-    let sizes = access.rows(&text, &with_limit(PAGE_ROWS)).await?;
-    let (mut count, mut bytes) = (0, 0);
+    let sizes = access.rows(&text, &with_limit(rows_max)).await?;
+    let (mut count, mut bytes) = (0, 0_i64);
     for size in &sizes {
-        bytes += size.integer(0)?;
+        bytes = bytes.saturating_add(size.integer(0)?);
         if count > 0 && bytes > PAGE_BYTES {
             break;
         }

@@ -8,6 +8,7 @@ pub mod channel_map;
 pub mod chunk_memory;
 pub mod contents;
 pub mod credentials;
+pub mod damage;
 pub mod doctor;
 pub mod documents;
 pub mod encrypting;

@@ -377,7 +377,7 @@ impl Engine for Memory {
         Ok(())
     }
 
-    async fn examine(&self, _: &Examine) -> Result<doctor::Report> {
+    async fn examine_watched(&self, _: &Examine, _: &doctor::Progress) -> Result<doctor::Report> {
         Ok(doctor::Report::default())
     }
 

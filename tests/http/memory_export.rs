@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::export::{
-    Existing, ExportStorage, SessionHead, SessionRecord, SessionSink, Staged, ThreadHead,
+    Existing, ExportStorage, Readable, SessionHead, SessionRecord, SessionSink, Staged, ThreadHead,
     ThreadRecord, ThreadSink,
 };
 use threadkeep::domain::export_items::{ItemExportStorage, ItemTimes, ItemsRead, StoredItem};
@@ -50,6 +50,14 @@ impl ExportStorage for Memory {
         Ok(false)
     }
 
+    async fn list_readable_threads(&self, _: &Caller) -> Result<Readable<String>> {
+        Ok(Readable::default())
+    }
+
+    async fn list_readable_sessions(&self, _: &Caller) -> Result<Readable<SessionName>> {
+        Ok(Readable::default())
+    }
+
     async fn read_session(
         &self,
         _: &Caller,
@@ -88,6 +96,15 @@ impl ItemExportStorage for Memory {
         _: Micros,
     ) -> Result<ItemsRead> {
         Ok(ItemsRead::default())
+    }
+
+    async fn list_readable_items(
+        &self,
+        _: &Caller,
+        _: &Namespace,
+        _: Option<&Address>,
+    ) -> Result<Readable<Address>> {
+        Ok(Readable::default())
     }
 
     async fn read_item(&self, _: &Caller, _: &Address, _: Micros) -> Result<Option<StoredItem>> {

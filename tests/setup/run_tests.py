@@ -71,6 +71,7 @@ SOAK_SUITES = [
     "contents",
     "document",
     "snapshots",
+    "damages",
     "hostile",
 ]
 SOAK_OF_JAVASCRIPT = ["serving/nested_tasks.test.ts", "serving/restarts.test.ts"]

@@ -137,7 +137,7 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
     ("storage/audit_rows.rs", "from audit_events where at < $1", "removal by age"),
     (
         "storage/doctor/mod.rs",
-        "from tenants where tenant > $1",
+        "from tenants where tenant > $2",
         "goes through the tenants one by one",
     ),
     ("postgres/batch_sql.rs", "from threads where false", "the shape of rows, never one"),

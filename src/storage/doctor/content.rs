@@ -62,6 +62,11 @@ impl<'a> Value<'a> {
         })
     }
 
+    /// The names of its chunks, where it is split.
+    pub fn list(&self) -> Option<&'a [u8]> {
+        self.list
+    }
+
     /// What the row takes.
     pub fn stored_bytes(&self) -> u64 {
         super::size(self.body.len() + self.list.map_or(0, <[u8]>::len))
@@ -169,6 +174,26 @@ impl Chunks {
             }
         }
         Ok(())
+    }
+
+    /// Takes a chunk with names, if it is sound. Answers what is in it.
+    pub fn add_node(&mut self, secret: &TenantSecret, name: &Name, body: &[u8]) -> Option<Bytes> {
+        let node = open_node(secret, name, body)?;
+        self.nodes.insert(*name, node.clone());
+        Some(node)
+    }
+
+    /// Takes a chunk with content, if it is sound.
+    pub fn add_leaf(
+        &mut self,
+        (secret, scope_id): (&TenantSecret, i64),
+        name: &Name,
+        body: &[u8],
+    ) -> bool {
+        let leaf = open_leaf(secret, scope_id, name, body);
+        let is_sound = leaf.is_some();
+        self.leaves.extend(leaf.map(|leaf| (*name, leaf)));
+        is_sound
     }
 
     /// Fetches what lies in packs, as far as it is there and sound. No transaction is open.

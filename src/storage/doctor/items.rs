@@ -1,23 +1,24 @@
 //! Items of the store, and their earlier versions: that each opens to what was put.
 
 use super::content::{Chunks, Value, Verdict};
+use super::pass::{Pass, Start};
 use super::{Ward, size};
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Place, Report, State};
 use crate::domain::item::{Address, Key};
-use crate::storage::access::{Cell, Record, Source, page};
+use crate::storage::access::{Cell, Record, Source, page_of};
 use crate::storage::homes::{ValueRow, item_place};
 use crate::storage::items::{heads, namespaces};
 
 /// An item has no tag of its own.
-const ITEMS: Source<'static> = Source {
+pub const ITEMS: Source<'static> = Source {
     columns: "namespace, key, scope_id, 'json', size_bytes, digest, body, parts, file_head",
     size: "case when size_bytes > length(body) then size_bytes else length(body) end
         + coalesce(length(parts), 0)",
     rows: "from items where tenant = $1 and {after_item} order by namespace, key",
 };
 
-const VERSIONS: Source<'static> = Source {
+pub const VERSIONS: Source<'static> = Source {
     columns: "namespace, key, version, scope_id, 'json', size_bytes, digest, body, parts, file_head",
     size: ITEMS.size,
     rows: "from item_versions where tenant = $1 and {after_version} order by namespace, key, version",
@@ -33,75 +34,75 @@ const DELETE_STRAY: &str =
     returning size_bytes";
 
 /// What is gone through: rows, where the value begins in one, and how many columns say where it stands.
-struct Values {
+pub struct Values {
     source: Source<'static>,
     value: usize,
     key: usize,
     noun: Noun,
 }
 
+pub const ITEM_VALUES: Values = Values { source: ITEMS, value: 3, key: 2, noun: Noun::Items };
+pub const VERSION_VALUES: Values =
+    Values { source: VERSIONS, value: 4, key: 3, noun: Noun::ItemVersions };
+
 impl Ward<'_> {
     pub(super) async fn examine_items(&self, report: &mut Report) -> Result<()> {
-        let values = Values { source: ITEMS, value: 3, key: 2, noun: Noun::Items };
-        self.examine_item_values(&values, self.first_item(), report).await
+        self.go_through(Pass::Items, report).await
     }
 
     pub(super) async fn examine_versions(&self, report: &mut Report) -> Result<()> {
-        let values = Values { source: VERSIONS, value: 4, key: 3, noun: Noun::ItemVersions };
-        self.examine_item_values(&values, self.first_version(), report).await?;
-        let mut access = if self.fix { self.engine.hold() } else { self.engine.look() }.await?;
-        let stray =
-            access.rows(if self.fix { DELETE_STRAY } else { STRAY }, &[self.name()]).await?;
+        self.go_through(Pass::Versions, report).await?;
+        let fix = self.repairs(report);
+        let mut access = if fix { self.engine.hold() } else { self.engine.look() }.await?;
+        let stray = access.rows(if fix { DELETE_STRAY } else { STRAY }, &[self.name()]).await?;
         access.end().await?;
         let bytes = stray.iter().map(|row| row.integer(0)).sum::<Result<i64>>()?.unsigned_abs();
-        let state = if self.fix { State::Repaired } else { State::Orphan };
+        let state = if fix { State::Repaired } else { State::Orphan };
         report.add(state, Noun::ItemVersions, size(stray.len()), bytes);
         Ok(())
     }
 
-    async fn examine_item_values(
+    pub(super) async fn examine_item_values(
         &self,
         values: &Values,
-        mut after: Vec<Cell>,
+        from: &Start,
         report: &mut Report,
-    ) -> Result<()> {
+    ) -> Result<Option<Vec<Cell>>> {
         let noun = values.noun;
-        loop {
-            let mut access = self.engine.look().await?;
-            let binds = [vec![self.name()], after].concat();
-            let rows = page(access.as_mut(), self.dialect, &values.source, &binds).await?;
-            let mut found = Vec::new();
-            for row in &rows {
-                let scope_id = scope_of(row, values);
-                let value = Value::read((scope_id, self.row_of_item(row)?), row, values.value)?;
-                let place = [self.name(), scope_id.into()];
-                let one = std::slice::from_ref(&value);
-                let chunks = Chunks::load(access.as_mut(), &self.secret, &place, one).await?;
-                found.push((value, chunks));
-            }
-            access.end().await?;
-            let Some(last) = rows.last() else { return Ok(()) };
-            after = last.0[..values.key].to_vec();
-            for ((value, mut chunks), row) in found.into_iter().zip(&rows) {
-                let scope_id = scope_of(row, values);
-                chunks.fetch(self.engine.objects(), &self.secret, scope_id).await?;
-                let bytes = value.stored_bytes() + size(row.bytes(1)?.len());
-                let verdict = value.examine(&self.secret, &chunks);
-                let is_read = !matches!(verdict, Verdict::Moved);
-                report.add(if is_read { State::Checked } else { State::Moved }, noun, 1, bytes);
-                let (state, detail) = match verdict {
-                    Verdict::Sound if !self.has_sound_head(row, values) => {
-                        (State::Damaged, "what is noted of the file is damaged")
-                    }
-                    Verdict::Sound | Verdict::Moved => continue,
-                    Verdict::Damaged(detail) => (State::Damaged, detail),
-                    Verdict::Unreadable => {
-                        (State::Unreadable, "a chunk of the value is missing or damaged")
-                    }
-                };
-                report.find(state, noun, bytes, self.place_of_item(row), detail);
-            }
+        let mut access = self.engine.look().await?;
+        let binds = [&[self.name()], &from.after[..]].concat();
+        let binds = (&binds[..], from.rows_max);
+        let rows = page_of(access.as_mut(), self.dialect, &values.source, binds).await?;
+        let mut found = Vec::new();
+        for row in &rows {
+            let scope_id = scope_of(row, values);
+            let value = Value::read((scope_id, self.row_of_item(row)?), row, values.value)?;
+            let place = [self.name(), scope_id.into()];
+            let one = std::slice::from_ref(&value);
+            let chunks = Chunks::load(access.as_mut(), &self.secret, &place, one).await?;
+            found.push((value, chunks));
         }
+        access.end().await?;
+        for ((value, mut chunks), row) in found.into_iter().zip(&rows) {
+            let scope_id = scope_of(row, values);
+            chunks.fetch(self.engine.objects(), &self.secret, scope_id).await?;
+            let bytes = value.stored_bytes() + size(row.bytes(1)?.len());
+            let verdict = value.examine(&self.secret, &chunks);
+            let is_read = !matches!(verdict, Verdict::Moved);
+            report.add(if is_read { State::Checked } else { State::Moved }, noun, 1, bytes);
+            let (state, detail) = match verdict {
+                Verdict::Sound if !self.has_sound_head(row, values) => {
+                    (State::Damaged, "what is noted of the file is damaged")
+                }
+                Verdict::Sound | Verdict::Moved => continue,
+                Verdict::Damaged(detail) => (State::Damaged, detail),
+                Verdict::Unreadable => {
+                    (State::Unreadable, "a chunk of the value is missing or damaged")
+                }
+            };
+            report.find(state, noun, bytes, self.place_of_item(row), detail);
+        }
+        Ok(rows.last().map(|last| last.0[..values.key].to_vec()))
     }
 
     /// What is noted of a file behind its value opens, and belongs to the value.

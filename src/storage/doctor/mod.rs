@@ -5,13 +5,18 @@
 //! sees one snapshot, together with everything it is held against; nothing is concluded from two of them. So a commit or
 //! a prune that runs beside it is never taken for damage.
 //!
+//! Damage does not end it: what cannot be read is a finding, and the rest is examined (`pass.rs`). From the first such finding on
+//! nothing is repaired.
+//!
 //! Memory: one page, one value, and of one scope the numbers of its values, up to a million names of chunks, and the
-//! places of those that lie in packs.
+//! places of those that lie in packs. Ids of the scopes of small threads.
 
+mod batches;
 mod content;
 mod items;
 mod maps;
 mod packs;
+mod pass;
 mod repair;
 mod scopes;
 mod sessions;
@@ -19,12 +24,16 @@ mod snapshots;
 mod survey;
 mod threads;
 
-pub use maps::read_map;
+use std::collections::{BTreeSet, HashSet};
 
-use super::access::{Access, Accessible, Cell, Dialect};
+pub use maps::read_map;
+use pass::find_unread;
+
+use super::access::{Accessible, Cell, Dialect};
+use super::damage::{Keys, is_damage};
 use crate::content::keys::TenantSecret;
 use crate::domain::clock::Micros;
-use crate::domain::doctor::{Examine, Noun, Place, Report, State};
+use crate::domain::doctor::{Examine, Noun, Place, Progress, Report, State};
 use crate::domain::{Error, Result};
 
 /// Younger garbage is still being worked on: by a removal, or by a copy that stages its rows.
@@ -40,29 +49,54 @@ struct Ward<'a> {
     fix: bool,
     /// A holder names a thread that is not there: rows without a thread may be that one's, and stay.
     thread_lost: bool,
+    /// Scopes that were examined with the one thread that holds them.
+    examined: HashSet<i64>,
+    progress: &'a Progress,
+}
+
+/// The next keys of some tables, and which of these could not be read.
+#[derive(Default)]
+struct KeysFound {
+    keys: Vec<i64>,
+    unread: Vec<(&'static str, Error)>,
 }
 
 /// Examines what is asked for.
 ///
 /// # Errors
 /// A database that cannot be read. Damage is no error: it is in the report.
-pub async fn examine(engine: &dyn Accessible, request: &Examine) -> Result<Report> {
+pub async fn examine(
+    engine: &dyn Accessible,
+    request: &Examine,
+    progress: &Progress,
+) -> Result<Report> {
     let mut report = Report::default();
-    let mut after = String::new();
+    progress.begin("", "pages of the database", 0);
+    for bad in engine.check_pages().await? {
+        let place = Place { table: bad.table, ..Place::default() };
+        report.find(State::Damaged, Noun::Pages, 0, place, bad.detail);
+    }
+    let keys = Keys {
+        columns: "tenant, secret",
+        rows: "from tenants where tenant > $2 and ($1 = '' or tenant = $1) order by tenant",
+        before: vec![request.tenant.as_deref().unwrap_or_default().into()],
+        behind: Vec::new(),
+    };
+    let mut after = vec![Cell::from("")];
     loop {
-        let text = "select tenant, secret from tenants
-            where tenant > $1 and ($2 = '' or tenant = $2) order by tenant limit $3";
-        let only = request.tenant.as_deref().unwrap_or_default();
-        let binds = [after.as_str().into(), only.into(), KEYS_PER_PAGE.into()];
-        let mut access = engine.look().await?;
-        let tenants = access.rows(text, &binds).await?;
-        access.end().await?;
-        let Some(last) = tenants.last() else { return Ok(report) };
-        after = last.text(0)?.to_owned();
-        for row in &tenants {
-            let tenant = row.text(0)?.to_owned();
+        let listed = keys.list_on(engine, (&after, KEYS_PER_PAGE)).await?;
+        if let Some(damage) = &listed.damage {
+            find_unread((Noun::Tenants, "tenants"), Place::default(), damage, &mut report);
+        }
+        for row in &listed.rows {
+            let Ok(tenant) = row.text(0).map(str::to_owned) else {
+                let detail = "the name of a tenant is damaged";
+                report.find(State::Damaged, Noun::Tenants, 0, Place::default(), detail);
+                continue;
+            };
             report.add(State::Checked, Noun::Tenants, 1, 0);
-            let secret = match secret_of(engine, &tenant, row.bytes(1)?).await {
+            let stored = row.bytes(1).unwrap_or(&[0]);
+            let secret = match secret_of(engine, &tenant, stored).await {
                 Ok(secret) => secret,
                 Err(Error::KeyDestroyed) => {
                     report.add(State::Destroyed, Noun::Tenants, 1, 0);
@@ -78,9 +112,15 @@ pub async fn examine(engine: &dyn Accessible, request: &Examine) -> Result<Repor
             };
             let dialect = engine.dialect();
             let (fix, thread_lost) = (request.fix, false);
-            let mut ward = Ward { engine, dialect, tenant, secret, fix, thread_lost };
-            ward.examine(request.now, &mut report).await?;
+            let examined = HashSet::new();
+            let mut ward =
+                Ward { engine, dialect, tenant, secret, fix, thread_lost, examined, progress };
+            let examined = ward.examine(request.now, &mut report).await;
+            ward.note(examined, (Noun::Tenants, "tenants", None), &mut report)?;
         }
+        let Some(mut next) = listed.next else { return Ok(report) };
+        next.truncate(1);
+        after = next;
     }
 }
 
@@ -97,22 +137,57 @@ impl Ward<'_> {
     /// Threads first, so that a scope's repair finds counters as they were; scopes before rows without a thread,
     /// because only holders tell whether a thread was lost.
     async fn examine(&mut self, now: Micros, report: &mut Report) -> Result<()> {
-        self.examine_garbage(now, report).await?;
-        self.examine_threads(report).await?;
-        self.examine_items(report).await?;
-        self.examine_versions(report).await?;
-        self.examine_sessions(report).await?;
-        self.examine_snapshots(report).await?;
-        self.examine_scopes(report).await?;
-        self.examine_stray_rows(report).await
+        let done = self.examine_garbage(now, report).await;
+        self.note(done, (Noun::Rows, "garbage", None), report)?;
+        self.progress.begin(&self.tenant, "threads", self.count("threads").await?);
+        let done = self.examine_threads(report).await;
+        self.note(done, (Noun::Threads, "threads", None), report)?;
+        self.progress.begin(&self.tenant, "items", 0);
+        let done = self.examine_items(report).await;
+        self.note(done, (Noun::Items, "items", None), report)?;
+        let done = self.examine_versions(report).await;
+        self.note(done, (Noun::ItemVersions, "item_versions", None), report)?;
+        self.progress.begin(&self.tenant, "sessions", 0);
+        let done = self.examine_sessions(report).await;
+        self.note(done, (Noun::Entries, "session_entries", None), report)?;
+        self.progress.begin(&self.tenant, "snapshots", 0);
+        let done = self.examine_snapshots(report).await;
+        self.note(done, (Noun::Snapshots, "snapshots", None), report)?;
+        self.progress.begin(&self.tenant, "content scopes", self.count("scopes").await?);
+        let done = self.examine_scopes(report).await;
+        self.note(done, (Noun::Scopes, "scopes", None), report)?;
+        self.progress.begin(&self.tenant, "rows without a thread", 0);
+        let done = self.examine_stray_rows(report).await;
+        self.note(done, (Noun::Rows, "checkpoints", None), report)
+    }
+
+    /// How many there are, for those who wait; 0 where it cannot be read.
+    async fn count(&self, table: &'static str) -> Result<u64> {
+        let text = format!("select count(*) from {table} where tenant = $1");
+        let mut access = self.engine.look().await?;
+        match access.rows(&text, &[self.name()]).await {
+            Ok(rows) => {
+                access.end().await?;
+                Ok(rows[0].integer(0)?.unsigned_abs())
+            }
+            Err(error) if is_damage(&error) => Ok(0),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether something may be put right: asked for, and nothing was found so far that could not be read.
+    fn repairs(&self, report: &Report) -> bool {
+        self.fix && report.is_all_read()
     }
 
     /// Rows of thread keys that neither a thread nor the garbage has.
     async fn examine_stray_rows(&self, report: &mut Report) -> Result<()> {
-        let mut after = i64::MIN;
+        let (mut after, mut unread) = (i64::MIN, BTreeSet::new());
         loop {
+            let KeysFound { keys, unread: damaged } =
+                self.keys(&STRAY_TABLES, "thread_key", after).await?;
+            self.note_unread(damaged, (Noun::Rows, &mut unread), report);
             let mut access = self.engine.look().await?;
-            let keys = self.keys(access.as_mut(), &STRAY_TABLES, "thread_key", after).await?;
             let mut stray = Vec::new();
             for &key in &keys {
                 let text =
@@ -127,7 +202,7 @@ impl Ward<'_> {
             access.end().await?;
             for (key, count, bytes) in stray {
                 let (count, bytes) = (count.unsigned_abs(), bytes.unsigned_abs());
-                if self.fix && !self.thread_lost {
+                if self.repairs(report) && !self.thread_lost {
                     // No scope has this id: only the rows go.
                     self.engine.remove_unreachable(&self.tenant, key, 0).await?;
                     report.add(State::Repaired, Noun::Rows, count, bytes);
@@ -143,12 +218,12 @@ impl Ward<'_> {
     /// The next distinct keys that some tables have, in order.
     async fn keys(
         &self,
-        access: &mut dyn Access,
         tables: &[&'static str],
         column: &'static str,
         after: i64,
-    ) -> Result<Vec<i64>> {
-        let mut keys = Vec::new();
+    ) -> Result<KeysFound> {
+        let mut found = KeysFound::default();
+        let keys = &mut found.keys;
         for table in tables {
             // From key to key through the index: a table has thousands of rows for each.
             let text = format!(
@@ -160,14 +235,35 @@ impl Ward<'_> {
                  ) select key from k where key is not null limit $3"
             );
             let binds = [self.name(), after.into(), KEYS_PER_PAGE.into()];
-            for row in access.rows(&text, &binds).await? {
-                keys.push(row.integer(0)?);
+            let mut access = self.engine.look().await?;
+            match access.rows(&text, &binds).await {
+                Ok(rows) => {
+                    access.end().await?;
+                    keys.extend(rows.iter().filter_map(|row| row.integer(0).ok()));
+                }
+                // Other tables have the same keys, and lead on behind the damage.
+                Err(damage) if is_damage(&damage) => found.unread.push((table, damage)),
+                Err(error) => return Err(error),
             }
         }
         keys.sort_unstable();
         keys.dedup();
         keys.truncate(usize::try_from(KEYS_PER_PAGE).unwrap_or(usize::MAX));
-        Ok(keys)
+        Ok(found)
+    }
+
+    /// Notes each table once that could not be gone through.
+    fn note_unread(
+        &self,
+        unread: Vec<(&'static str, Error)>,
+        (noun, known): (Noun, &mut BTreeSet<&'static str>),
+        report: &mut Report,
+    ) {
+        for (table, damage) in unread {
+            if known.insert(table) {
+                find_unread((noun, table), self.place(None), &damage, report);
+            }
+        }
     }
 
     /// What removals left. Entries that are still worked on are only counted.
@@ -184,7 +280,7 @@ impl Ward<'_> {
             let mut access = self.engine.look().await?;
             let old = access.rows(text, &binds).await?;
             access.end().await?;
-            if old.is_empty() || !self.fix {
+            if old.is_empty() || !self.repairs(report) {
                 break;
             }
             for row in &old {

@@ -60,7 +60,7 @@ impl Ward<'_> {
         let packed = self.packed(access.as_mut(), scope_id).await?;
         access.end().await?;
         let wrong = packed.miscounted().count();
-        if wrong > 0 && self.fix && self.correct_packs(scope_id).await? {
+        if wrong > 0 && self.repairs(report) && self.correct_packs(scope_id).await? {
             report.add(State::Repaired, Noun::Packs, size(wrong), 0);
         } else {
             for _ in 0..wrong {

@@ -26,7 +26,8 @@ impl Ward<'_> {
             return Ok(false);
         }
         let sums = sums_of_thread(access, self.dialect, &self.tenant, &thread).await?;
-        let size = thread.size_bytes.clamp(sums.shown_bytes, sums.shown_bytes + sums.other_bytes);
+        let most = sums.shown_bytes.saturating_add(sums.other_bytes);
+        let size = thread.size_bytes.clamp(sums.shown_bytes, most.max(sums.shown_bytes));
         access
             .rows(
                 "update threads set checkpoint_count = $3, size_bytes = $4

@@ -1,12 +1,16 @@
 //! Content scopes: who holds them, their values and chunks, and what of them nothing names.
 
+use std::collections::BTreeSet;
+
 use super::content::{Chunks, VALUE_COLUMNS, VALUE_SIZE, Value, Verdict, open_leaf, open_node};
+use super::pass::{Pass, Start};
 use super::{Ward, read_map, size};
 use crate::content::parts::{NAME_BYTES, NODE_BYTES_MAX, Name};
 use crate::domain::Result;
 use crate::domain::clock::random_id;
 use crate::domain::doctor::{Noun, PLACES_MAX, Place, Report, State};
-use crate::storage::access::{Access, Cell, Source, page};
+use crate::storage::access::{Access, Cell, Source, page, page_of};
+use crate::storage::damage::is_damage;
 use crate::storage::homes::ValueRow;
 use crate::storage::objects::place as packed;
 
@@ -18,13 +22,14 @@ left join threads t on h.kind = 'thread' and t.tenant = h.tenant and t.scope_id 
     and {thread_of_holder}
 where h.tenant = $1 and h.scope_id = $2 order by h.kind, h.holder";
 
-const CHUNKS: Source<'static> = Source {
+pub const CHUNKS: Source<'static> = Source {
     columns: "name, body",
     size: "length(body)",
     rows: "from chunks where tenant = $1 and scope_id = $2 and name > $3 order by name",
 };
 
-const VALUES: &str = "from manifests where tenant = $1 and scope_id = $2 and no > $3 order by no";
+pub const VALUES: &str =
+    "from manifests where tenant = $1 and scope_id = $2 and no > $3 order by no";
 
 /// What a scope takes whose content nobody can reach, its packs included.
 const CONTENT: &str = "
@@ -55,14 +60,19 @@ impl Holders {
 
 impl Ward<'_> {
     pub(super) async fn examine_scopes(&mut self, report: &mut Report) -> Result<()> {
-        let mut after = i64::MIN;
+        let (mut after, mut unread) = (i64::MIN, BTreeSet::new());
         loop {
-            let mut access = self.engine.look().await?;
-            let scopes = self.keys(access.as_mut(), &SCOPE_TABLES, "scope_id", after).await?;
-            access.end().await?;
+            let found = self.keys(&SCOPE_TABLES, "scope_id", after).await?;
+            self.note_unread(found.unread, (Noun::Scopes, &mut unread), report);
+            let scopes = found.keys;
             for scope_id in &scopes {
-                self.examine_scope(*scope_id, report).await?;
+                if self.examined.contains(scope_id) {
+                    continue;
+                }
+                let examined = self.examine_scope(*scope_id, report).await;
+                self.note(examined, (Noun::Scopes, "scopes", None), report)?;
             }
+            self.progress.advance(size(scopes.len()));
             let Some(last) = scopes.last() else { return Ok(()) };
             after = *last;
         }
@@ -88,10 +98,16 @@ impl Ward<'_> {
             let detail = "a thread that holds a content scope";
             report.find(State::Missing, Noun::Threads, 0, self.place(thread_id), detail);
         }
-        self.examine_packs(scope_id, thread_id, report).await?;
-        self.examine_values(scope_id, report).await?;
-        self.examine_chunks(scope_id, thread_id, report).await?;
-        self.examine_names(scope_id, thread_id, report).await
+        let packed = self.examine_packs(scope_id, thread_id, report).await;
+        self.note(packed, (Noun::Packs, "packs", thread_id), report)?;
+        for pass in [Pass::Values { scope_id, thread_id }, Pass::Chunks { scope_id, thread_id }] {
+            self.go_through(pass, report).await?;
+        }
+        let named = self.examine_names(scope_id, thread_id, report).await;
+        if matches!(&named, Err(error) if is_damage(error)) {
+            report.add(State::Undecided, Noun::Scopes, 1, 0);
+        }
+        self.note(named, (Noun::Scopes, "manifests", thread_id), report)
     }
 
     pub(super) async fn holders(&self, access: &mut dyn Access, scope_id: i64) -> Result<Holders> {
@@ -126,7 +142,7 @@ impl Ward<'_> {
     }
 
     async fn examine_orphan(&self, scope_id: i64, bytes: u64, report: &mut Report) -> Result<()> {
-        if self.fix && !self.thread_lost {
+        if self.repairs(report) && !self.thread_lost {
             // No thread has this key: only the scope goes. Nothing can take hold of it any more: a copy shares the
             // scope of a thread that holds it.
             self.engine.remove_unreachable(&self.tenant, random_id(), scope_id).await?;
@@ -137,56 +153,60 @@ impl Ward<'_> {
         Ok(())
     }
 
-    async fn examine_values(&self, scope_id: i64, report: &mut Report) -> Result<()> {
+    pub(super) async fn examine_values(
+        &self,
+        scope_id: i64,
+        from: &Start,
+        report: &mut Report,
+    ) -> Result<Option<Vec<Cell>>> {
         let columns = format!("no, version_key, {VALUE_COLUMNS}");
         let source = Source { columns: &columns, size: VALUE_SIZE, rows: VALUES };
         let scope = [self.name(), scope_id.into()];
-        let mut after = i64::MIN;
-        loop {
-            let mut access = self.engine.look().await?;
-            let holders = self.holders(access.as_mut(), scope_id).await?;
-            if !holders.any {
-                return access.end().await;
-            }
-            let binds = [self.name(), scope_id.into(), after.into()];
-            let rows = page(access.as_mut(), self.dialect, &source, &binds).await?;
-            let values = rows.iter().map(|row| {
-                let version = ValueRow::Version(row.integer(1)?);
-                Value::read((scope_id, version), row, 2)
-            });
-            let values = values.collect::<Result<Vec<_>>>()?;
-            let mut chunks = Chunks::load(access.as_mut(), &self.secret, &scope, &values).await?;
-            access.end().await?;
-            chunks.fetch(self.engine.objects(), &self.secret, scope_id).await?;
-            let mut bad = Vec::new();
-            for (row, value) in rows.iter().zip(&values) {
-                after = row.integer(0)?;
-                let bytes = value.stored_bytes();
-                let verdict = value.examine(&self.secret, &chunks);
-                let read = !matches!(verdict, Verdict::Moved);
-                let state = if read { State::Checked } else { State::Moved };
-                report.add(state, Noun::Values, 1, bytes);
-                match verdict {
-                    Verdict::Sound | Verdict::Moved => {}
-                    Verdict::Damaged(detail) => bad.push((after, State::Damaged, bytes, detail)),
-                    Verdict::Unreadable => {
-                        let detail = "a chunk of the value is missing or damaged";
-                        bad.push((after, State::Unreadable, bytes, detail));
-                    }
+        let mut access = self.engine.look().await?;
+        let holders = self.holders(access.as_mut(), scope_id).await?;
+        if !holders.any {
+            return access.end().await.map(|()| None);
+        }
+        let binds = [&scope[..], &from.after].concat();
+        let binds = (&binds[..], from.rows_max);
+        let rows = page_of(access.as_mut(), self.dialect, &source, binds).await?;
+        let values = rows.iter().map(|row| {
+            let version = ValueRow::Version(row.integer(1)?);
+            Value::read((scope_id, version), row, 2)
+        });
+        let values = values.collect::<Result<Vec<_>>>()?;
+        let mut chunks = Chunks::load(access.as_mut(), &self.secret, &scope, &values).await?;
+        access.end().await?;
+        chunks.fetch(self.engine.objects(), &self.secret, scope_id).await?;
+        let mut bad = Vec::new();
+        for (row, value) in rows.iter().zip(&values) {
+            let no = row.integer(0)?;
+            let bytes = value.stored_bytes();
+            let verdict = value.examine(&self.secret, &chunks);
+            let read = !matches!(verdict, Verdict::Moved);
+            let state = if read { State::Checked } else { State::Moved };
+            report.add(state, Noun::Values, 1, bytes);
+            match verdict {
+                Verdict::Sound | Verdict::Moved => {}
+                Verdict::Damaged(detail) => bad.push((no, State::Damaged, bytes, detail)),
+                Verdict::Unreadable => {
+                    let detail = "a chunk of the value is missing or damaged";
+                    bad.push((no, State::Unreadable, bytes, detail));
                 }
             }
-            for (no, state, bytes, detail) in bad {
-                let place = if report.places.len() < PLACES_MAX {
-                    self.place_of_value(scope_id, no).await?
-                } else {
-                    Place::default()
-                };
-                report.find(state, Noun::Values, bytes, place, detail);
-            }
-            if rows.is_empty() {
-                return Ok(());
-            }
         }
+        for (no, state, bytes, detail) in bad {
+            let place = if report.places.len() < PLACES_MAX {
+                match self.place_of_value(scope_id, no).await {
+                    Err(error) if is_damage(&error) => self.place(None),
+                    place => place?,
+                }
+            } else {
+                Place::default()
+            };
+            report.find(state, Noun::Values, bytes, place, detail);
+        }
+        Ok(rows.last().map(|last| last.0[..1].to_vec()))
     }
 
     /// The first checkpoint that shows a value, as things are now.
@@ -228,34 +248,31 @@ impl Ward<'_> {
         Ok(self.place(holders.threads.first().map(|(id, _)| id.as_str())))
     }
 
-    async fn examine_chunks(
+    pub(super) async fn examine_chunks(
         &self,
-        scope_id: i64,
-        thread_id: Option<&str>,
+        (scope_id, thread_id): (i64, Option<&str>),
+        from: &Start,
         report: &mut Report,
-    ) -> Result<()> {
-        let mut after = Cell::Bytes(Vec::new());
-        loop {
-            let mut access = self.engine.look().await?;
-            let binds = [self.name(), scope_id.into(), after];
-            let rows = page(access.as_mut(), self.dialect, &CHUNKS, &binds).await?;
-            access.end().await?;
-            let Some(last) = rows.last() else { return Ok(()) };
-            after = last.0[0].clone();
-            for row in &rows {
-                let (name, body) = (row.bytes(0)?, row.bytes(1)?);
-                if matches!(packed::Place::read(body), Ok(Some(_))) && name.len() == NAME_BYTES {
-                    // It was looked at with its pack.
-                    continue;
-                }
-                report.add(State::Checked, Noun::Chunks, 1, size(body.len()));
-                if !self.is_sound(scope_id, name, body) {
-                    let detail = "a chunk does not open or does not have the name of its content";
-                    let place = self.place(thread_id);
-                    report.find(State::Damaged, Noun::Chunks, size(body.len()), place, detail);
-                }
+    ) -> Result<Option<Vec<Cell>>> {
+        let mut access = self.engine.look().await?;
+        let binds = [&[self.name(), scope_id.into()], &from.after[..]].concat();
+        let binds = (&binds[..], from.rows_max);
+        let rows = page_of(access.as_mut(), self.dialect, &CHUNKS, binds).await?;
+        access.end().await?;
+        for row in &rows {
+            let (name, body) = (row.bytes(0)?, row.bytes(1)?);
+            if matches!(packed::Place::read(body), Ok(Some(_))) && name.len() == NAME_BYTES {
+                // It was looked at with its pack.
+                continue;
+            }
+            report.add(State::Checked, Noun::Chunks, 1, size(body.len()));
+            if !self.is_sound(scope_id, name, body) {
+                let detail = "a chunk does not open or does not have the name of its content";
+                let place = self.place(thread_id);
+                report.find(State::Damaged, Noun::Chunks, size(body.len()), place, detail);
             }
         }
+        Ok(rows.last().map(|last| last.0[..1].to_vec()))
     }
 
     /// A chunk, whatever is in it.
@@ -294,7 +311,7 @@ impl Ward<'_> {
             report.add(State::Undecided, Noun::Scopes, 1, 0);
             return Ok(());
         }
-        if self.fix && !(survey.chunks.is_empty() && survey.superseded.is_empty()) {
+        if self.repairs(report) && !(survey.chunks.is_empty() && survey.superseded.is_empty()) {
             survey = self.remove_orphans(scope_id, report).await?;
         }
         let superseded = size(survey.superseded.len());

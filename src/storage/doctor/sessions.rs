@@ -1,13 +1,14 @@
 //! Sessions: that each entry opens to what was appended, and that no stream and no document lacks one.
 
 use super::content::{Chunks, Value, Verdict};
+use super::pass::{Pass, Start};
 use super::{Ward, size};
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Report, State};
-use crate::storage::access::{Cell, Source, page};
+use crate::storage::access::{Cell, Source, page_of};
 use crate::storage::homes::ValueRow;
 
-const ENTRIES: Source<'static> = Source {
+pub const ENTRIES: Source<'static> = Source {
     columns: "session_no, log_no, era, seq, entry_no,
         (select s.scope_id from sessions s where s.tenant = $1 and s.session_no = session_entries.session_no),
         'json', size_bytes, digest, body, parts",
@@ -40,7 +41,13 @@ group by x.session_no limit 500";
 
 impl Ward<'_> {
     pub(super) async fn examine_sessions(&self, report: &mut Report) -> Result<()> {
-        self.examine_entries(report).await?;
+        self.go_through(Pass::Entries, report).await?;
+        let counted = self.count_entries(report).await;
+        self.note(counted, (Noun::Entries, "session_logs", None), report)?;
+        self.examine_stray_entries(report).await
+    }
+
+    async fn count_entries(&self, report: &mut Report) -> Result<()> {
         let mut access = self.engine.look().await?;
         let lacking = access.rows(INCOMPLETE, &[self.name()]).await?[0].integer(0)?;
         access.end().await?;
@@ -48,59 +55,61 @@ impl Ward<'_> {
             let detail = "an entry of a stream, or a piece of a document";
             report.find(State::Missing, Noun::Entries, 0, self.place(None), detail);
         }
-        self.examine_stray_entries(report).await
+        Ok(())
     }
 
-    async fn examine_entries(&self, report: &mut Report) -> Result<()> {
-        let mut after: Vec<Cell> = vec![i64::MIN.into(); 4];
-        loop {
-            let mut access = self.engine.look().await?;
-            let binds = [vec![self.name()], after].concat();
-            let rows = page(access.as_mut(), self.dialect, &ENTRIES, &binds).await?;
-            let mut found = Vec::new();
-            for row in &rows {
-                // Without a session it is garbage, or a stray row.
-                let Ok(scope_id) = row.integer(5) else { continue };
-                let home = ValueRow::Entry(row.integer(4)?);
-                let value = Value::read((scope_id, home), row, 6)?;
-                let place = [self.name(), scope_id.into()];
-                let one = std::slice::from_ref(&value);
-                let chunks = Chunks::load(access.as_mut(), &self.secret, &place, one).await?;
-                found.push((value, chunks));
-            }
-            access.end().await?;
-            let Some(last) = rows.last() else { return Ok(()) };
-            after = last.0[..4].to_vec();
-            for (value, chunks) in found {
-                let bytes = value.stored_bytes();
-                report.add(State::Checked, Noun::Entries, 1, bytes);
-                let (state, detail) = match value.examine(&self.secret, &chunks) {
-                    Verdict::Sound => continue,
-                    Verdict::Damaged(detail) => (State::Damaged, detail),
-                    Verdict::Moved | Verdict::Unreadable => {
-                        (State::Unreadable, "a chunk of the entry is missing or damaged")
-                    }
-                };
-                report.find(state, Noun::Entries, bytes, self.place(None), detail);
-            }
+    pub(super) async fn examine_entries(
+        &self,
+        from: &Start,
+        report: &mut Report,
+    ) -> Result<Option<Vec<Cell>>> {
+        let mut access = self.engine.look().await?;
+        let binds = [&[self.name()], &from.after[..]].concat();
+        let binds = (&binds[..], from.rows_max);
+        let rows = page_of(access.as_mut(), self.dialect, &ENTRIES, binds).await?;
+        let mut found = Vec::new();
+        for row in &rows {
+            // Without a session it is garbage, or a stray row.
+            let Ok(scope_id) = row.integer(5) else { continue };
+            let home = ValueRow::Entry(row.integer(4)?);
+            let value = Value::read((scope_id, home), row, 6)?;
+            let place = [self.name(), scope_id.into()];
+            let one = std::slice::from_ref(&value);
+            let chunks = Chunks::load(access.as_mut(), &self.secret, &place, one).await?;
+            found.push((value, chunks));
         }
+        access.end().await?;
+        for (value, chunks) in found {
+            let bytes = value.stored_bytes();
+            report.add(State::Checked, Noun::Entries, 1, bytes);
+            let (state, detail) = match value.examine(&self.secret, &chunks) {
+                Verdict::Sound => continue,
+                Verdict::Damaged(detail) => (State::Damaged, detail),
+                Verdict::Moved | Verdict::Unreadable => {
+                    (State::Unreadable, "a chunk of the entry is missing or damaged")
+                }
+            };
+            report.find(state, Noun::Entries, bytes, self.place(None), detail);
+        }
+        Ok(rows.last().map(|last| last.0[..4].to_vec()))
     }
 
     async fn examine_stray_entries(&self, report: &mut Report) -> Result<()> {
+        let fix = self.repairs(report);
         loop {
             let mut access = self.engine.look().await?;
             let stray = access.rows(STRAY, &[self.name()]).await?;
             access.end().await?;
             for row in &stray {
                 let (count, bytes) = (row.integer(1)?.unsigned_abs(), row.integer(2)?);
-                let state = if self.fix { State::Repaired } else { State::Orphan };
-                if self.fix {
+                let state = if fix { State::Repaired } else { State::Orphan };
+                if fix {
                     // No scope has this id: only the rows go.
                     self.engine.remove_unreachable(&self.tenant, row.integer(0)?, 0).await?;
                 }
                 report.add(state, Noun::Entries, count, bytes.unsigned_abs());
             }
-            if !self.fix || size(stray.len()) < 500 {
+            if !fix || size(stray.len()) < 500 {
                 return Ok(());
             }
         }

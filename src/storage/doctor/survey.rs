@@ -106,7 +106,7 @@ impl Sums {
         if thread.checkpoint_count != self.checkpoint_count {
             return Some("checkpoint_count is not the number of checkpoints");
         }
-        let sizes = self.shown_bytes..=self.shown_bytes + self.other_bytes;
+        let sizes = self.shown_bytes..=self.shown_bytes.saturating_add(self.other_bytes);
         (!sizes.contains(&thread.size_bytes)).then_some("size_bytes is not the size of the rows")
     }
 }
@@ -172,7 +172,8 @@ pub async fn sums_of_thread(
         for row in &rows {
             let (no, bytes) = (row.integer(0)?, row.integer(2)?);
             let is_shown = u32::try_from(no).is_ok_and(|no| shown.numbers.contains(&no));
-            *(if is_shown { &mut sums.shown_bytes } else { &mut sums.other_bytes }) += bytes;
+            let sum = if is_shown { &mut sums.shown_bytes } else { &mut sums.other_bytes };
+            *sum = sum.saturating_add(bytes);
         }
     }
 }

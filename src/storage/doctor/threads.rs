@@ -3,47 +3,44 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::content::{Chunks, VALUE_COLUMNS, VALUE_SIZE, Value, Verdict};
-use super::survey::sums_of_thread;
+use super::pass::{Pass, Start};
+use super::survey::{Sums, sums_of_thread};
 use super::{Ward, read_map, size};
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Place, Report, State};
-use crate::storage::access::{Access, Cell, Record, Source, page, rows_named};
+use crate::storage::access::{Access, Cell, Record, Source, page_of, rows_named};
 use crate::storage::base_document::open_base;
 use crate::storage::channel_map::Entry;
 use crate::storage::documents::open_documents;
 use crate::storage::homes::{CheckpointAt, ValueRow};
 use crate::storage::prepare::describe;
 
-const THREADS: Source<'static> = Source {
-    columns: "t.thread_id",
-    size: "64",
-    rows: "from threads t where t.tenant = $1 and t.thread_id > $2 order by t.thread_id",
-};
-
 /// $2 thread id.
 const THREAD: &str = "
-select t.thread_key, t.scope_id, t.checkpoint_count, t.size_bytes,
+select t.thread_id, t.thread_key, t.scope_id, t.checkpoint_count, t.size_bytes,
     exists (select 1 from scopes s where s.tenant = t.tenant and s.scope_id = t.scope_id),
     exists (select 1 from scope_holders h where h.tenant = t.tenant and h.scope_id = t.scope_id
         and h.kind = 'thread' and h.holder = {holder})
 from threads t where t.tenant = $1 and t.thread_id = $2";
 
+pub const CHECKPOINT_COLUMNS: &str = "ns, checkpoint_id, documents, {map}, size_bytes, cast(legacy as integer), run_id, delta_channels";
+
 const CHECKPOINTS: Source<'static> = Source {
-    columns: "ns, checkpoint_id, documents, {map}, size_bytes, cast(legacy as integer), run_id, delta_channels",
+    columns: CHECKPOINT_COLUMNS,
     size: "length(documents) + {map_bytes}",
     rows:
         "from checkpoints where tenant = $1 and thread_key = $2 and (ns, checkpoint_id) > ($3, $4)
         order by ns, checkpoint_id",
 };
 
-const BASES: Source<'static> = Source {
+pub const BASES: Source<'static> = Source {
     columns: "ns, checkpoint_id, channel, document",
     size: "length(document)",
     rows: "from delta_bases where tenant = $1 and thread_key = $2
         and (ns, checkpoint_id, channel) > ($3, $4, $5) order by ns, checkpoint_id, channel",
 };
 
-const WRITES: &str =
+pub const WRITES: &str =
     "from writes where tenant = $1 and thread_key = $2
         and (ns, checkpoint_id, task_id, idx) > ($3, $4, $5, $6) order by ns, checkpoint_id, task_id, idx";
 
@@ -57,21 +54,32 @@ pub struct Thread {
     has_holder: bool,
 }
 
+impl Thread {
+    /// From its key, scope, counters, and whether it has scope and holder, behind its id.
+    pub(super) fn of(row: &Record) -> Result<Self> {
+        Ok(Self {
+            key: row.integer(1)?,
+            scope_id: row.integer(2)?,
+            checkpoint_count: row.integer(3)?,
+            size_bytes: row.integer(4)?,
+            has_scope: row.integer(5)? != 0,
+            has_holder: row.integer(6)? != 0,
+        })
+    }
+}
+
 impl Ward<'_> {
-    pub(super) async fn examine_threads(&self, report: &mut Report) -> Result<()> {
+    pub(super) async fn examine_threads(&mut self, report: &mut Report) -> Result<()> {
         let mut after = String::new();
         loop {
-            let mut access = self.engine.look().await?;
-            let binds = [self.name(), after.as_str().into()];
-            let threads = page(access.as_mut(), self.dialect, &THREADS, &binds).await?;
-            access.end().await?;
-            for row in &threads {
-                row.text(0)?.clone_into(&mut after);
-                self.examine_thread(&after, report).await?;
+            let (ids, next) = self.thread_ids(&after, report).await?;
+            for id in &self.examine_together(&ids, report).await? {
+                let examined = self.examine_thread(id, report).await;
+                self.note(examined, (Noun::Threads, "threads", Some(id)), report)?;
+                self.progress.advance(1);
             }
-            if threads.is_empty() {
-                return Ok(());
-            }
+            let Some(next) = next else { return Ok(()) };
+            after = next;
         }
     }
 
@@ -81,8 +89,25 @@ impl Ward<'_> {
             return access.end().await;
         };
         report.add(State::Checked, Noun::Threads, 1, 0);
-        let sums = sums_of_thread(access.as_mut(), self.dialect, &self.tenant, &thread).await?;
-        access.end().await?;
+        let sums = sums_of_thread(access.as_mut(), self.dialect, &self.tenant, &thread).await;
+        if sums.is_ok() {
+            access.end().await?;
+        }
+        let counted = self.examine_counters(thread_id, (&thread, sums), report).await;
+        self.note(counted, (Noun::Threads, "checkpoints", Some(thread_id)), report)?;
+        for pass in [Pass::Checkpoints(thread_id), Pass::Writes(thread_id), Pass::Bases(thread_id)]
+        {
+            self.go_through(pass, report).await?;
+        }
+        Ok(())
+    }
+
+    async fn examine_counters(
+        &self,
+        thread_id: &str,
+        (thread, sums): (&Thread, Result<Sums>),
+        report: &mut Report,
+    ) -> Result<()> {
         let place = || self.place(Some(thread_id));
         if !thread.has_scope {
             report.find(State::Missing, Noun::Scopes, 0, place(), "the thread's content scope");
@@ -91,16 +116,14 @@ impl Ward<'_> {
             let detail = "the entry by which the thread holds its content scope";
             report.find(State::Missing, Noun::Holders, 0, place(), detail);
         }
-        if let Some(detail) = sums.difference(&thread) {
-            if self.fix && self.correct_counters(thread_id).await? {
+        if let Some(detail) = sums?.difference(thread) {
+            if self.repairs(report) && self.correct_counters(thread_id).await? {
                 report.add(State::Repaired, Noun::Threads, 1, 0);
             } else {
                 report.find(State::WrongCounter, Noun::Threads, 0, place(), detail);
             }
         }
-        self.examine_checkpoints(thread_id, report).await?;
-        self.examine_writes(thread_id, report).await?;
-        self.examine_bases(thread_id, report).await
+        Ok(())
     }
 
     /// The thread as this transaction sees it: a prune may have given it another key meanwhile.
@@ -111,35 +134,28 @@ impl Ward<'_> {
     ) -> Result<Option<Thread>> {
         let text = self.dialect.fill(THREAD);
         let rows = access.rows(&text, &[self.name(), thread_id.into()]).await?;
-        let Some(row) = rows.first() else { return Ok(None) };
-        Ok(Some(Thread {
-            key: row.integer(0)?,
-            scope_id: row.integer(1)?,
-            checkpoint_count: row.integer(2)?,
-            size_bytes: row.integer(3)?,
-            has_scope: row.integer(4)? != 0,
-            has_holder: row.integer(5)? != 0,
-        }))
+        rows.first().map(Thread::of).transpose()
     }
 
-    async fn examine_checkpoints(&self, thread_id: &str, report: &mut Report) -> Result<()> {
-        let mut after = vec![Cell::from(""), Cell::from("")];
-        loop {
-            let mut access = self.engine.look().await?;
-            let Some(thread) = self.thread(access.as_mut(), thread_id).await? else {
-                return access.end().await;
-            };
-            let binds = [vec![self.name(), thread.key.into()], after].concat();
-            let rows = page(access.as_mut(), self.dialect, &CHECKPOINTS, &binds).await?;
-            let versions = self.versions_named(access.as_mut(), thread.scope_id, &rows).await?;
-            access.end().await?;
-            let Some(last) = rows.last() else { return Ok(()) };
-            after = last.0[..2].to_vec();
-            for row in &rows {
-                let scope_id = thread.scope_id;
-                self.examine_checkpoint((thread_id, scope_id), row, &versions, report)?;
-            }
+    pub(super) async fn examine_checkpoints(
+        &self,
+        thread_id: &str,
+        from: &Start,
+        report: &mut Report,
+    ) -> Result<Option<Vec<Cell>>> {
+        let mut access = self.engine.look().await?;
+        let Some(thread) = self.thread(access.as_mut(), thread_id).await? else {
+            return access.end().await.map(|()| None);
+        };
+        let binds = [&[self.name(), thread.key.into()], &from.after[..]].concat();
+        let binds = (&binds[..], from.rows_max);
+        let rows = page_of(access.as_mut(), self.dialect, &CHECKPOINTS, binds).await?;
+        let versions = self.versions_named(access.as_mut(), thread.scope_id, &rows).await?;
+        access.end().await?;
+        for row in &rows {
+            self.examine_checkpoint((thread_id, thread.scope_id), row, &versions, report)?;
         }
+        Ok(rows.last().map(|last| last.0[..2].to_vec()))
     }
 
     /// Number → version of the values that some checkpoints name.
@@ -159,7 +175,7 @@ impl Ward<'_> {
         found.iter().map(|row| Ok((row.integer(0)?, row.integer(1)?))).collect()
     }
 
-    fn examine_checkpoint(
+    pub(super) fn examine_checkpoint(
         &self,
         (thread_id, scope_id): (&str, i64),
         row: &Record,
@@ -220,79 +236,82 @@ impl Ward<'_> {
         Ok(())
     }
 
-    async fn examine_writes(&self, thread_id: &str, report: &mut Report) -> Result<()> {
+    pub(super) async fn examine_writes(
+        &self,
+        thread_id: &str,
+        from: &Start,
+        report: &mut Report,
+    ) -> Result<Option<Vec<Cell>>> {
         const KEY_COLUMNS: usize = 4;
         let columns = format!("ns, checkpoint_id, task_id, idx, channel, {VALUE_COLUMNS}");
         let source = Source { columns: &columns, size: VALUE_SIZE, rows: WRITES };
-        let mut after = vec![Cell::from(""), Cell::from(""), Cell::from(""), i64::MIN.into()];
-        loop {
-            let mut access = self.engine.look().await?;
-            let Some(thread) = self.thread(access.as_mut(), thread_id).await? else {
-                return access.end().await;
+        let mut access = self.engine.look().await?;
+        let Some(thread) = self.thread(access.as_mut(), thread_id).await? else {
+            return access.end().await.map(|()| None);
+        };
+        let binds = [&[self.name(), thread.key.into()], &from.after[..]].concat();
+        let binds = (&binds[..], from.rows_max);
+        let rows = page_of(access.as_mut(), self.dialect, &source, binds).await?;
+        let values = rows.iter().map(|row| {
+            let write = ValueRow::Write {
+                ns: row.text(0)?,
+                checkpoint_id: row.text(1)?,
+                task_id: row.text(2)?,
+                idx: row.integer(3)?,
+                channel: row.text(4)?,
             };
-            let binds = [vec![self.name(), thread.key.into()], after].concat();
-            let rows = page(access.as_mut(), self.dialect, &source, &binds).await?;
-            let values = rows.iter().map(|row| {
-                let write = ValueRow::Write {
-                    ns: row.text(0)?,
-                    checkpoint_id: row.text(1)?,
-                    task_id: row.text(2)?,
-                    idx: row.integer(3)?,
-                    channel: row.text(4)?,
-                };
-                Value::read((thread.scope_id, write), row, KEY_COLUMNS + 1)
-            });
-            let values = values.collect::<Result<Vec<_>>>()?;
-            let scope = [self.name(), thread.scope_id.into()];
-            let mut chunks = Chunks::load(access.as_mut(), &self.secret, &scope, &values).await?;
-            access.end().await?;
-            chunks.fetch(self.engine.objects(), &self.secret, thread.scope_id).await?;
-            let Some(last) = rows.last() else { return Ok(()) };
-            after = last.0[..KEY_COLUMNS].to_vec();
-            for (row, value) in rows.iter().zip(&values) {
-                let bytes = value.stored_bytes();
-                let verdict = value.examine(&self.secret, &chunks);
-                if matches!(verdict, Verdict::Moved) {
-                    report.add(State::Moved, Noun::Writes, 1, bytes);
-                    continue;
-                }
-                report.add(State::Checked, Noun::Writes, 1, bytes);
-                let (state, detail) = match verdict {
-                    Verdict::Sound | Verdict::Moved => continue,
-                    Verdict::Damaged(detail) => (State::Damaged, detail),
-                    Verdict::Unreadable => {
-                        (State::Unreadable, "a chunk of the write is missing or damaged")
-                    }
-                };
-                report.find(state, Noun::Writes, bytes, self.place_of(thread_id, row)?, detail);
+            Value::read((thread.scope_id, write), row, KEY_COLUMNS + 1)
+        });
+        let values = values.collect::<Result<Vec<_>>>()?;
+        let scope = [self.name(), thread.scope_id.into()];
+        let mut chunks = Chunks::load(access.as_mut(), &self.secret, &scope, &values).await?;
+        access.end().await?;
+        chunks.fetch(self.engine.objects(), &self.secret, thread.scope_id).await?;
+        for (row, value) in rows.iter().zip(&values) {
+            let bytes = value.stored_bytes();
+            let verdict = value.examine(&self.secret, &chunks);
+            if matches!(verdict, Verdict::Moved) {
+                report.add(State::Moved, Noun::Writes, 1, bytes);
+                continue;
             }
+            report.add(State::Checked, Noun::Writes, 1, bytes);
+            let (state, detail) = match verdict {
+                Verdict::Sound | Verdict::Moved => continue,
+                Verdict::Damaged(detail) => (State::Damaged, detail),
+                Verdict::Unreadable => {
+                    (State::Unreadable, "a chunk of the write is missing or damaged")
+                }
+            };
+            report.find(state, Noun::Writes, bytes, self.place_of(thread_id, row)?, detail);
         }
+        Ok(rows.last().map(|last| last.0[..KEY_COLUMNS].to_vec()))
     }
 
-    async fn examine_bases(&self, thread_id: &str, report: &mut Report) -> Result<()> {
-        let mut after = vec![Cell::from(""), Cell::from(""), Cell::from("")];
-        loop {
-            let mut access = self.engine.look().await?;
-            let Some(thread) = self.thread(access.as_mut(), thread_id).await? else {
-                return access.end().await;
-            };
-            let binds = [vec![self.name(), thread.key.into()], after].concat();
-            let rows = page(access.as_mut(), self.dialect, &BASES, &binds).await?;
-            access.end().await?;
-            let Some(last) = rows.last() else { return Ok(()) };
-            after = last.0[..3].to_vec();
-            for row in &rows {
-                let sealed = row.bytes(3)?;
-                report.add(State::Checked, Noun::Bases, 1, size(sealed.len()));
-                let at =
-                    CheckpointAt { scope_id: thread.scope_id, ns: row.text(0)?, id: row.text(1)? };
-                if open_base(&self.secret, at, row.text(2)?.to_owned(), sealed).is_err() {
-                    let place = self.place_of(thread_id, row)?;
-                    let detail = "a delta base does not open or does not match its digest";
-                    report.find(State::Damaged, Noun::Bases, size(sealed.len()), place, detail);
-                }
+    pub(super) async fn examine_bases(
+        &self,
+        thread_id: &str,
+        from: &Start,
+        report: &mut Report,
+    ) -> Result<Option<Vec<Cell>>> {
+        let mut access = self.engine.look().await?;
+        let Some(thread) = self.thread(access.as_mut(), thread_id).await? else {
+            return access.end().await.map(|()| None);
+        };
+        let binds = [&[self.name(), thread.key.into()], &from.after[..]].concat();
+        let binds = (&binds[..], from.rows_max);
+        let rows = page_of(access.as_mut(), self.dialect, &BASES, binds).await?;
+        access.end().await?;
+        for row in &rows {
+            let sealed = row.bytes(3)?;
+            report.add(State::Checked, Noun::Bases, 1, size(sealed.len()));
+            let at = CheckpointAt { scope_id: thread.scope_id, ns: row.text(0)?, id: row.text(1)? };
+            if open_base(&self.secret, at, row.text(2)?.to_owned(), sealed).is_err() {
+                let place = self.place_of(thread_id, row)?;
+                let detail = "a delta base does not open or does not match its digest";
+                report.find(State::Damaged, Noun::Bases, size(sealed.len()), place, detail);
             }
         }
+        Ok(rows.last().map(|last| last.0[..3].to_vec()))
     }
 
     /// The place of a row that begins with namespace and checkpoint id.

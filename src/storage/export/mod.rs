@@ -9,6 +9,7 @@ pub mod copies;
 pub mod items;
 mod items_put;
 mod moment;
+mod readable;
 mod reading;
 pub mod sessions;
 pub mod sessions_staged;
@@ -24,7 +25,7 @@ use super::sessions::SessionEngine;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::export::{
-    Existing, ExportStorage, SessionHead, SessionRecord, SessionSink, Staged, ThreadHead,
+    Existing, ExportStorage, Readable, SessionHead, SessionRecord, SessionSink, Staged, ThreadHead,
     ThreadRecord, ThreadSink,
 };
 use crate::domain::export_items::{ItemExportStorage, ItemTimes, ItemsRead, StoredItem};
@@ -85,6 +86,14 @@ impl<T: SessionEngine> ExportStorage for T {
 
     async fn has_session(&self, caller: &Caller, session: &SessionName) -> Result<bool> {
         sessions::has(self, &caller.tenant, session).await
+    }
+
+    async fn list_readable_threads(&self, caller: &Caller) -> Result<Readable<String>> {
+        readable::threads(self, &caller.tenant).await
+    }
+
+    async fn list_readable_sessions(&self, caller: &Caller) -> Result<Readable<SessionName>> {
+        readable::sessions(self, &caller.tenant).await
     }
 
     async fn read_session(
@@ -148,6 +157,15 @@ impl<T: SessionEngine + Roots> ItemExportStorage for T {
             copies_of: None,
         };
         ground.page(prefix, after).await
+    }
+
+    async fn list_readable_items(
+        &self,
+        caller: &Caller,
+        prefix: &Namespace,
+        after: Option<&Address>,
+    ) -> Result<Readable<Address>> {
+        readable::items(self, &caller.tenant, (prefix, after)).await
     }
 
     async fn read_item(

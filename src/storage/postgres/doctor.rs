@@ -1,6 +1,7 @@
 //! Transactions for examinations: rows as cells, arrays of numbers as their bytes.
 
 use async_trait::async_trait;
+use futures::TryStreamExt as _;
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Column, Executor, Postgres, Row, SqlSafeStr, TypeInfo, ValueRef};
@@ -147,6 +148,14 @@ impl Access for Transaction {
         fetch(&mut self.connection, statement, binds).await
     }
 
+    async fn rows_before_damage(
+        &mut self,
+        statement: &str,
+        binds: &[Cell],
+    ) -> Result<(Vec<Record>, Option<Error>)> {
+        fetch_before_damage(&mut self.connection, statement, binds).await
+    }
+
     async fn run_all(&mut self, statements: &[(String, Vec<Cell>)]) -> Result<usize> {
         if statements.is_empty() {
             return Ok(0);
@@ -191,6 +200,17 @@ async fn fetch(
     statement: &str,
     binds: &[Cell],
 ) -> Result<Vec<Record>> {
+    match fetch_before_damage(connection, statement, binds).await? {
+        (rows, None) => Ok(rows),
+        (_, Some(damage)) => Err(damage),
+    }
+}
+
+async fn fetch_before_damage(
+    connection: &mut PgConnection,
+    statement: &str,
+    binds: &[Cell],
+) -> Result<(Vec<Record>, Option<Error>)> {
     // Texts are put together from constants only.
     let text = AssertSqlSafe(statement.to_owned()).into_sql_str();
     let mut query: Query<'_, Postgres, PgArguments> = sqlx::query(text);
@@ -202,8 +222,26 @@ async fn fetch(
             Cell::Bytes(value) => query.bind(value.clone()),
         };
     }
-    let rows = query.fetch_all(connection).await;
-    rows.map_err(|error| failure::of_call(&error))?.iter().map(record).collect()
+    let mut rows = Vec::new();
+    let mut found = query.fetch(connection);
+    loop {
+        match found.try_next().await {
+            Ok(Some(row)) => rows.push(record(&row)?),
+            Ok(None) => return Ok((rows, None)),
+            Err(error) if is_damage(&error) => {
+                return Ok((rows, Some(Error::Integrity(error.to_string()))));
+            }
+            Err(error) => return Err(failure::of_call(&error)),
+        }
+    }
+}
+
+/// `data_corrupted`, `index_corrupted`, and a file that cannot be read or is not there.
+const DAMAGED: [&str; 4] = ["XX001", "XX002", "58030", "58P01"];
+
+fn is_damage(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    code.is_some_and(|code| DAMAGED.contains(&&*code))
 }
 
 fn record(row: &PgRow) -> Result<Record> {

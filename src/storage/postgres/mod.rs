@@ -73,7 +73,7 @@ use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::{Commit, ListQuery, Target};
 use crate::domain::clock::Micros;
-use crate::domain::doctor::{Examine, Report};
+use crate::domain::doctor::{Examine, Progress, Report};
 use crate::domain::planner::Batch;
 use crate::domain::prepared::Prepared;
 use crate::domain::retention::{PruneRequest, Pruned};
@@ -360,8 +360,8 @@ impl Engine for PostgresStorage {
         self.remove_sql_role(tenant, name, act).await
     }
 
-    async fn examine(&self, request: &Examine) -> Result<Report> {
-        self.noting_loss(crate::storage::doctor::examine(self, request).await)
+    async fn examine_watched(&self, request: &Examine, progress: &Progress) -> Result<Report> {
+        self.noting_loss(crate::storage::doctor::examine(self, request, progress).await)
     }
 
     async fn rotate_master_key(&self) -> Result<u64> {

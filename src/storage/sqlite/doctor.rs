@@ -1,6 +1,7 @@
 //! Transactions for examinations: rows as cells.
 
 use async_trait::async_trait;
+use futures::TryStreamExt as _;
 use sqlx::query::Query;
 use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row, SqlSafeStr, TypeInfo, ValueRef};
@@ -8,12 +9,12 @@ use tokio::sync::MutexGuard;
 
 use super::SqliteStorage;
 use super::connection::{Read, Write};
-use super::errors::storage_error;
+use super::errors::{is_read_error, storage_error};
 use super::garbage::Garbage;
 use crate::content::keys::TenantSecret;
 use crate::content::master_key::MasterKeys;
-use crate::domain::Result;
-use crate::storage::access::{Access, Accessible, Cell, Dialect, Record};
+use crate::domain::{Error, Result};
+use crate::storage::access::{Access, Accessible, BadPage, Cell, Dialect, Record};
 use crate::storage::objects::Objects;
 use crate::storage::rights::RightsMemory;
 use crate::storage::tenant_keys::stored_secret;
@@ -68,6 +69,25 @@ impl Accessible for SqliteStorage {
         &DIALECT
     }
 
+    async fn check_pages(&self) -> Result<Vec<BadPage>> {
+        let mut read = self.connections.begin_read().await?;
+        let (lines, cut_short) = read.rows_before_damage("pragma integrity_check", &[]).await?;
+        let mut bad = Vec::new();
+        for line in lines.iter().filter_map(|it| it.text(0).ok()).flat_map(str::lines) {
+            if line != "ok" && !line.starts_with("*** in database") {
+                let table = table_of(&mut read, line).await;
+                bad.push(BadPage { table, detail: line.to_owned() });
+            }
+        }
+        let detail = |error| format!("the integrity check ended before its end: {error}");
+        bad.extend(cut_short.map(|error| BadPage { table: None, detail: detail(error) }));
+        // A connection that met damage is not used again.
+        if bad.is_empty() {
+            read.end().await?;
+        }
+        Ok(bad)
+    }
+
     async fn secret_of(&self, tenant: &str) -> Result<TenantSecret> {
         match self.secrets.masters() {
             None => self.secret(tenant).await,
@@ -120,6 +140,14 @@ impl Access for Read<'_> {
         fetch(self, statement, binds).await
     }
 
+    async fn rows_before_damage(
+        &mut self,
+        statement: &str,
+        binds: &[Cell],
+    ) -> Result<(Vec<Record>, Option<Error>)> {
+        fetch_before_damage(self, statement, binds).await
+    }
+
     async fn end(self: Box<Self>) -> Result<()> {
         (*self).end().await
     }
@@ -158,6 +186,17 @@ async fn fetch(
     statement: &str,
     binds: &[Cell],
 ) -> Result<Vec<Record>> {
+    match fetch_before_damage(connection, statement, binds).await? {
+        (rows, None) => Ok(rows),
+        (_, Some(damage)) => Err(damage),
+    }
+}
+
+async fn fetch_before_damage(
+    connection: &mut SqliteConnection,
+    statement: &str,
+    binds: &[Cell],
+) -> Result<(Vec<Record>, Option<Error>)> {
     // Texts are put together from constants only.
     let text = AssertSqlSafe(statement.to_owned()).into_sql_str();
     let mut query: Query<'_, Sqlite, SqliteArguments> = sqlx::query(text);
@@ -169,8 +208,51 @@ async fn fetch(
             Cell::Bytes(value) => query.bind(value.clone()),
         };
     }
-    let rows = query.fetch_all(connection).await.map_err(storage_error)?;
-    rows.iter().map(|row| record(row).map_err(storage_error)).collect()
+    let mut rows = Vec::new();
+    let mut found = query.fetch(connection);
+    loop {
+        let read = found.try_next().await.and_then(|row| row.as_ref().map(record).transpose());
+        match read.map_err(unread) {
+            Ok(Some(row)) => rows.push(row),
+            Ok(None) => return Ok((rows, None)),
+            Err(error @ Error::Integrity(_)) => return Ok((rows, Some(error))),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// As [`storage_error`], for rows that are only looked at: a text that is none, and a part of the file that the disk does not give
+/// back, are damage.
+fn unread(error: sqlx::Error) -> Error {
+    match &error {
+        sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => {
+            Error::Integrity("a column holds a text that is none".into())
+        }
+        _ if is_read_error(&error) => Error::Integrity(error.to_string()),
+        _ => storage_error(error),
+    }
+}
+
+/// The table that a line of the integrity check is about, which tells the root page of a tree, or the name of an index.
+async fn table_of(connection: &mut SqliteConnection, line: &str) -> Option<String> {
+    let number_after = |word: &str| -> Option<i64> {
+        let rest = &line[line.find(word)? + word.len()..];
+        rest.split(|it: char| !it.is_ascii_digit()).next()?.parse().ok()
+    };
+    let (root, word) = match number_after("Tree ") {
+        Some(root) => (root, String::new()),
+        // `row 7 missing from index NAME`, `wrong # of entries in index NAME`, `NULL value in TABLE.COLUMN`.
+        None => {
+            let word = line.split_once(" in index ").or_else(|| line.split_once(" from index "));
+            let word = word.or_else(|| line.split_once(" in "))?.1;
+            let end = word.find([' ', '.']).unwrap_or(word.len());
+            (-1, word[..end].to_owned())
+        }
+    };
+    let text = "select tbl_name from sqlite_schema where rootpage = $1 or name = $2 limit 1";
+    let binds = [root.into(), Cell::Text(word)];
+    let found = fetch(connection, text, &binds).await.ok()?;
+    Some(found.first()?.text(0).ok()?.to_owned())
 }
 
 fn record(row: &SqliteRow) -> Result<Record, sqlx::Error> {

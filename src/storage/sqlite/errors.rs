@@ -24,6 +24,12 @@ const CANNOT_OPEN: i32 = 14;
 const NOT_SYNCED: [i32; 2] = [1034, 1290];
 const NOT_A_DATABASE: i32 = 26;
 
+/// Its extended codes `SQLITE_IOERR_READ`, `_SHORT_READ`, `_DATA` and `_CORRUPTFS`.
+const READ_FAILED: i32 = IO_ERROR | 1 << 8;
+const READ_SHORT: i32 = IO_ERROR | 2 << 8;
+const READ_DATA: i32 = IO_ERROR | 32 << 8;
+const READ_CORRUPT: i32 = IO_ERROR | 33 << 8;
+
 /// How often a database of this process met a full disk. Whoever has a writer sees by it that one of his statements did: one that is
 /// not his costs only a reserve that is made again.
 static TIMES_FULL: AtomicU64 = AtomicU64::new(0);
@@ -115,6 +121,11 @@ pub(super) fn batch_error(error: &sqlx::Error) -> BatchError {
             None => BatchError::Statement(error.to_string()),
         },
     }
+}
+
+/// The disk does not give a part of the file back.
+pub(super) fn is_read_error(error: &sqlx::Error) -> bool {
+    matches!(extended_code(error), Some(READ_FAILED | READ_SHORT | READ_DATA | READ_CORRUPT))
 }
 
 fn primary_code(error: &sqlx::Error) -> Option<i32> {

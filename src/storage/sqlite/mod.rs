@@ -70,7 +70,7 @@ use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::{Commit, ListQuery, Target};
 use crate::domain::clock::Micros;
-use crate::domain::doctor::{Examine, Report};
+use crate::domain::doctor::{Examine, Progress, Report};
 use crate::domain::grants::Action;
 use crate::domain::names::ThreadId;
 use crate::domain::planner::Batch;
@@ -329,8 +329,8 @@ impl Engine for SqliteStorage {
         audit(self.objects.as_deref(), self).await
     }
 
-    async fn examine(&self, request: &Examine) -> Result<Report> {
-        super::doctor::examine(self, request).await
+    async fn examine_watched(&self, request: &Examine, progress: &Progress) -> Result<Report> {
+        super::doctor::examine(self, request, progress).await
     }
 
     async fn rotate_master_key(&self) -> Result<u64> {
