@@ -47,6 +47,7 @@ struct Ward<'a> {
 /// # Errors
 /// A database that cannot be read. Damage is no error: it is in the report.
 pub async fn examine(engine: &dyn Accessible, request: &Examine) -> Result<Report> {
+    packs::require_store(engine, request.tenant.as_deref().unwrap_or_default()).await?;
     let mut report = Report::default();
     let mut after = String::new();
     loop {
