@@ -1,11 +1,13 @@
 //! A noun on its way into a file, or to be compared with one: its records, and the digest of them.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use serde_bytes::ByteBuf;
 use sha2::{Digest as _, Sha256};
 
 use super::frames::FrameWriter;
-use super::records::{End, Log, Record};
+use super::records::{End, Entry, Log, Record};
 use super::sessions::of_session;
 use super::threads::of_thread;
 use super::values::Packer;
@@ -38,8 +40,8 @@ pub struct NounWriter<'a, 'f> {
     digest: NounDigest,
     /// What the head says instead of what is stored: for comparing.
     identity: Option<(String, i64)>,
-    /// Whether documents of sessions count without their versions.
-    ignores_versions: bool,
+    /// Where sessions count without the numbers that clients hold.
+    unnumbered: Option<Unnumbered>,
     /// Id of the thread, or kind of the session, where its rows have hidden ones.
     name: Option<String>,
 }
@@ -47,25 +49,19 @@ pub struct NounWriter<'a, 'f> {
 impl<'a, 'f> NounWriter<'a, 'f> {
     pub fn into_file(frames: &'a mut FrameWriter<'f>) -> Self {
         let (packer, digest) = (Packer::default(), NounDigest::default());
-        Self {
-            frames: Some(frames),
-            packer,
-            digest,
-            identity: None,
-            ignores_versions: false,
-            name: None,
-        }
+        Self { frames: Some(frames), packer, digest, identity: None, unnumbered: None, name: None }
     }
 
     /// Tells whether a noun is what a file says; of a thread all but its generation and its fence.
     pub fn comparing(identity: Option<(String, i64)>) -> Self {
         let (packer, digest) = (Packer::default(), NounDigest::default());
-        Self { frames: None, packer, digest, identity, ignores_versions: false, name: None }
+        Self { frames: None, packer, digest, identity, unnumbered: None, name: None }
     }
 
-    /// Tells whether a session is what a file says, but for the versions of its documents: where it replaced one, they are others.
+    /// Tells whether a session is what a file says, but for the versions of its documents and the numbers of its entries: where it replaced
+    /// one, they are others.
     pub fn comparing_session() -> Self {
-        Self { ignores_versions: true, ..Self::comparing(None) }
+        Self { unnumbered: Some(Unnumbered::default()), ..Self::comparing(None) }
     }
 
     pub fn packer(&mut self) -> &mut Packer {
@@ -76,6 +72,7 @@ impl<'a, 'f> NounWriter<'a, 'f> {
     pub fn restart(&mut self) {
         self.packer = Packer::default();
         self.digest = NounDigest::default();
+        self.unnumbered = self.unnumbered.take().map(|_| Unnumbered::default());
     }
 
     /// Gives a noun the name that callers know.
@@ -115,13 +112,38 @@ impl<'a, 'f> NounWriter<'a, 'f> {
     }
 }
 
-/// What counts instead of a record where versions do not: that of a document, without its version.
-pub fn without_version(record: &Record) -> Option<Record> {
-    match record {
-        Record::Log(log) if log.part == Part::Document as i64 => {
-            Some(Record::Log(Log { version: 0, ..log.clone() }))
+/// What counts instead of the records of a session where numbers that clients hold do not: documents without their versions, and streams
+/// with their entries numbered from where they stood. So a session that replaced one, or came back, is still the same.
+#[derive(Debug, Default)]
+pub struct Unnumbered {
+    /// Of a log, the number from which its others are counted: the first that is told of it.
+    begins: HashMap<i64, i64>,
+}
+
+impl Unnumbered {
+    /// None: the record counts as it is.
+    pub fn of(&mut self, record: &Record) -> Option<Record> {
+        match record {
+            Record::Log(log) if log.part == Part::Document as i64 => {
+                Some(Record::Log(Log { version: 0, ..log.clone() }))
+            }
+            Record::Log(log) if log.part == Part::Stream as i64 => {
+                let begin = *self.begins.entry(log.log_no).or_insert(log.head);
+                let from = |it: i64| it.wrapping_sub(begin);
+                Some(Record::Log(Log {
+                    floor: from(log.floor),
+                    ceiling: log.ceiling.map(from),
+                    head: from(log.head),
+                    compacted_head: from(log.compacted_head),
+                    ..log.clone()
+                }))
+            }
+            Record::Entry(entry) => {
+                let begin = self.begins.get(&entry.log_no)?;
+                Some(Record::Entry(Entry { seq: entry.seq.wrapping_sub(*begin), ..entry.clone() }))
+            }
+            _ => None,
         }
-        _ => None,
     }
 }
 
@@ -158,7 +180,7 @@ impl SessionSink for NounWriter<'_, '_> {
 
     async fn put_session(&mut self, record: SessionRecord) -> Result<()> {
         let record = of_session(&mut self.packer, record);
-        let counted = without_version(&record).filter(|_| self.ignores_versions);
+        let counted = self.unnumbered.as_mut().and_then(|it| it.of(&record));
         self.record_as(&record, counted.as_ref()).await
     }
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::frames::FrameReader;
 use super::import::{Fate, Ground, decode, truncated};
-use super::nouns::{NounDigest, NounWriter, without_version};
+use super::nouns::{NounDigest, NounWriter, Unnumbered};
 use super::records::Record;
 use super::sessions::to_session;
 use super::threads::{to_base_write, to_thread};
@@ -35,6 +35,7 @@ pub struct Arriving<'a> {
     ground: &'a Ground<'a>,
     pub head: NounHead,
     digest: NounDigest,
+    unnumbered: Unnumbered,
     unpacker: Unpacker,
     /// None: nothing is stored, because nothing will be shown.
     pub staged: Option<Staged>,
@@ -113,6 +114,7 @@ impl<'a> Arriving<'a> {
             waiting: head.waiting(),
             head,
             digest,
+            unnumbered: Unnumbered::default(),
             unpacker: Unpacker::default(),
             staged: None,
             checkpoints: 0,
@@ -170,7 +172,7 @@ impl<'a> Arriving<'a> {
                     self.head.check().map_err(|error| of_file(frames, error))?;
                 }
                 record => {
-                    let counted = without_version(&record).map(|it| it.encode());
+                    let counted = self.unnumbered.of(&record).map(|it| it.encode());
                     let taken = self.take(record).await;
                     taken.map_err(|error| of_file(frames, error))?;
                     self.digest.add(counted.as_deref().unwrap_or(&payload));

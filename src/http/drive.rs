@@ -126,7 +126,7 @@ pub async fn download(State(app): State<Arc<App>>, raw: Raw) -> Answer {
     let address = address(&drive(&app, raw.caller(), &fields)?, &spot)?;
     let file = app.raw_files.open(raw.caller(), &address).await?.ok_or_else(no_file)?;
     let sending = Sending { file, name: name_of(&spot.key), as_attachment: false };
-    send(&app, (raw.caller(), &raw.account()), &raw.headers, sending)
+    send(&app, (raw.caller(), &raw.account()), &raw.headers, sending).await
 }
 
 /// Delete a file or folder of the drive

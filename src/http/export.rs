@@ -8,6 +8,7 @@ use axum::http::header;
 use axum::response::IntoResponse as _;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
 use utoipa::ToSchema;
 
 use super::body::Incoming;
@@ -31,6 +32,9 @@ use crate::export::{
 const MEDIA_TYPE: &str = "application/vnd.threadkeep.export";
 /// What an export or an import may have in memory: the window of chunks, a page, a frame.
 const HELD_BYTES: usize = 96 << 20;
+/// The preamble, the first record, and something of what is stored: from then on the answer is sent. So a tenant of which nothing can be
+/// read is told as in other calls.
+const WRITES_BEFORE_HEAD: usize = 3;
 
 /// Export
 ///
@@ -54,22 +58,15 @@ pub async fn export_file(State(app): State<Arc<App>>, call: Call<Selection>) -> 
     let now = app.clock.now();
     app.storage.record_act(&Act::of(&caller, ActKind::Exported, "", now)).await?;
     let (sender, body) = outgoing::channel(&held);
+    let (begun, begins) = oneshot::channel();
     tokio::spawn(async move {
-        let mut output = Sending { sender, held };
+        let mut output = Sending { sender, held, writes: 0, begun: Some(begun) };
         let to = (&mut output as &mut dyn Output, None);
         let done = export(&*app.storage, &caller, &selection, to, now).await;
-        if let Err(error) = done {
-            if output.sender.is_ended() {
-                tracing::info!(%error, "an export ends early: who asked for it has gone");
-                return;
-            }
-            tracing::error!(%error, "an export ends early");
-            // The body ends with an error, so that nobody takes it for a whole one.
-            output.sender.fail("the export ended early");
-            return;
-        }
-        output.sender.end();
+        output.end(done.map(drop));
     });
+    // Until then nothing was sent.
+    begins.await.unwrap_or_else(|_| Err(Error::Internal("the export ended early".into())))?;
     let headers = [
         (header::CONTENT_TYPE, MEDIA_TYPE),
         (header::CONTENT_DISPOSITION, "attachment; filename=\"threadkeep.export\""),
@@ -234,6 +231,33 @@ impl From<Imported> for ImportedOut {
 struct Sending {
     sender: Sender,
     held: Held,
+    writes: usize,
+    /// Who waits for the answer to begin. What goes wrong before is the answer.
+    begun: Option<oneshot::Sender<Result<()>>>,
+}
+
+impl Sending {
+    fn end(mut self, done: Result<()>) {
+        match (done, self.begun.take()) {
+            (Ok(()), begun) => {
+                self.sender.end();
+                if let Some(begun) = begun {
+                    begun.send(Ok(())).ok();
+                }
+            }
+            (Err(error), Some(begun)) => {
+                begun.send(Err(error)).ok();
+            }
+            (Err(error), None) if self.sender.is_ended() => {
+                tracing::info!(%error, "an export ends early: who asked for it has gone");
+            }
+            (Err(error), None) => {
+                tracing::error!(%error, "an export ends early");
+                // The body ends with an error, so that nobody takes it for a whole one.
+                self.sender.fail("the export ended early");
+            }
+        }
+    }
 }
 
 #[async_trait]
@@ -246,6 +270,12 @@ impl Output for Sending {
         let mut held = self.held.split(bytes.len() as u64);
         self.sender.put(&bytes, &mut held);
         self.held.resize(HELD_BYTES).ok();
+        self.writes += 1;
+        if self.writes == WRITES_BEFORE_HEAD
+            && let Some(begun) = self.begun.take()
+        {
+            begun.send(Ok(())).ok();
+        }
         Ok(())
     }
 }

@@ -41,7 +41,7 @@ pub async fn get(State(app): State<Arc<App>>, raw: Raw) -> Answer {
     let as_attachment = fields.flag("download")?;
     let file = app.raw_files.open(raw.caller(), &address).await?.ok_or_else(no_file)?;
     let sending = Sending { file, name: name_of(fields.required("path")?), as_attachment };
-    send(&app, (raw.caller(), &raw.account()), &raw.headers, sending)
+    send(&app, (raw.caller(), &raw.account()), &raw.headers, sending).await
 }
 
 /// Put a file as raw bytes

@@ -242,11 +242,12 @@ pub struct Sending {
     pub as_attachment: bool,
 }
 
-/// Answers with the bytes that the request asks for.
+/// Answers with the bytes that the request asks for. The first slice of a large file is read before the head is sent, so that one that
+/// cannot be read is an error and no answer without bytes.
 ///
 /// # Errors
-/// 416 for a range that is not there; 503 when too much is being sent.
-pub fn send(
+/// 416 for a range that is not there; 503 when too much is being sent, or while what the file lies in cannot be read.
+pub async fn send(
     app: &Arc<App>,
     (caller, account): (&Caller, &Account),
     request: &HeaderMap,
@@ -278,13 +279,14 @@ pub fn send(
             let at = |it: u64| usize::try_from(it).unwrap_or(usize::MAX).min(bytes.len());
             outgoing::whole(account.open(), &bytes.slice(at(span.start)..at(span.end)))?
         }
-        RawBody::Large(id) => stream_content(app, (caller, account), id, span)?,
+        RawBody::Large(id) => stream_content(app, (caller, account), id, span).await?,
     };
     Ok((status, headers, body).into_response())
 }
 
-/// Reads a slice when most of the one before was taken. One that finds no room waits for it: what was begun is not broken off.
-fn stream_content(
+/// Reads a slice when most of the one before was taken. One that finds no room waits for it: what was begun is not broken off. Where a
+/// later slice cannot be read the connection is cut, so that the client sees a short body.
+async fn stream_content(
     app: &Arc<App>,
     (caller, account): (&Caller, &Account),
     id: ContentId,
@@ -292,37 +294,55 @@ fn stream_content(
 ) -> Result<Body, Problem> {
     let mut held = account.open();
     held.grow(SENDING_BYTES)?;
+    let mut content = Content { app: Arc::clone(app), caller: caller.clone(), id, span };
+    let first = if content.is_read() { Bytes::new() } else { content.next().await? };
     let (sender, body) = outgoing::channel(&held);
-    let (app, caller) = (Arc::clone(app), caller.clone());
+    sender.put(&first, &mut held);
+    drop(first);
     tokio::spawn(async move {
-        let mut at = span.start;
-        while at < span.end && sender.ready().await {
+        while !content.is_read() && held.resize(0).is_ok() && sender.ready().await {
             if let Err(full) = reserve(&mut held, &sender).await {
                 tracing::info!(?full, "a download ends early: there is no room for it");
                 return;
             }
-            match app.raw_files.read_slice(&caller, id, at).await {
-                Ok((start, slice)) => {
-                    let skip = usize::try_from(at - start).unwrap_or(usize::MAX).min(slice.len());
-                    let left = usize::try_from(span.end - at).unwrap_or(usize::MAX);
-                    let slice = &slice[skip..slice.len().min(skip.saturating_add(left))];
-                    sender.put(slice, &mut held);
-                    at += slice.len() as u64;
-                }
+            match content.next().await {
+                Ok(slice) => sender.put(&slice, &mut held),
                 Err(error) => {
                     tracing::error!(%error, "a download ends early");
                     return;
                 }
             }
-            if held.resize(0).is_err() {
-                return;
-            }
         }
-        if at >= span.end {
+        if content.is_read() {
             sender.end();
         }
     });
     Ok(body)
+}
+
+/// What is left to be read of a content.
+struct Content {
+    app: Arc<App>,
+    caller: Caller,
+    id: ContentId,
+    span: Span,
+}
+
+impl Content {
+    fn is_read(&self) -> bool {
+        self.span.start >= self.span.end
+    }
+
+    /// The next bytes, to the end of their slice.
+    async fn next(&mut self) -> Result<Bytes> {
+        let Span { start: at, end } = self.span;
+        let (start, slice) = self.app.raw_files.read_slice(&self.caller, self.id, at).await?;
+        let length = |it: u64| usize::try_from(it).unwrap_or(usize::MAX);
+        let skip = length(at - start).min(slice.len());
+        let slice = slice.slice(skip..slice.len().min(skip.saturating_add(length(end - at))));
+        self.span.start += slice.len() as u64;
+        Ok(slice)
+    }
 }
 
 /// Room for the next slice.

@@ -77,7 +77,7 @@ pub async fn open(
     }
     let as_attachment = url.disposition == Disposition::Attachment;
     let sending = Sending { file, name: name_of(&url.key), as_attachment };
-    send(&app, (&caller, &account), &headers, sending)
+    send(&app, (&caller, &account), &headers, sending).await
 }
 
 /// The address of a file that is there, and when it expires.

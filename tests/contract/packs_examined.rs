@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use object_store::PutPayload;
 use object_store::path::Path;
+use threadkeep::domain::Error;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::doctor::Noun::{Chunks, Packs, Values};
 use threadkeep::domain::doctor::State::{
@@ -73,9 +74,18 @@ pub async fn damage_in_the_store_is_found(h: Harness) {
     let (h, store) = with_store(h).await;
     packed(&h).await;
     let objects: Vec<(Path, PutPayload)> = store.remove_all().await;
+    // None of the packs is there: it is another store, and nothing is said of what is stored.
+    for fix in [false, true] {
+        let request = Examine { tenant: None, fix, now: later(9) };
+        let refused = h.storage.examine(&request).await.unwrap_err();
+        let Error::Invalid { field, .. } = &refused else { panic!("{refused}") };
+        assert_eq!(field, "object-store-url");
+        assert!(refused.to_string().contains("was the bucket, the prefix or the folder changed?"));
+    }
+    store.put_back(objects[1..].to_vec()).await;
     let report = examine(&h.storage, true).await;
     assert_eq!(found(&report), BTreeSet::from([(Missing, Packs), (Unreadable, Values)]));
-    assert_eq!(report.tally(Missing, Packs).count, objects.len() as u64);
+    assert_eq!(report.tally(Missing, Packs).count, 1);
     store.put_back(objects.clone()).await;
     assert_eq!(found(&examine(&h.storage, false).await), BTreeSet::new());
     let bytes =

@@ -45,9 +45,9 @@ pub async fn a_deleted_session_is_gone_with_everything(harness: Harness) {
     }
     let chunks = "select count(distinct scope_id) from chunks";
     assert_eq!(harness.count(chunks).await, 2);
-    // Made again, it has nothing of before, and another scope.
+    // Made again, it has nothing of before, another scope, and numbers behind those that it had.
     let done = desk.append(&session, &["\"new\""]).await.unwrap();
-    assert_eq!((appended(&done), done.created), ((Some(1), Some(1), 1, 1), true));
+    assert_eq!((appended(&done), done.created), ((Some(3), Some(3), 3, 1), true));
     assert_eq!(desk.texts(&session, "").await, ["\"new\""]);
     assert_eq!(desk.texts(&sibling, "").await.len(), 2);
     // Of a stream only that goes, and its content with the next sweep that may take it.

@@ -69,6 +69,11 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
         "goes through the tenants one by one",
     ),
     (
+        "storage/doctor/packs.rs",
+        "select pack_id from packs where $1 = '' or tenant = $1",
+        "whether the store is the right one is asked once, for all that is examined",
+    ),
+    (
         "storage/tenant_keys.rs",
         "select count(*) from tenants t where not exists",
         "whether a server may start",

@@ -1,7 +1,8 @@
 //! What changes of many callers do to sessions, decided in memory: from the rows as they are under the gates to the rows that
 //! are written and the answers. Pure, and the same for every engine.
 //!
-//! **Invariants:** entries of a log have the numbers 1, 2, … without a gap; a change happens whole or not at all.
+//! **Invariants:** entries of a log have the numbers 1, 2, … without a gap, or, where the stream had been there before, the numbers behind
+//! those that it had; a change happens whole or not at all.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -76,6 +77,8 @@ pub struct Batch {
 pub struct State {
     pub sessions: Vec<Option<SessionRow>>,
     pub logs: HashMap<LogKey, LogRow>,
+    /// Last numbers of streams that are not there and were there before.
+    pub former: HashMap<LogKey, i64>,
     /// Ids that a stream has, of those that the batch brings.
     pub ids: HashSet<(usize, String, String)>,
     /// Answers of earlier requests with the key of a command; None: of another request.
@@ -102,6 +105,8 @@ pub struct Effects {
     pub sessions: BTreeMap<usize, SessionRow>,
     /// None: the row goes.
     pub logs: BTreeMap<LogKey, Option<LogRow>>,
+    /// Last numbers of streams that were deleted.
+    pub former: BTreeMap<LogKey, i64>,
     pub entries: Vec<EntryRow>,
     /// Pieces of documents that go: session, log, through which number.
     pub gone: BTreeMap<(usize, i64), i64>,
@@ -156,6 +161,15 @@ impl Batch {
             };
         }
         keys
+    }
+
+    /// The streams that an append would begin.
+    pub fn begun(&self, state: &State) -> BTreeSet<LogKey> {
+        let appends = self.steps().filter_map(|(at, step)| match step {
+            Step::Append(it) => Some((at, Part::Stream, it.stream.clone())),
+            _ => None,
+        });
+        appends.filter(|key| !state.logs.contains_key(key)).collect()
     }
 
     /// The ids that decide: session, stream, id.

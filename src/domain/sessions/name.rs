@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use sha2::{Digest as _, Sha256};
+
 use crate::domain::error::{Error, Result};
 use crate::domain::grants::Reach;
 use crate::domain::limits::LIMITS;
@@ -56,6 +58,14 @@ impl SessionName {
     /// Before the first and behind the last of these kinds.
     pub fn hidden_range(number: i64) -> (String, String) {
         (format!(":{number:016x}:"), format!(":{number:016x};"))
+    }
+
+    /// The thread id under which the last number of a stream is remembered when the stream was deleted; without a stream, when the
+    /// session was. Longer than any legal one, so nobody can send it.
+    pub fn tombstone(&self, stream: Option<&str>) -> String {
+        let named = [self.kind.as_bytes(), &[0], &self.key_bytes()].concat();
+        let part = stream.map_or_else(String::new, |it| hex::encode(Sha256::digest(it)));
+        format!("{:~<520}", format!("\u{1}session:{}:{part}:", hex::encode(Sha256::digest(named))))
     }
 
     pub fn kind(&self) -> &str {

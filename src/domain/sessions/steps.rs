@@ -28,6 +28,7 @@ pub struct Draft<'a> {
     state: &'a mut State,
     pub row: SessionRow,
     pub logs: BTreeMap<LogKey, Option<LogRow>>,
+    former: BTreeMap<LogKey, i64>,
     entries: Vec<EntryRow>,
     ids: HashSet<(usize, String, String)>,
     gone: Vec<((usize, i64), i64)>,
@@ -44,6 +45,7 @@ impl<'a> Draft<'a> {
             state,
             row,
             logs: BTreeMap::new(),
+            former: BTreeMap::new(),
             entries: Vec::new(),
             ids: HashSet::new(),
             gone: Vec::new(),
@@ -66,10 +68,12 @@ impl Draft<'_> {
     }
 
     fn append(&mut self, append: &Append<PreparedEntry>) -> Stepped {
-        let mut log = self.log(Part::Stream, &append.stream).unwrap_or_default();
-        if append.if_head.is_some_and(|it| it != log.head) {
-            return Err(Conflict::HeadMoved { current: log.head }.into());
+        let found = self.log(Part::Stream, &append.stream);
+        let current = found.as_ref().map_or(0, |it| it.head);
+        if append.if_head.is_some_and(|it| it != current) {
+            return Err(Conflict::HeadMoved { current }.into());
         }
+        let mut log = found.unwrap_or_else(|| self.new_stream(&append.stream));
         if log.ceiling.is_some() {
             let detail = "stream: nothing can be appended to an archive";
             return Err(Refusal::Error(Error::invalid("stream", detail)));
@@ -93,7 +97,7 @@ impl Draft<'_> {
         let appended = log.head - before;
         let (first, last) =
             if appended > 0 { (Some(before + 1), Some(log.head)) } else { (None, None) };
-        let head = log.head;
+        let head = if appended > 0 { log.head } else { current };
         if appended > 0 {
             log.updated_at = log.updated_at.max(self.now);
             self.set(Part::Stream, &append.stream, Some(log));
@@ -176,6 +180,10 @@ impl Draft<'_> {
         if let Some(log) = self.log(part, name) {
             // Its rows go in slices, later; nobody finds them any more.
             let grave = format!("{}-{}-{name}", log.log_no, log.era);
+            if part == Part::Stream {
+                // Who knows its last number would take another stream of this name for the same.
+                self.former.insert((self.session, part, name.to_owned()), log.head);
+            }
             self.set(part, name, None);
             self.set(Part::Removed, &grave, Some(log));
             self.has_trash = true;
@@ -251,6 +259,14 @@ impl Draft<'_> {
         self.logs.insert((self.session, part, name.to_owned()), log);
     }
 
+    /// Behind the numbers that a stream of this name had.
+    fn new_stream(&self, name: &str) -> LogRow {
+        let key = (self.session, Part::Stream, name.to_owned());
+        let former = self.former.get(&key).or_else(|| self.state.former.get(&key));
+        let last = former.copied().unwrap_or(0);
+        LogRow { floor: last, head: last, ..LogRow::default() }
+    }
+
     fn new_document(&mut self) -> LogRow {
         LogRow { log_no: self.next_log(), ..LogRow::default() }
     }
@@ -268,7 +284,7 @@ impl Draft<'_> {
 
     /// All steps are through: what they did is what the next command finds.
     pub fn keep(self, effects: &mut Effects) {
-        let Self { session, state, row, logs, entries, ids, gone, has_trash, .. } = self;
+        let Self { session, state, row, logs, former, entries, ids, gone, has_trash, .. } = self;
         for (key, log) in &logs {
             match log {
                 Some(log) => drop(state.logs.insert(key.clone(), log.clone())),
@@ -282,6 +298,8 @@ impl Draft<'_> {
             }
         }
         state.ids.extend(ids);
+        state.former.extend(former.clone());
+        effects.former.extend(former);
         state.sessions[session] = Some(row.clone());
         effects.sessions.insert(session, row);
         effects.logs.extend(logs);

@@ -114,7 +114,7 @@ pub async fn get(State(app): State<Arc<App>>, raw: Raw) -> Answer {
         body: RawBody::Large(archive.id.0),
     };
     let sending = Sending { file, name, as_attachment: true };
-    send(&app, (raw.caller(), &raw.account()), &raw.headers, sending)
+    send(&app, (raw.caller(), &raw.account()), &raw.headers, sending).await
 }
 
 fn wanted(fields: &Fields) -> Result<PutArchive> {

@@ -70,6 +70,12 @@ pub async fn examine(
     request: &Examine,
     progress: &Progress,
 ) -> Result<Report> {
+    let only = request.tenant.as_deref().unwrap_or_default();
+    match packs::require_store(engine, only).await {
+        // What of the packs cannot be read is found below.
+        Err(Error::Integrity(_)) => {}
+        required => required?,
+    }
     let mut report = Report::default();
     progress.begin("", "pages of the database", 0);
     for bad in engine.check_pages().await? {

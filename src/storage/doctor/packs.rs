@@ -10,7 +10,7 @@ use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::doctor::{Noun, Report, State};
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Cell, Source, lock_gate, page};
+use crate::storage::access::{Access, Accessible, Cell, Source, lock_gate, page};
 use crate::storage::objects::Objects;
 use crate::storage::objects::packs::bytes_by_pack;
 use crate::storage::objects::place::{PackId, Place};
@@ -27,6 +27,11 @@ const PLACES: Source<'static> = Source {
     size: "64",
     rows: "from chunks where tenant = $1 and scope_id = $2 and name > $3 and length(body) = 25 order by name",
 };
+
+/// Packs that are looked for until one is there. Their ids are random, so the least are as good as others. $1 a tenant, or all.
+const SOUGHT_PACKS: &str =
+    "select pack_id from packs where $1 = '' or tenant = $1 order by pack_id limit $2";
+const SOUGHT_MAX: i64 = 1_000;
 
 /// Chunks that are fetched together: some MiB.
 const FETCHED_TOGETHER: usize = 2_000;
@@ -47,6 +52,19 @@ impl Packed {
         let wrong = self.packs.iter().filter(move |(id, (_, counted))| *counted != live(id));
         wrong.map(move |(id, _)| (id, live(id)))
     }
+}
+
+/// Refuses to examine against a store that has none of the packs: each of them would look damaged.
+///
+/// # Errors
+/// `Invalid` with advice; `Unavailable` of the store.
+pub(super) async fn require_store(engine: &dyn Accessible, tenant: &str) -> Result<()> {
+    let Some(objects) = engine.objects() else { return Ok(()) };
+    let mut access = engine.look().await?;
+    let found = access.rows(SOUGHT_PACKS, &[tenant.into(), SOUGHT_MAX.into()]).await?;
+    access.end().await?;
+    let ids = found.iter().filter_map(|row| PackId::try_from(row.bytes(0).ok()?).ok());
+    objects.require_any(&ids.collect::<Vec<_>>()).await
 }
 
 impl Ward<'_> {

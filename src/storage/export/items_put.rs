@@ -1,7 +1,7 @@
 //! Writes items as they were elsewhere: one transaction for those that come together.
 //!
-//! **Invariant:** where an item is replaced, every version that it gets is greater than any it had. Else a later put would give a
-//! number that a client already holds for another value, and that client's `if_version` would pass.
+//! **Invariant:** where an item is replaced, or one of its name may have been deleted, every version that it gets is greater than any it
+//! had. Else a later put would give a number that a client already holds for another value, and that client's `if_version` would pass.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use bytes::Bytes;
 use serde_json::{Value as Json, json};
 
 use super::items::cell;
-use super::removed;
 use super::staging::{put_all_chunks, sealed_cells, sealed_columns};
+use super::{has_removed, removed};
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::clock::Micros;
@@ -79,12 +79,13 @@ pub async fn put<T: Roots>(
     engine.check_room()?;
     let mut access = engine.hold().await?;
     batch.lock(&mut *access, dialect, tenant).await?;
+    let begins_anew = existing == Existing::Replace || has_removed(&mut *access, tenant).await?;
     for (mut record, sealed) in all {
         let had = make_room(&mut *access, dialect, (tenant, &record.address), existing).await?;
         if let Some(had) = had {
             record.raise_versions(had + 1);
-        } else if existing == Existing::Replace {
-            // It may have been deleted here, which leaves no trace. Versions begin at the time.
+        } else if begins_anew {
+            // It may have been deleted here. Versions begin at the time.
             record.raise_versions(now);
         }
         batch.push(&record, sealed, secret.cipher().is_none());
@@ -105,6 +106,10 @@ pub async fn put<T: Roots>(
     }
     for (text, binds) in statements {
         access.rows(&dialect.fill(&text), &[binds, vec![tenant.into()]].concat()).await?;
+    }
+    if !begins_anew && has_removed(&mut *access, tenant).await? {
+        // The first deletion came in between, of one of these perhaps. Nobody else can make them now.
+        return Err(removed());
     }
     access.end().await
 }

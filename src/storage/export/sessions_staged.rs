@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value as Json, json};
 
 use super::staging::{put_all_chunks, sealed_cells, sealed_columns, touch};
-use super::{lost, removed};
+use super::{has_removed, lost, removed};
 use crate::content::keys::TenantSecret;
 use crate::domain::clock::{Clock, random_id};
 use crate::domain::export::{Existing, SessionHead, SessionRecord, Staged};
@@ -15,6 +15,7 @@ use crate::domain::{Conflict, Error, Result};
 use crate::storage::access::{Access, Accessible, Cell, Dialect, lock_gate};
 use crate::storage::chunk_memory::Known;
 use crate::storage::sealing::Sealer;
+use crate::storage::sessions::former;
 use crate::storage::sessions::rows::{Rows, bytes, number};
 use crate::storage::sessions::{seal_entry, seal_title};
 
@@ -147,8 +148,10 @@ pub async fn show(
             access.rows(&dialect.fill(text), &binds).await?;
         }
     }
-    if existing == Existing::Replace {
-        let was = old.map_or(0, |it| it.0);
+    let was = old.map_or(0, |it| it.0);
+    let named = (tenant, name, head.owner.as_deref());
+    former::renumber(&mut *access, dialect, named, (staged.key, was)).await?;
+    if existing == Existing::Replace || has_removed(&mut *access, tenant).await? {
         let now = Clock::System.now();
         let binds = [tenant.into(), staged.key.into(), was.into(), now.into()];
         access.rows(RAISE_DOCUMENTS, &binds).await?;

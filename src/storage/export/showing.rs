@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{lost, removed};
+use super::{has_removed, lost, removed};
 use crate::domain::clock::{random_hex, random_id};
 use crate::domain::export::{Existing, Staged, ThreadHead};
 use crate::domain::{Conflict, Error, Result};
@@ -76,6 +76,9 @@ pub async fn show(
         // take this for what he knows.
         generation = random_hex();
         fence = fence.max(last + i64::from(*last > 0));
+    } else if has_removed(&mut *access, tenant).await? {
+        // What is remembered of a deleted thread is forgotten after a week.
+        generation = random_hex();
     }
     put_thread(&mut *access, dialect, (staged, head), (&place, generation, fence)).await?;
     access.rows(LOOK_AGAIN, &place).await?;

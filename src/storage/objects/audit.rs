@@ -27,20 +27,28 @@ pub async fn check_start(objects: Option<&Objects>, storage: &dyn PackStorage) -
         }
         return refuse(NO_STORE);
     };
-    let mut missing = 0;
-    for pack in packs.iter().rev().take(LOOKED_FOR) {
-        if objects.has(&pack.id).await? {
+    let newest: Vec<PackId> = packs.iter().rev().take(LOOKED_FOR).map(|it| it.id).collect();
+    objects.require_any(&newest).await
+}
+
+impl Objects {
+    /// Refuses a store that has none of these packs, if there are any.
+    ///
+    /// # Errors
+    /// `Invalid` with advice; `Unavailable`.
+    pub(crate) async fn require_any(&self, packs: &[PackId]) -> Result<()> {
+        for pack in packs {
+            if self.has(pack).await? {
+                return Ok(());
+            }
+        }
+        if packs.is_empty() {
             return Ok(());
         }
-        missing += 1;
+        let detail = "the packs that this database names are not in this object store: was the bucket, the prefix or \
+                      the folder changed?";
+        Err(Error::invalid("object-store-url", detail))
     }
-    if missing == 0 {
-        return Ok(());
-    }
-    refuse(
-        "the packs that this database names are not in this object store: was the bucket, the prefix or the folder \
-         changed?",
-    )
 }
 
 /// Reads every pack: sizes, counts of what is alive, and every chunk against its name. Answers what is wrong, a sentence each.

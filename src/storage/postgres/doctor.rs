@@ -207,7 +207,7 @@ async fn fetch(
 }
 
 async fn fetch_before_damage(
-    connection: &mut PgConnection,
+    connection: &mut Connection,
     statement: &str,
     binds: &[Cell],
 ) -> Result<(Vec<Record>, Option<Error>)> {

@@ -44,6 +44,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "background_tasks",
         include_str!("../../../migrations/postgres/0023_background_tasks.sql"),
     ),
+    (24, "removals", include_str!("../../../migrations/postgres/0024_removals.sql")),
 ];
 
 /// The oldest binary version that can work with the newest schema.

@@ -4,6 +4,7 @@
 mod chunks;
 pub mod encrypting;
 mod entries;
+pub mod former;
 mod listing;
 pub mod removal;
 pub mod rows;

@@ -1,7 +1,7 @@
 //! How sessions go: first nobody finds them any more, then slices remove their rows.
 
 use super::rows::{SOUGHT, sought};
-use super::{SessionEngine, memory_key};
+use super::{SessionEngine, former, memory_key};
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
@@ -44,6 +44,8 @@ pub async fn delete<T: SessionEngine>(
     let still = access.rows(&text, &binds).await?;
     let Some(row) = still.first().filter(|it| it.0 == found.0) else { return access.end().await };
     let (session_no, scope_id) = (row.integer(0)?, row.integer(1)?);
+    let named = (caller.tenant.as_str(), session);
+    former::remember_session(access.as_mut(), engine.dialect(), named, session_no).await?;
     bury(access.as_mut(), &caller.tenant, session_no, now).await?;
     access.end().await?;
     engine.sessions().forget(&caller.tenant, session);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::former;
 use super::rows::{Rows, bytes, number, session_of_row};
 use crate::domain::sessions::change::Done;
 use crate::domain::sessions::ledger::{Batch, LogKey, LogRow, SessionRow, State};
@@ -23,10 +24,11 @@ pub async fn read_locked(
 ) -> Result<State> {
     for _ in 0..LOCKS_MAX {
         let locked = lock_gates(access, dialect, batch).await?;
-        let state = read_state(access, dialect, batch).await?;
+        let mut state = read_state(access, dialect, batch).await?;
         // Between the two another server may have made a session, whose gate is open then.
         let is_locked = |it: &SessionRow| locked.contains(&it.scope_id);
         if state.sessions.iter().flatten().all(is_locked) {
+            state.former = former::read(access, dialect, batch, &state).await?;
             return Ok(state);
         }
     }

@@ -19,6 +19,7 @@ pub fn statements(dialect: &Dialect, batch: &Batch, effects: &Effects) -> Vec<(S
         chunks(batch, effects),
         trash(batch, effects),
         answers(batch, effects),
+        former(batch, effects),
     ];
     let all = all.into_iter().filter(|(_, rows)| !rows.is_empty());
     let mut all: Vec<_> = all.map(|(text, rows)| (dialect.fill(&text), rows.binds())).collect();
@@ -31,6 +32,17 @@ pub fn statements(dialect: &Dialect, batch: &Batch, effects: &Effects) -> Vec<(S
         all.push((text.into(), vec![tenant.into(), session_no.into(), part.into(), name]));
     }
     all
+}
+
+/// What is remembered of streams that were deleted.
+fn former(batch: &Batch, effects: &Effects) -> (String, Rows) {
+    let mut rows = Rows::default();
+    for ((session, _, stream), head) in &effects.former {
+        let (tenant, name) = &batch.sessions[*session];
+        let owner = &effects.sessions[session].owner;
+        rows.push(json!([tenant, name.tombstone(Some(stream)), head, owner]));
+    }
+    (super::former::remember_text(), rows)
 }
 
 fn sessions(batch: &Batch, effects: &Effects) -> (String, Rows) {

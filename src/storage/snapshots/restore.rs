@@ -264,8 +264,9 @@ impl Plan<'_> {
         let (mut done, mut kept_sessions) = (Vec::new(), Vec::new());
         for part in self.sessions {
             let numbers = (self.staged, self.replaced);
+            let at = (engine.dialect(), act.at);
             let (answer, kept) =
-                sessions::exchange(access.as_mut(), self.caller, part, numbers, act.at).await?;
+                sessions::exchange(access.as_mut(), self.caller, part, numbers, at).await?;
             done.push(answer);
             kept_sessions.extend(kept);
         }

@@ -10,8 +10,9 @@ use crate::domain::sessions::name::SessionName;
 use crate::domain::snapshots::SessionPart;
 use crate::domain::snapshots::restore::{RestoredSession, SessionMove};
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::access::{Access, Accessible, Cell, Record, lock_gate};
+use crate::storage::access::{Access, Accessible, Cell, Dialect, Record, lock_gate};
 use crate::storage::export::sessions_staged::RAISE_DOCUMENTS;
+use crate::storage::sessions::former;
 
 /// $1 tenant, $2 kind, $3 key.
 const FIND: &str = "
@@ -51,6 +52,11 @@ pub const ROWS: [&str; 2] = [
 const RAISE_CHANGED: &str = "{raise} and not exists (
     select 1 from session_logs o where o.tenant = $1 and o.session_no = $3 and o.kind = 1 and o.name = session_logs.name
         and o.version = session_logs.version)";
+
+/// $1 tenant, $2 a session that takes the place of $3: the number of an archive is not given twice.
+const RAISE_ARCHIVES: &str = "
+update sessions set archives = (select max(o.archives) from sessions o where o.tenant = $1 and o.session_no in ($2, $3))
+where tenant = $1 and session_no = $2";
 
 /// A session as its row has it.
 pub struct Found {
@@ -173,7 +179,7 @@ pub async fn exchange(
     caller: &Caller,
     moved: &SessionMove,
     (staged, replaced): (i64, i64),
-    now: Micros,
+    (dialect, now): (&Dialect, Micros),
 ) -> Result<(RestoredSession, Option<SessionPart>)> {
     let (tenant, session) = (caller.tenant.as_str(), &moved.into);
     let there = check(access, caller, moved).await?;
@@ -193,6 +199,10 @@ pub async fn exchange(
     let was = there.as_ref().map_or(0, |it| it.session_no);
     let binds = [tenant.into(), copy.session_no.into(), was.into(), now.into()];
     access.rows(&RAISE_CHANGED.replace("{raise}", RAISE_DOCUMENTS), &binds).await?;
+    let whose = (tenant, session, copy.owner.as_deref());
+    former::renumber(access, dialect, whose, (copy.session_no, was)).await?;
+    let archives = [tenant.into(), copy.session_no.into(), was.into()];
+    access.rows(RAISE_ARCHIVES, &archives).await?;
     access.rows(RENAME, &named(&from, session.kind())).await?;
     let kept = there.as_ref().map(|it| SessionPart {
         part_no: moved.part.part_no,

@@ -33,6 +33,7 @@ const MIGRATIONS: &[(i64, i64, &str)] = &[
     (21, 1, include_str!("../../../migrations/sqlite/0021_revocation_chains.sql")),
     (22, 1, include_str!("../../../migrations/sqlite/0022_rights.sql")),
     (23, 1, include_str!("../../../migrations/sqlite/0023_background_tasks.sql")),
+    (24, 1, include_str!("../../../migrations/sqlite/0024_removals.sql")),
 ];
 
 const CREATE_VERSION: &str = "

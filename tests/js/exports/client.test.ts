@@ -67,7 +67,9 @@ class World {
       }),
     );
     const items = await this.store.search(["ann"], { limit: 1_000 });
-    const entries = await this.client.sessions.loadAll(SESSION);
+    // What comes back has other numbers.
+    const loaded = await this.client.sessions.loadAll(SESSION);
+    const entries = loaded?.map((entry) => entry.data);
     return { threads, items: items.map((item) => JSON.stringify(bare(item))).sort(), entries };
   }
 

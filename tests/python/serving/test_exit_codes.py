@@ -13,8 +13,10 @@ import pytest
 
 from support import settings
 from support.front import Front
+from support.native import Native, checkpoint
 from support.postgres import Databases, Postgres
 from support.server import Place, Server, clean_environment, free_port
+from support.waiting import wait_until
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "operate" / "exit-codes.md"
 PASSWORD = "a-password-that-nobody-shows"
@@ -250,6 +252,27 @@ def unknown_database(world: World) -> Done:
     return world.migrate(world.postgres.url("no_such_database"))
 
 
+def other_object_store(world: World) -> Done:
+    packs = world.folder / "packs"
+    eager = ["--object-store-after-seconds=1", "--object-store-every-seconds=1"]
+    small = "--object-store-pack-bytes-min=1000"
+    server = Server(world.place, options=[f"--object-store-url=file://{packs}", *eager, small])
+    try:
+        server.start()
+        native = Native(server.url, server.new_key())
+        native.commit("t", checkpoint("1", {"noise": os.urandom(100_000)}))
+        wait_until(lambda: world.place.query("select 1 from packs"), "a pack")
+        native.close()
+        server.stop()
+    finally:
+        server.kill()
+    chunks = world.place.query("select count(*) from chunks")
+    done = run("doctor", "--fix", "--object-store-url", f"file://{world.folder}/pack", *world.data)
+    assert done.stdout == ""
+    assert world.place.query("select count(*) from chunks") == chunks
+    return done
+
+
 def second_server(world: World) -> Done:
     first = Server(world.place)
     try:
@@ -270,6 +293,7 @@ HAPPENINGS: dict[str, Callable[[World], Done]] = {
     "an address to listen on that is none": no_address,
     "the schema is old and `--no-migrate` is given": old_schema,
     "too few file descriptors": few_descriptors,
+    "another bucket, prefix or folder than the packs lie in": other_object_store,
     "the port is in use": port_in_use,
     "the machine does not have the address": foreign_address,
     "a file is missing": missing_file,
