@@ -179,12 +179,8 @@ impl App {
         let refusals = Refusals::new(Arc::clone(&storage), Arc::clone(&clock), audit_keep_days);
         let refusals = Arc::new(refusals);
         let wake = Arc::new(Notify::new());
-        let sweeper = Sweeper::new(
-            Arc::clone(&storage),
-            Arc::clone(&clock),
-            retention_interval,
-            Arc::clone(&wake),
-        );
+        let (swept, now) = (Arc::clone(&storage), Arc::clone(&clock));
+        let sweeper = Sweeper::new(swept, now, retention_interval, Arc::clone(&wake));
         let writes = Arc::new(WriteHealth::new(Arc::clone(&storage)));
         let mut background = vec![
             tokio::spawn(Arc::clone(&writes).run()),

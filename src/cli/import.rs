@@ -38,12 +38,13 @@ pub(super) async fn run(command: Import) -> Result<()> {
         verify(&mut Origin::open(file)?, options.key.clone()).await?;
     }
     let objects = objects(command.object_store_url.as_deref()).await?;
-    let storage = match options.dry_run {
+    let storage = if options.dry_run {
         // Not even a schema is made.
-        true => open_existing(&command.database, objects).await?,
-        false => open_or_make(&command.database, objects).await?,
+        open_existing(&command.database, objects).await?
+    } else {
+        open_or_make(&command.database, objects).await?
     };
-    let imported = read((&command.tenant, file), &*storage, &options);
+    let imported = Box::pin(read((&command.tenant, file), &*storage, &options));
     let imported = tenants::telling_new(&*storage, &command.tenant, imported).await;
     storage.close().await;
     let imported = imported?;

@@ -53,6 +53,9 @@ pub fn remember_text() -> String {
 }
 
 /// Last numbers of the streams that a batch may begin; none is asked for where all of them are there.
+///
+/// # Errors
+/// The database's.
 pub async fn read(
     access: &mut dyn Access,
     dialect: &Dialect,
