@@ -106,11 +106,12 @@ async fn packs_are_read_with_the_store_and_counted_without() {
     let (code, read) = report(&h, &["--object-store-url", &url]);
     assert_eq!((code, &read["moved"], &read["damaged"]), (0, &Value::Null, &Value::Null));
     assert_eq!(read["checked"]["packs"]["count"], count);
-    for pack in std::fs::read_dir(&packs).unwrap() {
+    // A store without any of them is taken for another one.
+    for pack in std::fs::read_dir(&packs).unwrap().skip(1) {
         std::fs::remove_file(pack.unwrap().path()).unwrap();
     }
     let (code, lost) = report(&h, &["--object-store-url", &url, "--fix"]);
-    assert_eq!((code, &lost["missing"]["packs"]["count"]), (1, &count.into()));
+    assert_eq!((code, &lost["missing"]["packs"]["count"]), (1, &(count - 1).into()));
 }
 
 #[tokio::test]

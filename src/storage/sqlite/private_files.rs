@@ -12,7 +12,7 @@ pub(super) const FILE_MODE: u32 = 0o600;
 /// What others than the owner may do.
 const OTHERS: u32 = 0o077;
 /// SQLite gives those that it makes the mode of the database.
-const SUFFIXES: [&str; 5] = ["", "-wal", "-shm", "-journal", ".lock"];
+const SUFFIXES: [&str; 6] = ["", "-wal", "-shm", "-journal", ".lock", ".reserve"];
 
 /// Makes the folder of the database, and those above it, where there are none. Folders that were there keep their mode: others may
 /// have to do with them.
