@@ -17,6 +17,7 @@ use sqlx::postgres::{PgConnection, PgQueryResult, PgRow, PgStatement, PgTypeInfo
 use sqlx::{Describe, Either, Execute, Executor, Postgres, SqlStr};
 use tokio::time::timeout;
 
+use super::notices;
 use super::prober::{Answer, Prober};
 use super::servers::Connected;
 
@@ -75,35 +76,50 @@ impl Connection {
 }
 
 impl Watch {
-    /// Waits for an answer as long as the server is at work.
+    /// Waits for an answer as long as the server is at work. An answer that comes with the warning that no standby has the commit is none.
     async fn wait<T>(
         &self,
         answer: impl Future<Output = sqlx::Result<T>> + Send,
     ) -> sqlx::Result<T> {
+        let (answered, no_standby_has_it) = self.wait_for(notices::watched(answer)).await?;
+        if no_standby_has_it {
+            return Err(broken(
+                "the wait for a standby was cancelled: the commit may be lost with this server",
+            ));
+        }
+        answered
+    }
+
+    async fn wait_for<T>(&self, answer: impl Future<Output = T> + Send) -> sqlx::Result<T> {
         let mut answer = pin!(answer);
         let mut patience = PATIENCE + self.arrives_within;
         loop {
             if let Ok(answered) = timeout(patience, &mut answer).await {
-                return answered;
+                return Ok(answered);
             }
             patience = PATIENCE;
             let why = match self.prober.ask().await {
                 Answer::Sessions(at_work) if at_work.contains(&self.pid) => continue,
                 Answer::Refused => continue,
                 Answer::Sessions(_) => match timeout(ON_THE_WAY, &mut answer).await {
-                    Ok(answered) => return answered,
+                    Ok(answered) => return Ok(answered),
                     Err(_) => "the database does not work at the statement, and no answer comes",
                 },
                 // It came while the server was asked, or does not come.
                 Answer::Silent => match timeout(Duration::ZERO, &mut answer).await {
-                    Ok(answered) => return answered,
+                    Ok(answered) => return Ok(answered),
                     Err(_) => "the database does not answer any more",
                 },
             };
-            tracing::warn!("a connection is given up: {why}");
-            return Err(sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, why)));
+            return Err(broken(why));
         }
     }
+}
+
+/// Nobody knows what became of the statement.
+fn broken(why: &'static str) -> sqlx::Error {
+    tracing::warn!("a connection is given up: {why}");
+    sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, why))
 }
 
 impl std::fmt::Debug for Connection {

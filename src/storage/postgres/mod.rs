@@ -39,6 +39,7 @@ mod list;
 mod list_details;
 mod living;
 mod migrate;
+pub mod notices;
 mod other_servers;
 mod pack_writes;
 mod packs;

@@ -271,6 +271,25 @@ def test_of_several_servers_the_one_that_takes_writes_is_used(
             place.forget()
 
 
+def test_a_write_that_no_standby_has_is_not_acknowledged(
+    replicated: Postgres, standby: Standby, behind: Behind
+) -> None:
+    """PostgreSQL tells a commit as done whose wait for the standby was cancelled."""
+    assert behind.put(0).status == 200
+    standby.shut_down_immediately()
+    waiting = "select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'"
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(behind.put, 1)
+        cancelled = 0
+        while not call.done():
+            cancelled += len(replicated.run(waiting))
+        answer = call.result()
+    assert cancelled > 0
+    assert (answer.status, answer.json()["code"]) == (503, "commit_unknown"), answer
+    standby.start()
+    wait_until(lambda: behind.put(1).status == 200, "writes to be taken again")
+
+
 def test_a_standby_alone_and_two_primaries_are_refused(
     syncing_postgres: Postgres, standby: Standby
 ) -> None:
