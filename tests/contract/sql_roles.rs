@@ -49,6 +49,7 @@ async fn a_role_that_owns_something_elsewhere_is_cut_off() {
 #[tokio::test]
 async fn the_password_is_needed_and_the_database_never_hears_it() {
     let h = Harness::postgres().await;
+    fill(&h).await;
     let name = format!("reader_{}", std::process::id());
     h.sql("revoke create on schema public from public").await;
     let url = on(&h, &["create", "--tenant", "tenant-a", "--name", &name]).unwrap();
@@ -76,6 +77,7 @@ async fn the_password_is_needed_and_the_database_never_hears_it() {
 #[tokio::test]
 async fn a_database_in_which_everybody_may_more_is_refused_with_advice() {
     let h = Harness::postgres().await;
+    fill(&h).await;
     let create = ["create", "--tenant", "tenant-a"];
     let roles =
         "select count(*) from pg_roles where rolname like 'threadkeep_sql_%' and not exists (
@@ -115,6 +117,7 @@ async fn a_database_in_which_everybody_may_more_is_refused_with_advice() {
 #[tokio::test]
 async fn who_must_not_make_roles_is_told_what_is_missing() {
     let h = Harness::postgres().await;
+    fill(&h).await;
     let me = format!("plain_{}", std::process::id());
     // A superuser reaches all tables, so it stands in for their owner here.
     h.sql(&format!("create role {me} login password 'x' bypassrls")).await;
