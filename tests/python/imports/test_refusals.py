@@ -25,7 +25,7 @@ def refused(tenant: Tenant, source: str) -> str:
     [
         (f"mysql://root:{SECRET}@h/db", "postgres://…, sqlite:PATH"),
         (f"postgres://ann:{SECRET}@127.0.0.1:1/db?password={SECRET}", "postgres://127.0.0.1:1/db"),
-        (f"postgres://ann:{SECRET}@[broken/db", "no URL"),
+        (f"postgres://ann:{SECRET}@[broken/db", "--from cannot be read"),
         ("sqlite:/nowhere/a.db", "there is no file /nowhere/a.db"),
         ("sqlite:", "names nothing"),
         ("dir:/nowhere", "is no folder"),
