@@ -1,7 +1,7 @@
 //! Readers and the writer: what they wait for, and what ends them.
 
-use futures::FutureExt as _;
-use futures::future::join_all;
+use futures::future::{join, join_all};
+use futures::poll;
 use tokio::task::unconstrained;
 
 use super::*;
@@ -77,15 +77,22 @@ async fn calls_that_meet_something_new_together_write_it_once() {
     let folder = tempfile::tempdir().unwrap();
     let storage = stored(&folder).await;
     let held = storage.connections.begin_write().await.unwrap();
-    // All of them come as far as they can, whatever tokio lets one task do at a time.
-    let mut secrets = Box::pin(unconstrained(join_all((0..100).map(|_| storage.secret("acme")))));
-    let scopes = (0..100).map(|_| storage.target("globex", "root"));
-    let mut scopes = Box::pin(unconstrained(join_all(scopes)));
-    assert!(secrets.as_mut().now_or_never().is_none());
-    assert!(scopes.as_mut().now_or_never().is_none());
-    assert_eq!(storage.connections.writers.waiting_count(), 2);
+    let secrets = join_all((0..100).map(|_| storage.secret("acme")));
+    let scopes = join_all((0..100).map(|_| storage.target("globex", "root")));
+    let mut all = Box::pin(unconstrained(join(secrets, scopes)));
+    let waiting = || storage.connections.writers.waiting_count();
+    // They look for it before they write it.
+    while waiting() < 2 {
+        assert!(poll!(all.as_mut()).is_pending());
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    for _ in 0..20 {
+        assert!(poll!(all.as_mut()).is_pending());
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(waiting(), 2);
     held.rollback().await.unwrap();
-    let (secrets, scopes) = tokio::join!(secrets, scopes);
+    let (secrets, scopes) = all.await;
     let digests = secrets.into_iter().map(|it| it.unwrap().digest(b"a"));
     assert_eq!(digests.collect::<std::collections::HashSet<_>>().len(), 1);
     let ids = scopes.into_iter().map(|it| it.unwrap().scope_id);
