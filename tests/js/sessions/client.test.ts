@@ -176,7 +176,8 @@ describe.each(ENGINES)("on %s", (engine) => {
     await sessions.delete(AT);
     expect(await sessions.streams(AT)).toEqual([]);
     expect(await sessions.getDocument(AT, "n")).toBeUndefined();
-    expect((await sessions.append(AT, [{ data: 1 }])).firstSeq).toBe(1);
+    // Behind the numbers that somebody may hold.
+    expect((await sessions.append(AT, [{ data: 1 }])).firstSeq).toBe(2);
   });
 
   it("a reader that follows never sees an entry without the one before it", async () => {
