@@ -99,12 +99,13 @@ def test_others_are_answered_while_it_is_attacked_from_all_sides(
     closed = {"closed"}
     assert ends.pop("gzip") <= {"413 too_large", "503 overloaded"}
     assert ends.pop("zstd") <= {"413 too_large", "503 overloaded"}
+    # The slowest bodies of whoever holds most end when the memory for bodies is full.
+    assert ends.pop("a body that stops") <= {"400 malformed_body", "503 overloaded"}
     assert ends == {
         "idle": closed,
         "half a preface": closed,
         "HTTP/2 without requests": closed,
         "slowloris": closed,
-        "a body that stops": {"400 malformed_body"},
         "1 GB": {"413 too_large"},
     }
     grown = probe.resident_max - before

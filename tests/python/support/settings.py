@@ -96,7 +96,7 @@ SNAPSHOT_SEEDS = _number("THREADKEEP_TEST_SNAPSHOT_SEEDS", 1)
 SNAPSHOT_SIZE = _number("THREADKEEP_TEST_SNAPSHOT_SIZE", 200)
 
 # Damages: how many random ones of the embedded database's file are tried.
-DAMAGES = _number("THREADKEEP_TEST_DAMAGES", 40)
+DAMAGES = _number("THREADKEEP_TEST_DAMAGES", 20)
 
 # How long to wait for something that must happen before giving up. Never a measure of speed.
 PATIENCE_SECONDS = _number("THREADKEEP_TEST_PATIENCE_SECONDS", 60)
