@@ -204,7 +204,7 @@ def test_a_folder_that_cannot_be_looked_into_is_not_taken_for_no_database(tmp_pa
         timeout=settings.PATIENCE_SECONDS,
     )
     assert done.returncode == 7, done.stderr
-    assert "cannot be reached" in done.stderr
+    assert "cannot be read" in done.stderr
 
 
 def test_databases_with_many_tenants_are_listed_whole(databases: Databases) -> None:
