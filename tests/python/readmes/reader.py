@@ -94,6 +94,10 @@ class Reader:
         self.cwd = self.folder
         try:
             self._serve([])
+            # Who reads a section in the middle has a tenant with this name.
+            command = ["threadkeep", "quotas", "set", "--tenant", "acme"]
+            made = {"cwd": self.cwd, "env": self.environment, "timeout": SECONDS_MAX}
+            subprocess.run(command, check=True, capture_output=True, **made)
             for block in blocks:
                 self._read(block)
             self._run_scripts()
