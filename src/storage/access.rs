@@ -79,6 +79,14 @@ impl Record {
         }
     }
 
+    /// None: the column has no value.
+    ///
+    /// # Errors
+    /// `Integrity`.
+    pub fn optional_integer(&self, at: usize) -> Result<Option<i64>> {
+        if self.is_null(at) { Ok(None) } else { self.integer(at).map(Some) }
+    }
+
     /// # Errors
     /// `Integrity`.
     pub fn bytes(&self, at: usize) -> Result<&[u8]> {

@@ -1,6 +1,5 @@
 //! What of a thread is told beside its checkpoints: delta bases, and writes as rows have them.
 
-use super::optional_integer;
 use super::reading::Reader;
 use super::values::{COLUMNS, chunks_of, open};
 use crate::domain::checkpoint::{PENDING_SENDS, Value};
@@ -102,7 +101,7 @@ pub fn write_of(row: &Record, value: Value) -> Result<ThreadWrite> {
     let idx = i32::try_from(row.integer(3)?);
     let idx = idx.map_err(|_| Error::Integrity("a write has an impossible position".into()))?;
     // Of others nobody asks who wrote them.
-    let writer = match (idx < 0, row.optional_text(6)?, optional_integer(row, 7)?) {
+    let writer = match (idx < 0, row.optional_text(6)?, row.optional_integer(7)?) {
         (true, Some(writer), Some(seq)) => Some((writer.to_owned(), seq)),
         _ => None,
     };

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use super::optional_integer;
 use super::values::{COLUMNS, SIZE, chunks_of, open};
 use crate::content::keys::TenantSecret;
 use crate::domain::contents::ContentId;
@@ -172,7 +171,7 @@ impl Ground<'_> {
         }
         let mut by_scope: HashMap<i64, Vec<Record>> = HashMap::new();
         for row in found.iter().flat_map(|it| it.earlier.iter().chain([&it.row])) {
-            if let Some(scope_id) = optional_integer(row, 5)? {
+            if let Some(scope_id) = row.optional_integer(5)? {
                 by_scope.entry(scope_id).or_default().push(row.clone());
             }
         }
@@ -190,7 +189,7 @@ impl Ground<'_> {
     fn items(&self, found: &[Found], chunks: &HashMap<i64, Chunks>) -> Result<Vec<StoredItem>> {
         let mut items = Vec::with_capacity(found.len());
         for it in found {
-            let expires_at = optional_integer(&it.row, ITEM_AT + 1)?;
+            let expires_at = it.row.optional_integer(ITEM_AT + 1)?;
             if expires_at.is_none_or(|at| at > self.now) {
                 items.push(self.item(it, expires_at, chunks)?);
             }
@@ -214,7 +213,7 @@ impl Ground<'_> {
             earlier.push(EarlierVersion {
                 version: row.integer(2)?,
                 updated_at: row.integer(3)?,
-                ttl_micros: optional_integer(row, 4)?,
+                ttl_micros: row.optional_integer(4)?,
                 value,
                 content,
             });
@@ -231,7 +230,7 @@ impl Ground<'_> {
             version: row.integer(2)?,
             created_at: row.integer(ITEM_AT)?,
             updated_at: row.integer(3)?,
-            ttl_micros: optional_integer(row, 4)?,
+            ttl_micros: row.optional_integer(4)?,
             expires_at,
             history: row.integer(ITEM_AT + 2)?,
             value,
@@ -251,7 +250,7 @@ impl Ground<'_> {
         chunks: &HashMap<i64, Chunks>,
         contents: &mut Vec<ContentId>,
     ) -> Result<(bytes::Bytes, Option<FileHead>)> {
-        let scope_id = optional_integer(row, 5)?;
+        let scope_id = row.optional_integer(5)?;
         let none = Chunks::default();
         let chunks = scope_id.and_then(|it| chunks.get(&it)).unwrap_or(&none);
         let home = (scope_id.unwrap_or(0), row_of(self.secret, address));

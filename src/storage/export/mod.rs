@@ -19,7 +19,7 @@ mod values;
 
 use async_trait::async_trait;
 
-use super::access::{Access, Record};
+use super::access::Access;
 use super::contents::Roots;
 use super::sessions::SessionEngine;
 use crate::domain::caller::Caller;
@@ -201,10 +201,6 @@ impl<T: SessionEngine + Roots> ItemExportStorage for T {
 }
 
 /// A number, or null.
-fn optional_integer(row: &Record, at: usize) -> Result<Option<i64>> {
-    if row.is_null(at) { Ok(None) } else { row.integer(at).map(Some) }
-}
-
 /// Whether something of the tenant was deleted here. Then somebody may hold a greater version of what is not here than a file has.
 async fn has_removed(access: &mut dyn Access, tenant: &str) -> Result<bool> {
     let text = "select 1 from tenants where tenant = $1 and removed_at is not null";

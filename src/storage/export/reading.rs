@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::bases::{WRITE_KEY, WRITE_VALUE, home_of, write_of};
 use super::moment::{ATTEMPTS, Moment, Stop};
-use super::optional_integer;
 use super::values::{COLUMNS, SIZE, chunks_of, open};
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoint::{PENDING_SENDS, Value};
@@ -133,7 +132,7 @@ impl Reader<'_> {
             owner: text(4)?,
             created_at: row.integer(5)?,
             updated_at: row.integer(6)?,
-            last_step: optional_integer(row, 7)?,
+            last_step: row.optional_integer(7)?,
             graph_id: text(8)?,
             assistant_id: text(9)?,
             user_id: text(10)?,

@@ -3,7 +3,6 @@
 use bytes::Bytes;
 
 use super::moment::{ATTEMPTS, Moment, Stop};
-use super::optional_integer;
 use super::values::{COLUMNS, SIZE, chunks_of, open};
 use crate::content::keys::TenantSecret;
 use crate::domain::export::{SessionEntry, SessionHead, SessionLog, SessionRecord, SessionSink};
@@ -151,7 +150,7 @@ impl Reader<'_> {
                     log_no: row.integer(2)?,
                     era: row.integer(3)?,
                     floor: row.integer(4)?,
-                    ceiling: optional_integer(row, 5)?,
+                    ceiling: row.optional_integer(5)?,
                     head: row.integer(6)?,
                     compacted_head: row.integer(7)?,
                     version: row.integer(8)?,

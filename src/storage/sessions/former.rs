@@ -168,10 +168,7 @@ async fn streams(
     let damaged = |_| Error::Integrity("the name of a stream is damaged".into());
     let stream = |row: &crate::storage::access::Record| {
         let name = String::from_utf8(row.bytes(0)?.to_vec()).map_err(damaged)?;
-        let last_entry_no = match &row.0[5] {
-            Cell::Null => None,
-            _ => Some(row.integer(5)?),
-        };
+        let last_entry_no = row.optional_integer(5)?;
         let [log_no, head, era, floor] = [1, 2, 3, 4].map(|at| row.integer(at));
         let (log_no, head, era, floor) = (log_no?, head?, era?, floor?);
         Ok((name, LiveStream { log_no, head, era, floor, last_entry_no }))
