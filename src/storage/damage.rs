@@ -13,10 +13,9 @@ pub fn is_damage(error: &Error) -> bool {
 #[derive(Debug, Clone)]
 pub struct Keys<'a> {
     pub columns: &'a str,
-    /// From `from` to `order by …`. Its binds are `before`, the key that comes before, and `behind`; the limit follows.
+    /// From `from` to `order by …`. Its binds are `before` and the key that comes before; the limit follows.
     pub rows: &'a str,
     pub before: Vec<Cell>,
-    pub behind: Vec<Cell>,
 }
 
 /// What comes after a key.
@@ -27,6 +26,15 @@ pub enum Next {
     Unread(Vec<Cell>),
     /// No row, or none that can be read.
     Nothing { is_read: bool },
+}
+
+/// Ids of a tenant's threads, the snapshots' own too.
+pub fn thread_ids(tenant: &str) -> Keys<'static> {
+    Keys {
+        columns: "t.thread_id",
+        rows: "from threads t where t.tenant = $1 and t.thread_id > $2 order by t.thread_id",
+        before: vec![tenant.into()],
+    }
 }
 
 impl Keys<'_> {
@@ -61,7 +69,7 @@ impl Keys<'_> {
         engine: &dyn Accessible,
         (after, limit): (&[Cell], i64),
     ) -> Result<(Vec<Record>, Option<Error>)> {
-        let binds = [&self.before[..], after, &self.behind[..], &[limit.into()]].concat();
+        let binds = [&self.before[..], after, &[limit.into()]].concat();
         let text = format!("select {} {} limit ${}", self.columns, self.rows, binds.len());
         let mut access = engine.look().await?;
         let read = access.rows_before_damage(&engine.dialect().fill(&text), &binds).await?;

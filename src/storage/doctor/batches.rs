@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::Ward;
 use super::content::{Chunks, VALUE_COLUMNS, Value, Verdict};
 use super::survey::Sums;
-use super::threads::{CHECKPOINT_COLUMNS, Thread};
+use super::threads::{CHECKPOINT_COLUMNS, Thread, write_of};
 use crate::content::parts::{Name, Part, read, read_node};
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Report, State};
@@ -279,14 +279,4 @@ impl Ward<'_> {
         }
         Ok(Some(chunks))
     }
-}
-
-fn write_of(row: &Record) -> Result<ValueRow<'_>> {
-    Ok(ValueRow::Write {
-        ns: row.text(0)?,
-        checkpoint_id: row.text(1)?,
-        task_id: row.text(2)?,
-        idx: row.integer(3)?,
-        channel: row.text(4)?,
-    })
 }

@@ -86,7 +86,6 @@ pub async fn examine(
         columns: "tenant, secret",
         rows: "from tenants where tenant > $2 and ($1 = '' or tenant = $1) order by tenant",
         before: vec![request.tenant.as_deref().unwrap_or_default().into()],
-        behind: Vec::new(),
     };
     let mut after = vec![Cell::from("")];
     loop {

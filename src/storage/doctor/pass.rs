@@ -6,7 +6,7 @@ use super::{KEYS_PER_PAGE, Ward};
 use crate::domain::doctor::{Noun, Place, Report, State};
 use crate::domain::{Error, Result};
 use crate::storage::access::{Cell, PAGE_ROWS};
-use crate::storage::damage::{Keys, Next, is_damage};
+use crate::storage::damage::{Keys, Next, is_damage, thread_ids};
 
 /// Rows of one kind that are gone through.
 #[derive(Debug, Clone, Copy)]
@@ -158,7 +158,7 @@ impl Ward<'_> {
             }
             Pass::Items | Pass::Versions | Pass::Entries => {}
         }
-        Keys { columns, rows, before, behind: Vec::new() }.next(self.engine, after).await
+        Keys { columns, rows, before }.next(self.engine, after).await
     }
 
     /// As much as the key of a row tells.
@@ -202,12 +202,7 @@ impl Ward<'_> {
         after: &str,
         report: &mut Report,
     ) -> Result<(Vec<String>, Option<String>)> {
-        let keys = Keys {
-            columns: "t.thread_id",
-            rows: "from threads t where t.tenant = $1 and t.thread_id > $2 order by t.thread_id",
-            before: vec![self.name()],
-            behind: Vec::new(),
-        };
+        let keys = thread_ids(&self.tenant);
         let listed = keys.list_on(self.engine, (&[after.into()], KEYS_PER_PAGE)).await?;
         if let Some(damage) = &listed.damage {
             find_unread((Noun::Threads, "threads"), self.place(None), damage, report);

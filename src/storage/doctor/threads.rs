@@ -252,16 +252,9 @@ impl Ward<'_> {
         let binds = [&[self.name(), thread.key.into()], &from.after[..]].concat();
         let binds = (&binds[..], from.rows_max);
         let rows = page_of(access.as_mut(), self.dialect, &source, binds).await?;
-        let values = rows.iter().map(|row| {
-            let write = ValueRow::Write {
-                ns: row.text(0)?,
-                checkpoint_id: row.text(1)?,
-                task_id: row.text(2)?,
-                idx: row.integer(3)?,
-                channel: row.text(4)?,
-            };
-            Value::read((thread.scope_id, write), row, KEY_COLUMNS + 1)
-        });
+        let values = rows
+            .iter()
+            .map(|row| Value::read((thread.scope_id, write_of(row)?), row, KEY_COLUMNS + 1));
         let values = values.collect::<Result<Vec<_>>>()?;
         let scope = [self.name(), thread.scope_id.into()];
         let mut chunks = Chunks::load(access.as_mut(), &self.secret, &scope, &values).await?;
@@ -326,4 +319,15 @@ impl Ward<'_> {
 
 fn keys(entry: &Entry) -> (i64, i64) {
     (entry.channel_key, entry.version_key)
+}
+
+/// From a row that begins with namespace, checkpoint, task, number and channel.
+pub(super) fn write_of(row: &Record) -> Result<ValueRow<'_>> {
+    Ok(ValueRow::Write {
+        ns: row.text(0)?,
+        checkpoint_id: row.text(1)?,
+        task_id: row.text(2)?,
+        idx: row.integer(3)?,
+        channel: row.text(4)?,
+    })
 }

@@ -9,24 +9,18 @@ use crate::domain::names::ThreadId;
 use crate::domain::namespace::Namespace;
 use crate::domain::sessions::name::SessionName;
 use crate::storage::access::{Accessible, Cell, Record};
-use crate::storage::damage::Keys;
+use crate::storage::damage::{Keys, thread_ids};
 use crate::storage::items::namespaces;
 
 const NAMES_PER_PAGE: i64 = 500;
 
 /// Not those that snapshots keep.
 pub async fn threads(engine: &dyn Accessible, tenant: &str) -> Result<Readable<String>> {
-    let keys = Keys {
-        columns: "t.thread_id",
-        rows: "from threads t where t.tenant = $1 and t.thread_id > $2 order by t.thread_id",
-        before: vec![tenant.into()],
-        behind: Vec::new(),
-    };
     let name = |row: &Record| match row.text(0) {
         Ok(id) => Name::of(ThreadId::new(id).is_ok().then(|| id.to_owned())),
         Err(_) => Name::Damaged,
     };
-    all(engine, &keys, vec!["".into()], name).await
+    all(engine, &thread_ids(tenant), vec!["".into()], name).await
 }
 
 /// Not those that snapshots keep.
@@ -35,7 +29,6 @@ pub async fn sessions(engine: &dyn Accessible, tenant: &str) -> Result<Readable<
         columns: "s.kind, s.key",
         rows: "from sessions s where s.tenant = $1 and (s.kind, s.key) > ($2, $3) order by s.kind, s.key",
         before: vec![tenant.into()],
-        behind: Vec::new(),
     };
     let name = |row: &Record| match (row.text(0), row.bytes(1)) {
         (Ok(kind), _) if kind.starts_with(':') => Name::Hidden,
@@ -56,7 +49,6 @@ pub async fn items(
         columns: "namespace, key",
         rows: "from items where tenant = $1 and {after_item} order by namespace, key",
         before: vec![tenant.into()],
-        behind: Vec::new(),
     };
     let first = match after {
         Some(after) => {
