@@ -35,13 +35,14 @@ impl WriteHealth {
 
     /// Something is in the way of the whole database: this holds until a write succeeds.
     pub fn note_obstacle(&self, detail: &str) {
-        let mut failing = self.failing();
-        if failing.is_none() {
+        self.remember(detail);
+        self.doubt();
+    }
+
+    fn remember(&self, detail: &str) {
+        if self.failing().replace(detail.to_owned()).is_none() {
             tracing::warn!(cause = detail, "writes fail: not ready until one succeeds");
         }
-        *failing = Some(detail.to_owned());
-        drop(failing);
-        self.doubt();
     }
 
     /// Has a write tried.
@@ -81,13 +82,7 @@ impl WriteHealth {
                     tracing::warn!("writes succeed again");
                 }
             }
-            Err(Error::Obstacle { detail, .. }) => {
-                let mut failing = self.failing();
-                if failing.is_none() {
-                    tracing::warn!(cause = %detail, "writes fail: not ready until one succeeds");
-                }
-                *failing = Some(detail);
-            }
+            Err(Error::Obstacle { detail, .. }) => self.remember(&detail),
             // A database that is away is seen by whoever asks for readiness.
             Err(error) => tracing::warn!(%error, "whether writes succeed could not be tried"),
         }
