@@ -8,7 +8,7 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection as _, Row as _};
 
 use super::pool::Pool;
-use super::servers::{Refusal, Servers, place};
+use super::servers::{ASK, Refusal, Servers, place};
 use super::{database_url, failure, other_servers, tls};
 use crate::domain::error::Obstacle;
 use crate::domain::{Error, Result};
@@ -151,12 +151,11 @@ fn away(options: &PgConnectOptions, why: &str) -> Error {
 /// `Unavailable`.
 pub(super) async fn check_takes_writes(pool: &Pool) -> Result<()> {
     let mut connection = pool.get().await?;
-    let asked = "select pg_is_in_recovery() or current_setting('transaction_read_only')::boolean";
-    let read_only: bool = sqlx::query_scalar(asked)
+    let row = sqlx::raw_sql(ASK)
         .fetch_one(&mut *connection)
         .await
         .map_err(|error| failure::of_call(&error))?;
-    if read_only {
+    if row.get("read_only") {
         let detail = "the database is a read-only standby, or was made read-only".into();
         return Err(Error::Unavailable { detail, retry_after: Duration::from_secs(1) });
     }

@@ -19,8 +19,8 @@ pub const CONNECT_WITHIN: Duration = Duration::from_secs(2);
 /// After no server answered, whoever asks next is refused at once for so long.
 const SILENT_FOR: Duration = Duration::from_secs(1);
 
-/// Asked of every new connection, in one round trip.
-const ASK: &str = "select pg_backend_pid() as pid,
+/// Asked of every new connection, and for readiness, in one round trip: the number of the session, and whether it may only read.
+pub const ASK: &str = "select pg_backend_pid() as pid,
     pg_is_in_recovery() or current_setting('transaction_read_only')::boolean as read_only";
 
 /// One server.
