@@ -16,6 +16,7 @@ use crate::domain::error::Obstacle;
 use crate::domain::storage::Storage;
 use crate::domain::{Error, Result};
 use crate::storage::objects::Objects;
+use crate::storage::sqlite::sibling;
 use crate::storage::{self, StorageConfig};
 
 /// Opens a database that is there and has the schema of this version; makes and changes nothing. Durability settings are the server's
@@ -64,18 +65,12 @@ fn require_file(database: &Database) -> Result<()> {
         // One that may not be read is not taken for one that is not there.
         Err(error) if !matches!(error.kind(), NotFound | NotADirectory) => Err(cannot(error)),
         // The storage says what a log without its database means.
-        _ if log_of(&path).exists() => Ok(()),
+        _ if sibling(&path, "-wal").exists() => Ok(()),
         _ => {
             let detail = format!("there is no database {}", path.display());
             Err(Error::Obstacle { kind: Obstacle::DatabaseAbsent, detail })
         }
     }
-}
-
-fn log_of(path: &Path) -> PathBuf {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    PathBuf::from(log)
 }
 
 /// The settings of a database: `migrate` also makes one where there is none.

@@ -5,7 +5,7 @@
 
 use std::fs::{File, TryLockError};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex as SyncMutex};
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use super::database_file::DatabaseFile;
 use super::errors::{open_error, storage_error, times_full};
-use super::private_files::FILE_MODE;
+use super::private_files::{FILE_MODE, sibling};
 use super::reserve::Reserve;
 use super::time_limit::TimeLimit;
 use crate::domain::error::Obstacle;
@@ -347,9 +347,7 @@ impl std::ops::DerefMut for Write<'_> {
 
 /// Takes the lock of a server, in a file of its own: SQLite's locks on the database file belong to SQLite.
 fn lock(path: &Path) -> Result<File> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".lock");
-    let name = PathBuf::from(name);
+    let name = sibling(path, ".lock");
     let mut options = File::options();
     options.create(true).write(true).truncate(false).mode(FILE_MODE);
     let file = options.open(&name);

@@ -13,6 +13,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use super::log_file::LogFile;
+use super::private_files::sibling;
 use crate::domain::error::Obstacle;
 use crate::domain::{Error, Result};
 
@@ -40,9 +41,7 @@ pub(super) fn check_before_opening(path: &Path, may_create: bool) -> Result<bool
     let obstacle = |kind, detail: String| Err(Error::Obstacle { kind, detail });
     match metadata(path) {
         Err(error) if matches!(error.kind(), NotFound | NotADirectory) => {
-            let mut log = path.as_os_str().to_owned();
-            log.push("-wal");
-            let log = PathBuf::from(log);
+            let log = sibling(path, "-wal");
             if let Ok(found) = metadata(&log) {
                 let detail = format!(
                     "the database {shown} is gone, but its log {} with {} bytes is there: put the database back beside it; to begin \

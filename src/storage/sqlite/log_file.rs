@@ -11,6 +11,8 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::private_files::sibling;
+
 const VERSION: u32 = 3_007_000;
 const INDEX_HEAD_BYTES: usize = 48;
 const LOG_HEAD_BYTES: u64 = 32;
@@ -63,12 +65,8 @@ impl Head {
 
 impl LogFile {
     pub(super) fn of(database: &Path) -> Self {
-        let beside = |suffix: &str| {
-            let mut name = database.as_os_str().to_owned();
-            name.push(suffix);
-            PathBuf::from(name)
-        };
-        Self { log: beside("-wal"), index: beside("-shm"), open: None, seen: None }
+        let (log, index) = (sibling(database, "-wal"), sibling(database, "-shm"));
+        Self { log, index, open: None, seen: None }
     }
 
     /// Whether something that was written to the log is not there any more. False also where nobody can say.

@@ -65,6 +65,7 @@ use async_trait::async_trait;
 use sqlx::Executor as _;
 
 use self::connection::Connections;
+pub use self::private_files::sibling;
 use crate::content::master_key::MasterKeys;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
@@ -223,18 +224,15 @@ impl CheckpointStorage for SqliteStorage {
     }
 
     async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<bool> {
-        let done = self.remove_thread(caller, request).await;
-        if reserve::is_given_up(&done) { self.remove_thread(caller, request).await } else { done }
+        reserve::delete_in_it(|| self.remove_thread(caller, request)).await
     }
 
     async fn delete_for_runs(&self, caller: &Caller, run_ids: &[String]) -> Result<()> {
-        let done = self.remove_runs(caller, run_ids).await;
-        if reserve::is_given_up(&done) { self.remove_runs(caller, run_ids).await } else { done }
+        reserve::delete_in_it(|| self.remove_runs(caller, run_ids)).await
     }
 
     async fn prune_threads(&self, caller: &Caller, request: &PruneRequest) -> Result<Vec<Pruned>> {
-        let done = self.prune(caller, request).await;
-        if reserve::is_given_up(&done) { self.prune(caller, request).await } else { done }
+        reserve::delete_in_it(|| self.prune(caller, request)).await
     }
 
     async fn copy_thread(&self, caller: &Caller, request: &CopyThread) -> Result<u64> {

@@ -32,9 +32,7 @@ pub(super) fn protect(path: &Path) {
     // What goes wrong here, SQLite says when it opens the file.
     let _ = File::options().write(true).create_new(true).mode(FILE_MODE).open(path);
     for suffix in SUFFIXES {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        let file = PathBuf::from(name);
+        let file = sibling(path, suffix);
         if let Err(error) = close_to_others(&file) {
             tracing::warn!(%error, file = %file.display(), "other users may read this file; chmod 600 it");
         }
@@ -52,4 +50,11 @@ fn close_to_others(file: &Path) -> io::Result<()> {
     } else {
         set_permissions(file, Permissions::from_mode(FILE_MODE))
     }
+}
+
+/// The file that has the name of the database and a suffix.
+pub fn sibling(database: &Path, suffix: &str) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }

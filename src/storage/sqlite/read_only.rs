@@ -4,11 +4,12 @@
 //! and what is in the `-wal` is read all the same.
 
 use std::fs::{File, metadata};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{Access, access};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteLockingMode};
 
+use super::private_files::sibling;
 use crate::domain::{Error, Result};
 
 /// How to open the database for reading. None: it may be written, so it is opened like any other.
@@ -17,13 +18,13 @@ use crate::domain::{Error, Result};
 /// `Obstacle` where its log cannot be read: without it, the database would be shown as it was before.
 pub(super) fn options(path: &Path) -> Result<Option<SqliteConnectOptions>> {
     let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let has_index = beside(path, "-shm").exists();
+    let has_index = sibling(path, "-shm").exists();
     let may_write = |it: &Path| access(it, Access::WRITE_OK).is_ok();
     if may_write(path) && (has_index || may_write(folder)) {
         return Ok(None);
     }
     let options = SqliteConnectOptions::new().filename(path).read_only(true);
-    let log = beside(path, "-wal");
+    let log = sibling(path, "-wal");
     let has_log = metadata(&log).is_ok_and(|it| it.len() > 0);
     if has_log {
         File::open(&log).map_err(|error| {
@@ -41,10 +42,4 @@ pub(super) fn options(path: &Path) -> Result<Option<SqliteConnectOptions>> {
         // Each connection reads the log for itself. Locks need a file that may be written.
         (false, true) => options.vfs("unix-none").locking_mode(SqliteLockingMode::Exclusive),
     }))
-}
-
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
 }

@@ -17,7 +17,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions as _, Connection as _};
 
 use super::database_file::DatabaseFile;
-use super::private_files::FILE_MODE;
+use super::private_files::{FILE_MODE, sibling};
 use crate::domain::error::Obstacle;
 use crate::domain::{Error, Result};
 
@@ -40,11 +40,9 @@ pub(super) struct Reserve {
 
 impl Reserve {
     pub(super) fn new(database: &Path) -> Arc<Self> {
-        let mut path = database.as_os_str().to_owned();
-        path.push(".reserve");
         Arc::new(Self {
             database: database.to_owned(),
-            path: PathBuf::from(path),
+            path: sibling(database, ".reserve"),
             bytes: AtomicU64::new(0),
             is_full: AtomicBool::new(false),
             is_whole: AtomicBool::new(false),
@@ -185,9 +183,15 @@ impl Reserve {
     }
 }
 
-/// Whether what deletes met a full disk. Then it has given up the reserve, and is to be done once again.
-pub(super) fn is_given_up<T>(done: &Result<T>) -> bool {
-    matches!(done, Err(Error::Obstacle { kind: Obstacle::DiskFull, .. }))
+/// Deletes; once again where the disk was full, since the first attempt has given up the reserve.
+pub(super) async fn delete_in_it<T, F>(delete: impl Fn() -> F) -> Result<T>
+where
+    F: Future<Output = Result<T>>,
+{
+    match delete().await {
+        Err(Error::Obstacle { kind: Obstacle::DiskFull, .. }) => delete().await,
+        done => done,
+    }
 }
 
 struct Disk {
