@@ -1,5 +1,5 @@
-//! Queues in front of a storage engine: while one batch is being written the next gathers, without a timer. What a batch is and
-//! how it is written says whoever has the queue; who is next says [`super::fair_queue`].
+//! Queues writes in front of a storage engine: while one batch is being written the next gathers, without a timer. The owner of a queue
+//! defines the batch and writes it; [`super::fair_queue`] chooses the next command.
 //!
 //! **Invariant:** a caller that leaves cancels nothing that was taken. While nobody has a large command, the first command that a
 //! tenant has waiting is in the next batch, whatever the others have, up to 256 tenants.
@@ -245,17 +245,17 @@ where
     let mut lost = None;
     loop {
         attempts += 1;
-        let is_last = |attempts| attempts >= ATTEMPTS_MAX || began.elapsed() >= ATTEMPTS_WITHIN;
         // A task of its own would catch a panic too, for a change of threads.
         let written = AssertUnwindSafe(attempt()).catch_unwind().await;
         let panicked = |_| BatchError::Statement("the storage engine panicked".into());
+        let is_last = attempts >= ATTEMPTS_MAX || began.elapsed() >= ATTEMPTS_WITHIN;
         match written.map_err(panicked).and_then(|result| result) {
             Err(BatchError::Retry(_)) if attempts < ATTEMPTS_MAX => {}
-            Err(BatchError::ConnectionLost(detail)) if repeatable && !is_last(attempts) => {
+            Err(BatchError::ConnectionLost(detail)) if repeatable && !is_last => {
                 lost = Some(detail);
             }
             Err(BatchError::Unavailable(_) | BatchError::Obstacle { .. })
-                if lost.is_some() && !is_last(attempts) => {}
+                if lost.is_some() && !is_last => {}
             // What the first attempt wrote may be there.
             Err(BatchError::Unavailable(_) | BatchError::Obstacle { .. }) if lost.is_some() => {
                 return Err(BatchError::ConnectionLost(lost.unwrap_or_default()));
