@@ -19,17 +19,19 @@ pub(super) async fn run(command: Quotas) -> Result<()> {
     };
     check_tenant(tenant)?;
     let storage = open_existing(database, None).await?;
-    let done = match &command {
-        Quotas::Set(set) => {
-            tenants::telling_new(storage.as_ref(), tenant, put(storage.as_ref(), set)).await
-        }
-        Quotas::Show { .. } => match tenants::require(storage.as_ref(), tenant).await {
-            Ok(()) => show(storage.as_ref(), tenant).await,
-            Err(error) => Err(error),
-        },
-    };
+    let done = carry_out(storage.as_ref(), &command).await;
     storage.close().await;
     print(&done?)
+}
+
+async fn carry_out(storage: &dyn Storage, command: &Quotas) -> Result<String> {
+    match command {
+        Quotas::Set(set) => tenants::telling_new(storage, &set.tenant, put(storage, set)).await,
+        Quotas::Show { tenant, .. } => {
+            tenants::require(storage, tenant).await?;
+            show(storage, tenant).await
+        }
+    }
 }
 
 async fn put(storage: &dyn Storage, set: &SetQuota) -> Result<String> {
