@@ -3,6 +3,7 @@
 A writer gets an acknowledgement or an honest 503, and what was acknowledged is there once.
 """
 
+import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -194,25 +195,9 @@ def write_until(behind: Behind, numbers: "Iterator[int]", is_over: threading.Eve
     return statuses
 
 
-class Numbers:
-    """Each given once, to any thread."""
-
-    def __init__(self) -> None:
-        self._next = 0
-        self._lock = threading.Lock()
-
-    def __iter__(self) -> "Numbers":
-        return self
-
-    def __next__(self) -> int:
-        with self._lock:
-            self._next += 1
-            return self._next
-
-
 def fail_over(behind: Behind, primary: Postgres, standby: Standby) -> tuple[set[int], float]:
     """Statuses of writers while the primary dies and its standby is promoted, and seconds from there to the next acknowledgement."""
-    numbers, is_over = Numbers(), threading.Event()
+    numbers, is_over = itertools.count(1), threading.Event()
     with ThreadPoolExecutor(WRITERS) as pool:
         try:
             writers = [pool.submit(write_until, behind, numbers, is_over) for _ in range(WRITERS)]
