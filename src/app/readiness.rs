@@ -1,4 +1,4 @@
-//! What `/readyz` has to know of the process itself.
+//! Remembers that the process is stopping, for `/readyz`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

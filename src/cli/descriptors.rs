@@ -1,4 +1,4 @@
-//! How many connections of clients the file descriptors of the process allow.
+//! Derives the limit on client connections from the file descriptors of the process.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 

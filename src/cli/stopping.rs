@@ -1,4 +1,4 @@
-//! How a server ends: which signals end it, in which order its parts end, and how long that may take.
+//! Stops a server: receives the signals, ends the parts in order, and enforces the time limits.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! What an examination of the stored data asks and finds: counts by kind, and where the first findings are. Names
-//! places, never values, keys of items or contents.
+//! Defines the request and the report of an examination of stored data: counts by kind, and the places of the first findings. A report
+//! names places, never values, item keys or contents.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! What travels in an export: threads as records without anything that belongs to one database, such as keys, seals and
-//! numbers. What a file is made of is the business of the room `export`.
+//! Defines the records of an export: threads and sessions without the keys, seals and numbers of one database. The room `export`
+//! defines the file format.
 
 use async_trait::async_trait;
 use bytes::Bytes;

@@ -1,5 +1,5 @@
-//! What of a damaged database is left out of a file. Everything is read once before it is written, so that nothing that is half
-//! readable begins in the file.
+//! Leaves damaged records out of an export. It reads each record once before it writes it, so that the file contains only complete
+//! records.
 
 use super::items::write_items;
 use super::nouns::NounWriter;

@@ -1,5 +1,5 @@
-//! What changes of many callers do to sessions, decided in memory: from the rows as they are under the gates to the rows that
-//! are written and the answers. Pure, and the same for every engine.
+//! Applies the changes of many callers to sessions in memory: it takes the locked rows and returns the rows to write and the answers.
+//! Pure, and the same for every engine.
 //!
 //! **Invariants:** entries of a log have the numbers 1, 2, … without a gap, or, where the stream had been there before, the numbers behind
 //! those that it had; a change happens whole or not at all.

@@ -1,5 +1,5 @@
-//! What a session is called: a kind, and a key of parts that may be any text. As bytes it orders part by part and a prefix is a
-//! range; as text it is what grants name.
+//! Defines the name of a session: a kind, and a key of parts that may be any text. As bytes names sort part by part, and a prefix is a
+//! range; grants use the text form.
 
 use std::fmt::Write as _;
 

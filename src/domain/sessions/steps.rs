@@ -1,4 +1,4 @@
-//! What the steps of one change do, on a draft that counts only when all of them are through.
+//! Applies the steps of one change to a draft; the draft is kept only if every step succeeds.
 
 use std::collections::{BTreeMap, HashSet};
 
