@@ -136,7 +136,7 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
     ("storage/quota_rows.rs", "from quotas where tenant is not null", "polling of quotas"),
     (
         "storage/tenant_rows.rs",
-        "select min(tenant) as tenant from tenants where tenant > $1",
+        "select min(tenant) as tenant from {it} where tenant > $1",
         "goes through the tenants one by one, for operators",
     ),
     ("storage/audit_rows.rs", "from audit_events where at < $1", "removal by age"),
