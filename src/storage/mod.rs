@@ -20,6 +20,7 @@ mod indexing_rows;
 pub mod items;
 pub mod key_rows;
 pub mod marks;
+mod migrations;
 pub mod objects;
 pub mod opening;
 pub mod policy_rows;

@@ -8,46 +8,12 @@ use sqlx::{AssertSqlSafe, Executor, Row};
 use super::connection::Connection;
 use super::failure;
 use super::pool::Pool;
-use crate::domain::error::Obstacle;
 use crate::domain::{Error, Result};
+use crate::storage::migrations::{Applied, History, Migration, SCHEMA_MIN, migrations};
 
-/// (version, name, text). A migration is never edited once it was released.
-const MIGRATIONS: &[(i64, &str, &str)] = &[
-    (1, "foundation", include_str!("../../../migrations/postgres/0001_foundation.sql")),
-    (2, "retention", include_str!("../../../migrations/postgres/0002_retention.sql")),
-    (3, "objects", include_str!("../../../migrations/postgres/0003_objects.sql")),
-    (4, "tokens", include_str!("../../../migrations/postgres/0004_tokens.sql")),
-    (5, "encryption", include_str!("../../../migrations/postgres/0005_encryption.sql")),
-    (6, "rows", include_str!("../../../migrations/postgres/0006_rows.sql")),
-    (7, "quotas_audit", include_str!("../../../migrations/postgres/0007_quotas_audit.sql")),
-    (8, "owned_threads", include_str!("../../../migrations/postgres/0008_owned_threads.sql")),
-    (9, "items", include_str!("../../../migrations/postgres/0009_items.sql")),
-    (10, "vectors", include_str!("../../../migrations/postgres/0010_vectors.sql")),
-    (11, "item_history", include_str!("../../../migrations/postgres/0011_item_history.sql")),
-    (12, "words", include_str!("../../../migrations/postgres/0012_words.sql")),
-    (13, "item_changes", include_str!("../../../migrations/postgres/0013_item_changes.sql")),
-    (14, "files", include_str!("../../../migrations/postgres/0014_files.sql")),
-    (15, "sessions", include_str!("../../../migrations/postgres/0015_sessions.sql")),
-    (16, "contents", include_str!("../../../migrations/postgres/0016_contents.sql")),
-    (17, "item_puts", include_str!("../../../migrations/postgres/0017_item_puts.sql")),
-    (18, "snapshots", include_str!("../../../migrations/postgres/0018_snapshots.sql")),
-    (19, "archives", include_str!("../../../migrations/postgres/0019_archives.sql")),
-    (20, "key_hashes", include_str!("../../../migrations/postgres/0020_key_hashes.sql")),
-    (
-        21,
-        "revocation_chains",
-        include_str!("../../../migrations/postgres/0021_revocation_chains.sql"),
-    ),
-    (22, "rights", include_str!("../../../migrations/postgres/0022_rights.sql")),
-    (
-        23,
-        "background_tasks",
-        include_str!("../../../migrations/postgres/0023_background_tasks.sql"),
-    ),
-    (24, "removals", include_str!("../../../migrations/postgres/0024_removals.sql")),
-];
+const MIGRATIONS: &[Migration] = migrations!("postgres");
 
-/// The oldest binary version that can work with the newest schema.
+/// Programs that know no `schema_min` read this; none of them looks at it.
 const BINARY_VERSION_MIN: &str = "0.1.0";
 
 /// Any fixed number: only servers of this program ask for it.
@@ -57,21 +23,11 @@ const POLLS_MAX: u32 = 600;
 /// Brings the schema up to date, or, without `migrate`, refuses an old one.
 pub async fn run(pool: &Pool, migrate: bool) -> Result<()> {
     let mut connection = pool.get().await?;
-    let current = version(&mut connection).await?;
-    let newest = MIGRATIONS.last().map_or(0, |(version, _, _)| *version);
-    if current >= newest {
+    let history = read_history(&mut connection).await?;
+    history.check(MIGRATIONS, migrate)?;
+    if history.missing(MIGRATIONS).is_empty() {
         connection.release();
         return Ok(());
-    }
-    if !migrate && current == 0 {
-        let detail = "the database has no schema of threadkeep yet: run `threadkeep migrate`";
-        return Err(Error::Obstacle { kind: Obstacle::DatabaseAbsent, detail: detail.into() });
-    }
-    if !migrate {
-        let advice = format!(
-            "the database has schema {current}, this threadkeep needs {newest}: run `threadkeep migrate`"
-        );
-        return Err(Error::invalid("database-url", advice));
     }
     // Polled without an open transaction: a blocking lock would deadlock with concurrent index builds.
     let mut polls = 0;
@@ -104,20 +60,32 @@ async fn try_lock(connection: &mut Connection) -> Result<bool> {
     Ok(row.get("locked"))
 }
 
-/// 0 for an empty database.
-async fn version(connection: &mut Connection) -> Result<i64> {
+async fn read_history(connection: &mut Connection) -> Result<History> {
+    let fail = |error: sqlx::Error| failure::of_call(&error);
     let exists = sqlx::query("select to_regclass('schema_version') is not null as found")
         .fetch_one(&mut *connection)
         .await
-        .map_err(|error| failure::of_call(&error))?;
+        .map_err(fail)?;
     if !exists.get::<bool, _>("found") {
-        return Ok(0);
+        return Ok(History::default());
     }
-    let row = sqlx::query("select coalesce(max(version), 0) as version from schema_version")
+    let newest = sqlx::query("select coalesce(max(version), 0) as version from schema_version")
         .fetch_one(&mut *connection)
         .await
-        .map_err(|error| failure::of_call(&error))?;
-    Ok(row.get("version"))
+        .map_err(fail)?;
+    let columns = if History::has_checksums(newest.get("version")) {
+        "schema_min, checksum"
+    } else {
+        "1::bigint as schema_min, null::text as checksum"
+    };
+    let text = format!("select version, {columns} from schema_version order by version");
+    let rows = sqlx::query(AssertSqlSafe(text)).fetch_all(&mut *connection).await.map_err(fail)?;
+    let applied = rows.iter().map(|row| Applied {
+        version: row.get("version"),
+        schema_min: row.get("schema_min"),
+        checksum: row.get("checksum"),
+    });
+    Ok(History(applied.collect()))
 }
 
 async fn apply(connection: &mut Connection) -> Result<()> {
@@ -131,23 +99,46 @@ async fn apply(connection: &mut Connection) -> Result<()> {
         )
         .await
         .map_err(fail)?;
-    let current = version(connection).await?;
-    for (number, name, text) in MIGRATIONS.iter().filter(|(number, _, _)| *number > current) {
+    let history = read_history(connection).await?;
+    for migration in history.missing(MIGRATIONS) {
         let mut transaction = connection.begin().await.map_err(fail)?;
-        sqlx::raw_sql(AssertSqlSafe(*text)).execute(&mut *transaction).await.map_err(fail)?;
+        sqlx::raw_sql(AssertSqlSafe(migration.text))
+            .execute(&mut *transaction)
+            .await
+            .map_err(fail)?;
         sqlx::query(
             "insert into schema_version (version, name, min_binary_version, applied_at)
              values ($1, $2, $3, (extract(epoch from clock_timestamp()) * 1000000)::bigint)",
         )
-        .bind(number)
-        .bind(name)
+        .bind(migration.version())
+        .bind(migration.name())
         .bind(BINARY_VERSION_MIN)
         .execute(&mut *transaction)
         .await
         .map_err(fail)?;
+        if History::has_checksums(migration.version()) {
+            keep_checksums(&mut transaction).await.map_err(fail)?;
+        }
         transaction.commit().await.map_err(fail)?;
-        tracing::info!(version = number, name, "migrated");
+        tracing::info!(version = migration.version(), name = migration.name(), "migrated");
     }
     connection.execute("reset lock_timeout").await.map_err(fail)?;
+    Ok(())
+}
+
+/// Also of the migrations that were applied before there were checksums: this program's are taken to be theirs.
+async fn keep_checksums(connection: &mut Connection) -> Result<(), sqlx::Error> {
+    let (versions, checksums): (Vec<i64>, Vec<String>) =
+        MIGRATIONS.iter().map(|it| (it.version(), it.checksum())).unzip();
+    sqlx::query(
+        "update schema_version s set checksum = k.checksum, schema_min = $3
+         from unnest($1::bigint[], $2::text[]) k (version, checksum)
+         where s.version = k.version and s.checksum is null",
+    )
+    .bind(versions)
+    .bind(checksums)
+    .bind(SCHEMA_MIN)
+    .execute(connection)
+    .await?;
     Ok(())
 }

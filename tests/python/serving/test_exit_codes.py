@@ -122,6 +122,22 @@ def old_schema(world: World) -> Done:
     return world.serve("--no-migrate")
 
 
+def newer_schema(world: World) -> Done:
+    return changed_schema(world, "min_binary_version = version + 1 where version = 25")
+
+
+def other_schema(world: World) -> Done:
+    return changed_schema(world, "checksum = '00' where version = 12")
+
+
+def changed_schema(world: World, change: str) -> Done:
+    run("migrate", *world.data).check_returncode()
+    with closing(sqlite3.connect(world.folder / "data" / "threadkeep.db")) as connection:
+        connection.execute(f"update schema_version set {change}")
+        connection.commit()
+    return world.serve()
+
+
 def port_in_use(world: World) -> Done:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = world.serve("--listen", f"127.0.0.1:{taken.getsockname()[1]}")
@@ -292,6 +308,8 @@ HAPPENINGS: dict[str, Callable[[World], Done]] = {
     "an unknown `sslmode`": unknown_sslmode,
     "an address to listen on that is none": no_address,
     "the schema is old and `--no-migrate` is given": old_schema,
+    "the schema needs a newer threadkeep": newer_schema,
+    "another build migrated the database": other_schema,
     "too few file descriptors": few_descriptors,
     "another bucket, prefix or folder than the packs lie in": other_object_store,
     "the port is in use": port_in_use,

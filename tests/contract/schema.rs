@@ -1,0 +1,75 @@
+//! Which databases a program runs on, by what they say of their migrations.
+
+use threadkeep::storage::{self, StorageConfig};
+
+use crate::commands::Put;
+use crate::harness::{Harness, config};
+
+/// What a server is told that starts on the database, with or without the right to migrate.
+async fn refusal(h: &Harness, migrate: bool) -> Option<String> {
+    let config = StorageConfig { exclusive: false, migrate, ..config(h.url()) };
+    storage::open(&config).await.err().map(|error| error.to_string())
+}
+
+fn expect(refusal: Option<String>, words: &str) {
+    let text = refusal.expect("a server starts on a database that it has to refuse");
+    assert!(text.contains(words), "{text}");
+}
+
+/// The name of the column that says which schema a program has to know.
+fn schema_min(h: &Harness) -> &'static str {
+    if h.is_sqlite() { "min_binary_version" } else { "schema_min" }
+}
+
+pub async fn a_newer_schema_is_refused_where_it_has_to_be(h: Harness) {
+    h.put(Put::new("1")).await;
+    let newest = h.count("select max(version) from schema_version").await;
+    // As a later release leaves it: its migration keeps to the form that this one knows.
+    let (name, text) = if h.is_sqlite() { ("", "") } else { ("name, ", "'later', ") };
+    h.sql(&format!(
+        "insert into schema_version (version, {name}min_binary_version, applied_at, checksum)
+         values ({newest} + 1, {text}1, 1, 'of a text that is not known here')"
+    ))
+    .await;
+    for migrate in [true, false] {
+        assert_eq!(refusal(&h, migrate).await, None);
+    }
+    // The one after it writes rows that this one cannot read.
+    let column = schema_min(&h);
+    h.sql(&format!(
+        "update schema_version set {column} = {newest} + 1 where version = {newest} + 1"
+    ))
+    .await;
+    for migrate in [true, false] {
+        expect(refusal(&h, migrate).await, "run a newer threadkeep");
+        expect(refusal(&h, migrate).await, &format!("knows schema {}", newest + 1));
+    }
+}
+
+pub async fn a_migration_with_another_text_is_refused(h: Harness) {
+    h.sql("update schema_version set checksum = '00' where version = 12").await;
+    for migrate in [true, false] {
+        expect(refusal(&h, migrate).await, "migration 12 (words)");
+    }
+}
+
+pub async fn a_missing_migration_is_refused(h: Harness) {
+    h.sql("delete from schema_version where version = 7").await;
+    for migrate in [true, false] {
+        expect(refusal(&h, migrate).await, "lacks migration 7");
+    }
+}
+
+pub async fn a_database_from_before_checksums_gets_them(h: Harness) {
+    h.sql("delete from schema_version where version >= 25").await;
+    h.sql("alter table schema_version drop column checksum").await;
+    if !h.is_sqlite() {
+        h.sql("alter table schema_version drop column schema_min").await;
+    }
+    expect(refusal(&h, false).await, "run `threadkeep migrate`");
+    assert_eq!(refusal(&h, true).await, None);
+    let without = "select count(*) from schema_version where checksum is null";
+    assert_eq!(h.count(without).await, 0);
+    h.sql("update schema_version set checksum = '00' where version = 3").await;
+    expect(refusal(&h, true).await, "migration 3 (objects)");
+}
