@@ -72,7 +72,8 @@ if (own.includes(false)) throw new Error(own.join());
 """
 # Documents whose blocks another test runs.
 ELSEWHERE = {
-    "examples/curl.md": "tests/python/generated/test_curl.py, which compares the answers, too"
+    "examples/curl.md": "tests/python/generated/test_curl.py, which compares the answers, too",
+    "docs/operate/damage.md": "tests/python/damages/, which damages the database first",
 }
 
 
