@@ -4,12 +4,15 @@ PYTHON := target/py/bin/python
 RELEASE := $(CURDIR)/target/release/threadkeep
 SOAK := FUZZ_SECONDS=600 KILLS=20 DATABASE_SHUTDOWNS=5 COMMITS_BETWEEN_FAULTS=300 RESTART_SECONDS=10 CONCURRENCY_SECONDS=60 NESTED_TASKS=1000 LARGE_VALUE_MIB=200 DIFFERENTIAL_EXAMPLES=60 ROUND_TRIPS=300 DERANDOMIZED=0 SCAN_ITEMS=10000 STALL_CHANGES=200000 STALL_GROWTH_MIB_MAX=48 VECTORS=50000 CONTENT_MIB=1024 WORKSPACE_MIB=100 SCHEMATHESIS_REQUESTS=50000 DAMAGES=200 SNAPSHOT_SEEDS=8 SNAPSHOT_SIZE=1000 HOSTILE_SECONDS=1800 ALONE_TURN_SECONDS_MAX=5 TURN_SECONDS_MAX=5
 
-.PHONY: run test matrix demo demo-warm-sandbox bench soak lint pin setup setup-python setup-node release npm-package
+.PHONY: run test matrix demo demo-warm-sandbox bench soak lint pin release earlier npm-package compile \
+	setup setup-system setup-python setup-weights setup-node setup-postgres setup-object-store setup-chromium \
+	setup-newest-python setup-newest-node setup-openapi
 
 run: ## serve on the embedded database
 	cargo run --release --locked -- serve
 
-test: setup ## everything: formatting, lints, types, Rust tests, Python and JavaScript tests on both engines
+test: ## everything: formatting, lints, types, Rust tests, Python and JavaScript tests on both engines
+	$(MAKE) --jobs 4 --output-sync=line setup compile
 	$(PYTHON) tests/setup/run_tests.py
 
 lint: setup-python setup-node ## only formatting, lints and types
@@ -40,9 +43,9 @@ bench: setup release ## speed and size against the Postgres savers, on one Postg
 		node --import tsx clients/js/bench/large_states.ts; \
 		else echo "no Node.js 20 here: the JavaScript benchmark did not run" >&2; fi
 
-soak: setup release ## the fault and concurrency suites at full length, then ten minutes of fuzzing
+soak: setup release earlier ## the fault and concurrency suites at full length, then ten minutes of fuzzing
 	env $(addprefix THREADKEEP_TEST_,$(SOAK)) THREADKEEP_BIN=$(RELEASE) \
-		$(PYTHON) tests/setup/run_tests.py --only soak
+		THREADKEEP_TEST_EARLIER_BIN=$(CURDIR)/target/earlier/release/threadkeep $(PYTHON) tests/setup/run_tests.py --only soak
 
 pin: ## remake the pinned Python requirements
 	tests/setup/pin.sh
@@ -50,18 +53,27 @@ pin: ## remake the pinned Python requirements
 release:
 	cargo build --release --locked
 
-setup-python:
+# The commit whose program runs beside this one in the soak; it needs the history of the repository.
+EARLIER := c35039e
+earlier:
+	[ -d target/earlier/source ] || git worktree add --detach target/earlier/source $(EARLIER)
+	cd target/earlier/source && git checkout -q --detach $(EARLIER) && cargo build --release --locked --target-dir ..
+
+# While packages are fetched. What does not compile, the tests tell. Cargo has its own jobs.
+compile: setup-system
+	-env -u MAKEFLAGS cargo test --locked --no-run
+	-env -u MAKEFLAGS cargo build --locked
+
+setup-system:
 	tests/setup/system.sh
+
+setup-python: setup-system
 	tests/setup/python.sh
 
-setup-node:
-	tests/setup/node.sh
+# Both are fetched with the pip of that environment.
+setup-postgres setup-weights: setup-python
 
-setup: setup-python setup-node
-	tests/setup/postgres.sh
-	tests/setup/object_store.sh
-	tests/setup/chromium.sh
-	tests/setup/weights.sh
-	tests/setup/newest_python.sh
-	tests/setup/newest_node.sh
-	tests/setup/openapi.sh
+setup-postgres setup-weights setup-node setup-object-store setup-chromium setup-newest-python setup-newest-node setup-openapi: setup-system
+	tests/setup/$(subst -,_,$(@:setup-%=%)).sh
+
+setup: setup-python setup-postgres setup-weights setup-node setup-object-store setup-chromium setup-newest-python setup-newest-node setup-openapi

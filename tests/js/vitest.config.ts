@@ -1,4 +1,4 @@
-/** How the JavaScript suites run: against the built package and the real program, one worker per core. */
+/** How the JavaScript suites run: against the built package and the real program, side by side. */
 
 import { defineConfig } from "vitest/config";
 import { PATIENCE_MS } from "./support/settings.js";
@@ -13,7 +13,8 @@ export default defineConfig({
     include: ["*/*.test.ts"],
     globalSetup: ["support/servers.ts"],
     setupFiles: ["support/seed.ts"],
-    maxWorkers: 2,
+    // Tests wait for each other and for deadlines: one more than cores keeps those busy.
+    maxWorkers: 3,
     testTimeout: TIMEOUT_MS,
     hookTimeout: TIMEOUT_MS,
     allowOnly: false,

@@ -38,6 +38,8 @@ MYPY: list[str | Path] = [
     f"--cache-dir={ROOT / 'target' / 'mypy'}",
 ]
 REPORTS = ROOT / "target" / "test-reports"
+# Tests wait for each other, for databases and for deadlines: more of them than cores keep the cores busy.
+WORKERS = 3
 # For the tests' databases and what changed in a tree that is built; a build from nothing takes as much again.
 GIB_FREE_MIN = 6
 # What shows with published code that savers and stores keep their contracts.
@@ -73,6 +75,7 @@ SOAK_SUITES = [
     "snapshots",
     "damages",
     "hostile",
+    "upgrades",
 ]
 SOAK_OF_JAVASCRIPT = ["serving/nested_tasks.test.ts", "serving/restarts.test.ts"]
 
@@ -145,6 +148,7 @@ def encrypted_contract(env: dict[str, str]) -> list[Suite]:
 def python_tests(
     name: str, cwd: Path, paths: list[str], env: dict[str, str], python: Path = PYTHON
 ) -> list[Suite]:
+    """Files, folders and options of pytest."""
     report = REPORTS / f"{name.replace(' ', '-')}.xml"
     report.unlink(missing_ok=True)
     command: list[str | Path] = [
@@ -229,6 +233,12 @@ def suite_folders() -> list[str]:
     )
 
 
+def side_by_side(env: dict[str, str]) -> list[str]:
+    """Options for workers of pytest, each with servers of its own. A worker without tests takes over some of another's."""
+    workers = env.get("THREADKEEP_TEST_WORKERS", str(WORKERS))
+    return ["-n", workers, "--dist", "worksteal"]
+
+
 def environment() -> dict[str, str]:
     """Where the binary and the PostgreSQLs are. No setting of a server leaks in."""
     test_settings = ("THREADKEEP_TEST_", "THREADKEEP_BIN")
@@ -282,7 +292,7 @@ def everything() -> list[Suite]:
     suites.append(build)
     if not build.failed:
         suites += python_tests("python client", CLIENT, ["tests"], env)
-        suites += python_tests("python", PYTHON_TESTS, suite_folders(), env)
+        suites += python_tests("python", PYTHON_TESTS, [*side_by_side(env), *suite_folders()], env)
         suites += javascript_tests("javascript client", JAVASCRIPT_CLIENT, env)
         suites += javascript_tests("javascript", JAVASCRIPT_TESTS, env)
         suites += newest_savers(env)

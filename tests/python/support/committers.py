@@ -46,7 +46,10 @@ class Committer(threading.Thread):
     def __init__(self, server: Server, key: str):
         super().__init__(daemon=True)
         self.thread_id = f"thread-{uuid.uuid4().hex[:8]}"
-        self.native = Native(server.url, key)
+        self.key = key
+        # What is sent goes to one after the other.
+        self.natives = [Native(server.url, key)]
+        self.sent = 0
         self.acknowledged = 0
         self.retries = 0
         self.spans: list[Span] = []
@@ -63,7 +66,8 @@ class Committer(threading.Thread):
         except BaseException as error:
             self.error = error
         finally:
-            self.native.close()
+            for native in self.natives:
+                native.close()
 
     def _commit_until_acknowledged(self, number: int) -> None:
         parent = checkpoint_id(number - 1) if number else None
@@ -76,7 +80,8 @@ class Committer(threading.Thread):
         deadline = time.monotonic() + settings.PATIENCE_SECONDS
         while True:
             try:
-                self.native.commit(self.thread_id, *ops)
+                self.sent += 1
+                self.natives[self.sent % len(self.natives)].commit(self.thread_id, *ops)
                 return
             except (OSError, http.client.HTTPException):
                 pass  # no answer: it may be stored or not
@@ -135,6 +140,11 @@ class Crowd:
             member.finish.set()
         for member in self.members:
             member.join()
+
+    def also_through(self, server: Server) -> None:
+        """From now on another server of the same database gets its share."""
+        for member in self.members:
+            member.natives.append(Native(server.url, member.key))
 
     @property
     def acknowledged(self) -> int:

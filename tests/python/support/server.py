@@ -92,8 +92,10 @@ class Server:
         options: list[str] | None = None,
         environment: dict[str, str] | None = None,
         allow_unsafe: bool = True,
+        binary: Path = settings.BINARY,
     ):
         self.place = place
+        self.binary = binary
         self.listen = listen
         self.options = options or []
         self.environment = environment or {}
@@ -128,7 +130,7 @@ class Server:
                     raise
 
     def _spawn_at(self, listen: str) -> None:
-        command: list[str | Path] = [settings.BINARY, "serve", "--listen", listen]
+        command: list[str | Path] = [self.binary, "serve", "--listen", listen]
         self.stdout.write_bytes(b"")
         with self.stdout.open("ab") as out, self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -207,7 +209,7 @@ class Server:
     def command(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         """Run another command of the program on the same place, beside the server."""
         return subprocess.run(
-            [settings.BINARY, *arguments, *self.place.arguments()],
+            [self.binary, *arguments, *self.place.arguments()],
             capture_output=True,
             text=True,
             cwd=self.place.folder,

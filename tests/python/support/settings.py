@@ -18,6 +18,8 @@ def _place(name: str) -> Path | None:
 
 # The program under test.
 BINARY = _place("THREADKEEP_BIN") or ROOT / "target" / "debug" / "threadkeep"
+# An earlier version of it; unset, no test of two versions is made (upgrades/).
+EARLIER_BINARY = _place("THREADKEEP_TEST_EARLIER_BIN")
 # Folder with initdb and postgres (tests/setup/postgres.sh prints it).
 PG_BIN = _place("THREADKEEP_TEST_PG_BIN")
 # Folder of a second PostgreSQL, one without pgvector; unset: the suite has no such variant.
