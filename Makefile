@@ -12,7 +12,7 @@ run: ## serve on the embedded database
 	cargo run --release --locked -- serve
 
 test: ## everything: formatting, lints, types, Rust tests, Python and JavaScript tests on both engines
-	$(MAKE) --jobs 4 --output-sync=line setup compile
+	$(MAKE) --jobs 4 --no-print-directory --output-sync=line setup compile
 	$(PYTHON) tests/setup/run_tests.py
 
 lint: setup-python setup-node ## only formatting, lints and types
@@ -62,7 +62,6 @@ earlier:
 # While packages are fetched. What does not compile, the tests tell. Cargo has its own jobs.
 compile: setup-system
 	-env -u MAKEFLAGS cargo test --locked --no-run
-	-env -u MAKEFLAGS cargo build --locked
 
 setup-system:
 	tests/setup/system.sh
