@@ -292,7 +292,7 @@ def everything() -> list[Suite]:
     build = lint("the program", ["cargo", "test", "--locked", "--no-run"])
     suites.append(build)
     if not build.failed:
-        suites += python_tests("python client", CLIENT, ["tests"], env)
+        suites += python_tests("python client", CLIENT, [*side_by_side(env), "tests"], env)
         suites += python_tests("python", PYTHON_TESTS, [*side_by_side(env), *suite_folders()], env)
         suites += javascript_tests("javascript client", JAVASCRIPT_CLIENT, env)
         suites += javascript_tests("javascript", JAVASCRIPT_TESTS, env)

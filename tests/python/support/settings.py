@@ -62,7 +62,7 @@ RSS_GROWTH_BYTES_FREE = _number("THREADKEEP_TEST_RSS_GROWTH_MIB_FREE", 48) << 20
 LARGE_VALUE_MIB = _number("THREADKEEP_TEST_LARGE_VALUE_MIB", 80)
 
 # Requests that schemathesis sends to each engine.
-SCHEMATHESIS_REQUESTS = _number("THREADKEEP_TEST_SCHEMATHESIS_REQUESTS", 600)
+SCHEMATHESIS_REQUESTS = _number("THREADKEEP_TEST_SCHEMATHESIS_REQUESTS", 400)
 
 # Attacks: connections that say nothing, and what the server may grow by meanwhile. Bodies that are being read may
 # take 256 MiB together.
@@ -70,8 +70,8 @@ IDLE_CONNECTIONS = _number("THREADKEEP_TEST_IDLE_CONNECTIONS", 3_000)
 ATTACK_GROWTH_BYTES_MAX = _number("THREADKEEP_TEST_ATTACK_GROWTH_MIB_MAX", 512) << 20
 
 # The worst clients: how long they go on, in all rounds of both engines together; how long each goes on alone.
-HOSTILE_SECONDS = _number("THREADKEEP_TEST_HOSTILE_SECONDS", 40)
-HOSTILE_ALONE_SECONDS = _number("THREADKEEP_TEST_HOSTILE_ALONE_SECONDS", 3)
+HOSTILE_SECONDS = _number("THREADKEEP_TEST_HOSTILE_SECONDS", 24)
+HOSTILE_ALONE_SECONDS = _number("THREADKEEP_TEST_HOSTILE_ALONE_SECONDS", 2)
 # What others notice of it: the longest turn of an agent beside one of them and beside all, and all memory that the server may ever
 # take. A build without optimization shares its two cores with sixteen attackers.
 ALONE_TURN_SECONDS_MAX = _number("THREADKEEP_TEST_ALONE_TURN_SECONDS_MAX", 15)
@@ -98,7 +98,7 @@ SNAPSHOT_SEEDS = _number("THREADKEEP_TEST_SNAPSHOT_SEEDS", 1)
 SNAPSHOT_SIZE = _number("THREADKEEP_TEST_SNAPSHOT_SIZE", 200)
 
 # Damages: how many random ones of the embedded database's file are tried.
-DAMAGES = _number("THREADKEEP_TEST_DAMAGES", 20)
+DAMAGES = _number("THREADKEEP_TEST_DAMAGES", 12)
 
 # How long to wait for something that must happen before giving up. Never a measure of speed.
 PATIENCE_SECONDS = _number("THREADKEEP_TEST_PATIENCE_SECONDS", 60)
