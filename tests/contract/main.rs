@@ -78,7 +78,6 @@ mod removal;
 mod retention;
 mod retention_model;
 mod rights;
-mod schema;
 mod session_care;
 mod session_desk;
 mod session_lives;
@@ -135,6 +134,7 @@ mod content_cases;
 mod export_cases;
 mod item_cases;
 mod pack_cases;
+mod schema;
 mod session_cases;
 mod snapshot_cases;
 
@@ -173,11 +173,6 @@ contract! {
         writes_may_arrive_before_their_checkpoint
         large_writes_come_back_and_a_retry_adds_nothing
         an_old_checkpoint_shows_its_parents_pending_sends;
-    schema:
-        a_newer_schema_is_refused_where_it_has_to_be
-        a_migration_with_another_text_is_refused
-        a_missing_migration_is_refused
-        a_database_from_before_checksums_gets_them;
     task_paths:
         paths_of_64_kib_order_writes_wherever_they_are_read
         paths_of_64_kib_order_writes_where_values_are_encrypted

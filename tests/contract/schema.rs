@@ -5,6 +5,14 @@ use threadkeep::storage::{self, StorageConfig};
 use crate::commands::Put;
 use crate::harness::{Harness, config};
 
+contract! {
+    schema:
+        a_newer_schema_is_refused_where_it_has_to_be
+        a_migration_with_another_text_is_refused
+        a_missing_migration_is_refused
+        a_database_from_before_checksums_gets_them;
+}
+
 /// What a server is told that starts on the database, with or without the right to migrate.
 async fn refusal(h: &Harness, migrate: bool) -> Option<String> {
     let config = StorageConfig { exclusive: false, migrate, ..config(h.url()) };
