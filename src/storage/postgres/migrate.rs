@@ -1,5 +1,5 @@
-//! Runs the numbered migrations, each in its own transaction, under an advisory lock that it polls: any number
-//! of servers may start at once.
+//! Applies the numbered migrations to PostgreSQL, each in its own transaction.
+//! Of servers that start at once, one holds an advisory lock and migrates; the others poll for the lock.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::storage::migrations::{Applied, History, Migration, SCHEMA_MIN, migrat
 
 const MIGRATIONS: &[Migration] = migrations!("postgres");
 
-/// Programs that know no `schema_min` read this; none of them looks at it.
+/// The column is not null since the first schema. No program reads it.
 const BINARY_VERSION_MIN: &str = "0.1.0";
 
 /// Any fixed number: only servers of this program ask for it.
@@ -99,7 +99,9 @@ async fn apply(connection: &mut Connection) -> Result<()> {
         )
         .await
         .map_err(fail)?;
+    // A newer server may have migrated while this one waited for the lock.
     let history = read_history(connection).await?;
+    history.check(MIGRATIONS, true)?;
     for migration in history.missing(MIGRATIONS) {
         let mut transaction = connection.begin().await.map_err(fail)?;
         sqlx::raw_sql(AssertSqlSafe(migration.text))
