@@ -1,5 +1,5 @@
-//! The house rules that a program can check: which room may import what, how files begin and how long they are,
-//! what they are not called, and that no statement forgets the tenant of a table.
+//! Checks the house rules on the source files: imports of rooms, openers, length and names of files.
+//! Another rule binds every table of an SQL statement to a tenant.
 
 #[path = "tidy/tenants.rs"]
 mod tenants;

@@ -1,4 +1,4 @@
-//! The numbered migrations of both engines, and whether this program may run on a database by what it says of those that made it.
+//! Lists the numbered migrations of both engines, and refuses a database that other migrations made.
 
 use sha2::{Digest as _, Sha256};
 

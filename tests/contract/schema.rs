@@ -1,4 +1,4 @@
-//! Which databases a program runs on, by what they say of their migrations.
+//! Checks which databases a program opens and which it refuses, by their rows of `schema_version`.
 
 use threadkeep::storage::{self, StorageConfig};
 

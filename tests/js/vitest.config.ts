@@ -1,4 +1,4 @@
-/** How the JavaScript suites run: against the built package and the real program, side by side. */
+/** Configures vitest: three workers run the JavaScript suites against the built package and the real program. */
 
 import { defineConfig } from "vitest/config";
 import { PATIENCE_MS } from "./support/settings.js";

@@ -148,7 +148,7 @@ def encrypted_contract(env: dict[str, str]) -> list[Suite]:
 def python_tests(
     name: str, cwd: Path, paths: list[str], env: dict[str, str], python: Path = PYTHON
 ) -> list[Suite]:
-    """Files, folders and options of pytest."""
+    """Runs pytest with these files, folders and options."""
     report = REPORTS / f"{name.replace(' ', '-')}.xml"
     report.unlink(missing_ok=True)
     command: list[str | Path] = [

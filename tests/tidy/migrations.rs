@@ -1,4 +1,4 @@
-//! What migrations keep to: none is edited once it was released, and none breaks a program that runs beside it.
+//! Checks that no released migration was edited, and that no migration replaces a function of the database.
 
 use std::collections::BTreeMap;
 use std::fs;

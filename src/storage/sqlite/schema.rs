@@ -1,4 +1,4 @@
-//! Numbered migrations of the embedded database.
+//! Applies the numbered migrations to the embedded database.
 
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Executor, Row};
@@ -23,7 +23,8 @@ pub(super) async fn migrate(connections: &Connections, allowed: bool) -> Result<
     write.execute(CREATE_VERSION).await.map_err(storage_error)?;
     let history = read_history(&mut write).await.map_err(storage_error)?;
     history.check(MIGRATIONS, allowed)?;
-    for migration in history.missing(MIGRATIONS) {
+    let missing = history.missing(MIGRATIONS);
+    for migration in missing {
         write.execute(AssertSqlSafe(migration.text)).await.map_err(storage_error)?;
         sqlx::query(
             "insert into schema_version (version, min_binary_version, applied_at)
@@ -35,7 +36,7 @@ pub(super) async fn migrate(connections: &Connections, allowed: bool) -> Result<
         .await
         .map_err(storage_error)?;
     }
-    if !history.missing(MIGRATIONS).is_empty() {
+    if !missing.is_empty() {
         keep_checksums(&mut write).await.map_err(storage_error)?;
     }
     write.commit().await

@@ -11,20 +11,14 @@ from support.committers import Crowd, Patient
 from support.native import Native
 from support.postgres import Postgres
 from support.server import Server
-from support.waiting import wait_until
 
 
 def crash_again_and_again(crowd: Crowd, crash_and_recover: Callable[[], None], times: int) -> None:
     """Between two crashes, and after the last, a number of commits must be acknowledged."""
     for _ in range(times):
-        wait_for_more(crowd)
+        crowd.wait_for_more()
         crash_and_recover()
-    wait_for_more(crowd)
-
-
-def wait_for_more(crowd: Crowd) -> None:
-    goal = crowd.acknowledged + settings.COMMITS_BETWEEN_FAULTS
-    wait_until(lambda: crowd.acknowledged >= goal, "more commits to be acknowledged")
+    crowd.wait_for_more()
 
 
 def kill_and_start(server: Server) -> None:

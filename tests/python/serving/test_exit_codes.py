@@ -114,28 +114,26 @@ def no_address(world: World) -> Done:
 
 
 def old_schema(world: World) -> Done:
-    run("migrate", *world.data).check_returncode()
-    with closing(sqlite3.connect(world.folder / "data" / "threadkeep.db")) as connection:
-        newest = "(select max(version) from schema_version)"
-        connection.execute(f"delete from schema_version where version = {newest}")
-        connection.commit()
-    return world.serve("--no-migrate")
+    newest = "(select max(version) from schema_version)"
+    change = f"delete from schema_version where version = {newest}"
+    return changed_schema(world, change, "--no-migrate")
 
 
 def newer_schema(world: World) -> Done:
-    return changed_schema(world, "min_binary_version = version + 1 where version = 25")
+    change = "set min_binary_version = version + 1 where version = 25"
+    return changed_schema(world, f"update schema_version {change}")
 
 
 def other_schema(world: World) -> Done:
-    return changed_schema(world, "checksum = '00' where version = 12")
+    return changed_schema(world, "update schema_version set checksum = '00' where version = 12")
 
 
-def changed_schema(world: World, change: str) -> Done:
+def changed_schema(world: World, change: str, *options: str) -> Done:
     run("migrate", *world.data).check_returncode()
     with closing(sqlite3.connect(world.folder / "data" / "threadkeep.db")) as connection:
-        connection.execute(f"update schema_version set {change}")
+        connection.execute(change)
         connection.commit()
-    return world.serve()
+    return world.serve(*options)
 
 
 def port_in_use(world: World) -> Done:

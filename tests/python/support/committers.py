@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from support import settings
 from support.native import Native, Refused, checkpoint, writes
 from support.server import Server
+from support.waiting import wait_until
 
 WRITES = 3
 PAUSE_SECONDS = 0.02
@@ -47,7 +48,7 @@ class Committer(threading.Thread):
         super().__init__(daemon=True)
         self.thread_id = f"thread-{uuid.uuid4().hex[:8]}"
         self.key = key
-        # What is sent goes to one after the other.
+        # Requests go to these in turn.
         self.natives = [Native(server.url, key)]
         self.sent = 0
         self.acknowledged = 0
@@ -145,6 +146,11 @@ class Crowd:
         """From now on another server of the same database gets its share."""
         for member in self.members:
             member.natives.append(Native(server.url, member.key))
+
+    def wait_for_more(self) -> None:
+        """Waits until as many commits were acknowledged as lie between two faults."""
+        goal = self.acknowledged + settings.COMMITS_BETWEEN_FAULTS
+        wait_until(lambda: self.acknowledged >= goal, "more commits to be acknowledged")
 
     @property
     def acknowledged(self) -> int:
