@@ -133,6 +133,8 @@ pub struct Dialect {
     pub first_namespace: &'static str,
     /// `{namespace}`: the namespace that is $2, as a cell has it.
     pub namespace: &'static str,
+    /// `{tenant_in_index}`: the tenant as indexes have it that are not a table's primary key.
+    pub tenant_in_index: &'static str,
     /// `{numbers}`: the vector that is $9: as a text of an array, or as bytes.
     pub numbers: &'static str,
     /// `{skip_locked}`: ends a statement that locks those of its rows that nobody else has locked.
@@ -175,6 +177,7 @@ impl Dialect {
             ("{after_item}", self.after_item),
             ("{after_version}", self.after_version),
             ("{namespace}", self.namespace),
+            ("{tenant_in_index}", self.tenant_in_index),
             ("{numbers}", self.numbers),
             ("{skip_locked}", self.skip_locked),
             ("{this_item}", self.this_item),
@@ -192,12 +195,28 @@ impl Dialect {
 
     /// Joins the one row of a table that a condition on its key finds, by the index whatever the statistics say.
     pub fn probe(&self, columns: &str, table: &str, alias: &str, condition: &str) -> String {
+        self.join([columns, table, alias, condition], "limit 1")
+    }
+
+    /// As [`Self::probe`], of all rows that a condition on the beginning of the key finds.
+    pub fn probe_all(&self, columns: &str, table: &str, alias: &str, condition: &str) -> String {
+        self.join([columns, table, alias, condition], "offset 0")
+    }
+
+    fn join(&self, [columns, table, alias, condition]: [&str; 4], end: &str) -> String {
         if self.has_lateral {
             return format!(
-                "cross join lateral (select {columns} from {table} {alias} where {condition} limit 1) {alias}"
+                "cross join lateral (select {columns} from {table} {alias} where {condition} {end}) {alias}"
             );
         }
         format!("join {table} {alias} on {condition}")
+    }
+
+    /// A join that names a value, and its name: a look-up by an expression may miss its index for what the expression costs.
+    pub fn naming(&self, value: &str) -> (String, String) {
+        let join = format!("cross join lateral (select {value} as value offset 0) named");
+        let named = (join, "named.value".to_owned());
+        if self.has_lateral { named } else { (String::new(), value.to_owned()) }
     }
 }
 

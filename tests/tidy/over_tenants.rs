@@ -80,13 +80,25 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
     ),
     (
         "storage/access.rs",
-        "(select {columns} from {table} {alias} where {condition} limit 1)",
+        "(select {columns} from {table} {alias} where {condition} {end})",
         "tables and conditions are put in; theirs have the tenant",
     ),
     ("storage/access.rs", "join {table} {alias} on {condition}", "the same"),
     (
         "sessions/listing.rs",
         "s.archives from sessions s where {sought}",
+        "the condition has the tenant: SOUGHT in rows.rs",
+    ),
+    (
+        "sessions/listing.rs",
+        "from sessions s {logs} where {sought}",
+        "the condition has the tenant: SOUGHT in rows.rs",
+    ),
+    ("sessions/listing.rs", "from sessions s {log} where {within}", "as the list below"),
+    ("sessions/entries.rs", "from sessions s {log} where {within}", "`within` in listing.rs"),
+    (
+        "sessions/entries.rs",
+        "from sessions s {log} where {sought}",
         "the condition has the tenant: SOUGHT in rows.rs",
     ),
     (

@@ -56,6 +56,8 @@ pub fn literals(source: &str) -> Vec<Literal> {
         };
         let line = source[..at].matches('\n').count() + 1;
         let text = source[start..end.min(bytes.len())].to_lowercase();
+        // The tenant in the collation of an index.
+        let text = text.replace("{tenant_in_index}", "tenant");
         // What SQL quotes is no SQL.
         let unquoted: Vec<&str> = text.split('\'').step_by(2).collect();
         found.push(Literal { line, text: unquoted.join("''") });

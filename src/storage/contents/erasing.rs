@@ -13,7 +13,7 @@ const SLICE_CONTENTS: i64 = 4;
 
 const FOUND: &str = "
 select content_id, size_bytes from contents
-where tenant = $1 and namespace >= $2 and namespace < $3 limit $4";
+where {tenant_in_index} = $1 and namespace >= $2 and namespace < $3 limit $4";
 
 /// A slice of contents. Answers how many, and their bytes.
 ///
@@ -33,7 +33,7 @@ pub async fn erase_contents(
         SLICE_CONTENTS.into(),
     ];
     let (mut count, mut bytes) = (0, 0);
-    for row in access.rows(FOUND, &range).await? {
+    for row in access.rows(&engine.dialect().fill(FOUND), &range).await? {
         let place = [tenant.into(), row.0[0].clone()];
         drop_content(&mut *access, engine.dialect(), &place, Clock::System.now()).await?;
         count += 1;

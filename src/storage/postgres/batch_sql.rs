@@ -16,9 +16,11 @@ const CREATE: &str = r"
     select t.tenant, t.thread_id, t.fresh_key, t.fresh_scope,
         coalesce(d.generation, t.fresh_generation), coalesce(d.fence, 0), $17, $17, t.last_step,
         t.fresh_checkpoints, t.fresh_bytes, t.owner, t.graph_id, t.assistant_id, t.user_id
-    from t left join thread_tombstones d on d.tenant = t.tenant and d.thread_id = t.thread_id
-        and (t.want_owner is null or d.owner = t.want_owner)
-    where not exists (select from threads x where x.tenant = t.tenant and x.thread_id = t.thread_id)
+    from t left join lateral (select d.generation, d.fence from thread_tombstones d
+        where d.tenant = t.tenant and d.thread_id = t.thread_id
+            and (t.want_owner is null or d.owner = t.want_owner) limit 1) d on true
+    where not exists (select from threads x
+        where x.tenant = t.tenant and x.thread_id = t.thread_id offset 0)
       and (d.generation is null or t.want_generation is null or t.want_generation = d.generation)
       and (t.want_fence is null or t.want_fence = coalesce(d.fence, 0))
       and t.want_epoch is null and coalesce(t.seal_scope = t.fresh_scope, true)
@@ -35,7 +37,7 @@ const CREATE: &str = r"
     select tenant, scope_id, 'thread', thread_key::text from born
 ), buried as (
     delete from thread_tombstones d using born b
-    where d.tenant = b.tenant and d.thread_id = b.thread_id
+    where d.tenant = any (array[b.tenant]) and d.thread_id = any (array[b.thread_id])
 )
 ";
 
@@ -66,8 +68,9 @@ with t as materialized (
 ///
 /// Threads of one scope (copies of each other) number their values one after the other.
 ///
-/// Look-ups stand in lateral subqueries with a limit, here and below: the plan is made once per connection, perhaps
-/// while the tables are empty, and must find rows by their whole primary key whatever the statistics say.
+/// Look-ups stand in lateral subqueries with a limit, here and below: each is planned by itself. The plan is made once per
+/// connection, perhaps while the tables are empty; it finds rows by their whole primary key whatever the statistics say, because no
+/// other index can be used for it (migrations/postgres/0026_index_choice.sql).
 const GATE: &str = r"
 , seen as materialized (
     select t.ord, t.tenant, t.thread_id, x.thread_key, x.scope_id, s.epoch, t.want_generation,
@@ -77,8 +80,9 @@ const GATE: &str = r"
         where x.tenant = t.tenant and x.thread_id = t.thread_id limit 1) x
     cross join lateral (select s.epoch from scopes s
         where s.tenant = t.tenant and s.scope_id = x.scope_id limit 1) s
+    order by t.tenant, x.scope_id
 ), gate as materialized (
-    select seen.ord, x.tenant, x.thread_key, x.scope_id, x.generation, x.fence, s.epoch, s.next_no,
+    select seen.ord, x.tenant, x.thread_id, x.thread_key, x.scope_id, x.generation, x.fence, s.epoch, s.next_no,
         case when s.epoch <> seen.epoch or x.thread_key <> seen.thread_key then 'raced'
              when seen.want_owner is distinct from x.owner and seen.want_owner is not null then 'taken'
              when seen.want_generation <> x.generation then 'generation'
@@ -89,10 +93,10 @@ const GATE: &str = r"
              when seen.want_epoch <> s.epoch then 'epoch'
              else 'ok' end as state
     from seen
-    join threads x on x.tenant = seen.tenant and x.thread_id = seen.thread_id
-    join scopes s on s.tenant = seen.tenant and s.scope_id = seen.scope_id
-    order by s.tenant, s.scope_id
-    for no key update of s, x
+    cross join lateral (select s.tenant, s.scope_id, s.epoch, s.next_no from scopes s
+        where s.tenant = seen.tenant and s.scope_id = seen.scope_id limit 1 for no key update) s
+    cross join lateral (select x.* from threads x
+        where x.tenant = seen.tenant and x.thread_id = seen.thread_id limit 1 for no key update) x
 ), ok as materialized (
     select g.ord, g.tenant, g.thread_key, g.scope_id,
         g.next_no + (sum(t.value_count) over (partition by g.tenant, g.scope_id order by g.ord)
@@ -268,6 +272,8 @@ const SUM_OLD_WRITES: &str = r"
         and w.checkpoint_id = n.checkpoint_id and w.task_id = n.task_id and w.idx = n.idx
 ";
 
+/// An update cannot stand in a lateral subquery. Its conditions are no plain equalities: with these the planner would go through the
+/// whole of a table that it takes for empty, and look for each of its rows in the batch.
 const FINISH: &str = r"
 , touched_threads as (
     update threads x set updated_at = greatest(x.updated_at, $17),
@@ -279,13 +285,14 @@ const FINISH: &str = r"
         user_id = coalesce(t.user_id, x.user_id)
     from gate join t on t.ord = gate.ord
     left join sums on sums.tenant = gate.tenant and sums.thread_key = gate.thread_key
-    where gate.state = 'ok' and x.tenant = t.tenant and x.thread_id = t.thread_id
+    where gate.state = 'ok' and x.tenant = any (array[gate.tenant])
+        and x.thread_id = any (array[gate.thread_id])
 ), touched_scopes as (
     update scopes s set next_no = s.next_no + taken.value_count
     from (select gate.tenant, gate.scope_id, sum(t.value_count)::integer as value_count
         from gate join t on t.ord = gate.ord where gate.state = 'ok' and t.value_count > 0
         group by gate.tenant, gate.scope_id) taken
-    where s.tenant = taken.tenant and s.scope_id = taken.scope_id
+    where s.tenant = any (array[taken.tenant]) and s.scope_id = any (array[taken.scope_id])
 )
 select t.ord,
     case when b.generation is not null then 'ok' when gate.state is not null then gate.state

@@ -9,7 +9,7 @@ use sqlx::{AssertSqlSafe, Column, Executor, Postgres, Row, SqlSafeStr, TypeInfo,
 use super::connection::Connection;
 use super::garbage::remove_garbage;
 use super::pool::{Lease, Pool};
-use super::{PostgresStorage, failure};
+use super::{PostgresStorage, TENANT_IN_INDEX, failure};
 use crate::content::keys::TenantSecret;
 use crate::content::master_key::MasterKeys;
 use crate::domain::{Error, Result};
@@ -34,6 +34,7 @@ pub(super) const DIALECT: Dialect = Dialect {
         words = null, word_counts = null, word_total = null, word_fields = null",
     first_namespace: "[]",
     namespace: "array(select jsonb_array_elements_text(cast($2 as jsonb)))",
+    tenant_in_index: TENANT_IN_INDEX,
     numbers: "cast($9 as text)::real[]",
     skip_locked: "for update skip locked",
     lock: "for update",
@@ -70,6 +71,8 @@ select $3, $4, j.value ->> 0, j.value ->> 1, j.value ->> 2,
 
 struct Transaction {
     connection: Lease,
+    /// Codes of errors that say that what is stored is damaged.
+    damaging: &'static [&'static str],
 }
 
 #[async_trait]
@@ -125,7 +128,8 @@ pub(super) async fn begin_access<'a>(
 ) -> Result<Box<dyn Access + 'a>> {
     let mut connection = pool.get().await?;
     connection.execute(begin).await.map_err(|error| failure::of_call(&error))?;
-    Ok(Box::new(Transaction { connection }))
+    let damaging = if begin == LOOK { &UNREADABLE[..] } else { &DAMAGED };
+    Ok(Box::new(Transaction { connection, damaging }))
 }
 
 /// A transaction that somebody else began and ends.
@@ -134,7 +138,7 @@ pub(super) struct Within<'a>(pub &'a mut Connection);
 #[async_trait]
 impl Access for Within<'_> {
     async fn rows(&mut self, statement: &str, binds: &[Cell]) -> Result<Vec<Record>> {
-        fetch(self.0, statement, binds).await
+        fetch(self.0, statement, binds, &DAMAGED).await
     }
 
     async fn end(self: Box<Self>) -> Result<()> {
@@ -145,7 +149,7 @@ impl Access for Within<'_> {
 #[async_trait]
 impl Access for Transaction {
     async fn rows(&mut self, statement: &str, binds: &[Cell]) -> Result<Vec<Record>> {
-        fetch(&mut self.connection, statement, binds).await
+        fetch(&mut self.connection, statement, binds, self.damaging).await
     }
 
     async fn rows_before_damage(
@@ -153,7 +157,7 @@ impl Access for Transaction {
         statement: &str,
         binds: &[Cell],
     ) -> Result<(Vec<Record>, Option<Error>)> {
-        fetch_before_damage(&mut self.connection, statement, binds).await
+        fetch_before_damage(&mut self.connection, statement, binds, self.damaging).await
     }
 
     async fn run_all(&mut self, statements: &[(String, Vec<Cell>)]) -> Result<usize> {
@@ -161,7 +165,7 @@ impl Access for Transaction {
             return Ok(0);
         }
         let (text, binds) = together(statements);
-        let rows = fetch(&mut self.connection, &text, &binds).await?;
+        let rows = fetch(&mut self.connection, &text, &binds, self.damaging).await?;
         let count = rows.first().map_or(Ok(0), |row| row.integer(0))?;
         Ok(usize::try_from(count).unwrap_or(0))
     }
@@ -199,8 +203,9 @@ async fn fetch(
     connection: &mut Connection,
     statement: &str,
     binds: &[Cell],
+    damaging: &[&str],
 ) -> Result<Vec<Record>> {
-    match fetch_before_damage(connection, statement, binds).await? {
+    match fetch_before_damage(connection, statement, binds, damaging).await? {
         (rows, None) => Ok(rows),
         (_, Some(damage)) => Err(damage),
     }
@@ -210,6 +215,7 @@ async fn fetch_before_damage(
     connection: &mut Connection,
     statement: &str,
     binds: &[Cell],
+    damaging: &[&str],
 ) -> Result<(Vec<Record>, Option<Error>)> {
     // Texts are put together from constants only.
     let text = AssertSqlSafe(statement.to_owned()).into_sql_str();
@@ -228,7 +234,7 @@ async fn fetch_before_damage(
         match found.try_next().await {
             Ok(Some(row)) => rows.push(record(&row)?),
             Ok(None) => return Ok((rows, None)),
-            Err(error) if is_damage(&error) => {
+            Err(error) if is_damage(&error, damaging) => {
                 return Ok((rows, Some(Error::Integrity(error.to_string()))));
             }
             Err(error) => return Err(failure::of_call(&error)),
@@ -236,12 +242,14 @@ async fn fetch_before_damage(
     }
 }
 
-/// `data_corrupted`, `index_corrupted`, and a file that cannot be read or is not there.
-const DAMAGED: [&str; 4] = ["XX001", "XX002", "58030", "58P01"];
+/// `data_corrupted`, `index_corrupted`, and a file that is not there.
+const DAMAGED: [&str; 3] = ["XX001", "XX002", "58P01"];
+/// The same where nothing is written: an I/O error is then one of reading.
+const UNREADABLE: [&str; 4] = ["XX001", "XX002", "58P01", "58030"];
 
-fn is_damage(error: &sqlx::Error) -> bool {
+fn is_damage(error: &sqlx::Error, damaging: &[&str]) -> bool {
     let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
-    code.is_some_and(|code| DAMAGED.contains(&&*code))
+    code.is_some_and(|code| damaging.contains(&&*code))
 }
 
 fn record(row: &PgRow) -> Result<Record> {

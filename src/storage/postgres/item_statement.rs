@@ -4,6 +4,7 @@ use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Postgres};
 
+use super::TENANT_IN_INDEX;
 use super::item_filter::{Bind, Condition};
 use super::items::literal;
 use crate::domain::clock::Micros;
@@ -121,8 +122,9 @@ impl Wanted {
     fn newest(&self, wanted: &str, rows: &str) -> (String, String) {
         let Self { place, after, is_part, .. } = self;
         let items = format!("select {PLAIN_COLUMNS} from items i where i.tenant = $1");
+        let by_time = format!("select {PLAIN_COLUMNS} from items i where i.{TENANT_IN_INDEX} = $1");
         if !is_part {
-            return (String::new(), format!("from ({items} and {place}{after}) i"));
+            return (String::new(), format!("from ({by_time} and {place}{after}) i"));
         }
         let order = order_by(ItemSort::Created);
         let with = format!(
@@ -131,7 +133,7 @@ impl Wanted {
                     (select 1 from items i where i.tenant = $1 and {place}
                      limit {NARROW_ROWS} + 1) i
              ), quick as materialized (
-                select {PLAIN_COLUMNS} from ({items} and (select so from wide){after}
+                select {PLAIN_COLUMNS} from ({by_time} and (select so from wide){after}
                     order by {order} limit {rows}) i
                 where {place} order by {order} limit {wanted}
              )"

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
-use super::{PostgresStorage, failure};
+use super::{PostgresStorage, TENANT_IN_INDEX, failure};
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::grants::Action;
@@ -115,12 +115,14 @@ fn list_text(query: &ThreadQuery, ways: &[Way]) -> Option<String> {
         };
     }
     let order = format!("order by {sort} {direction}, thread_id {direction} limit $8");
-    let page = |way: &str| {
+    let of_tenant = |tenant_in_index: &str, way: &str| {
         format!(
-            "select {COLUMNS} from threads where tenant = $1 and {SHOWN}{way}{conditions} {order}"
+            "select {COLUMNS} from threads where {tenant_in_index} = $1 and {SHOWN}{way}{conditions} {order}"
         )
     };
+    let page = |way: &str| of_tenant("tenant", way);
     let pages = ways.iter().map(|way| match way {
+        Way::Everything if query.sort == ThreadSort::Created => of_tenant(TENANT_IN_INDEX, ""),
         Way::Everything => page(""),
         Way::Owner => page(" and owner = $9"),
         Way::Exact => page(" and thread_id = any ($10)"),

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::SessionEngine;
 use super::chunks::read_chunks;
-use super::rows::{Rows, SOUGHT, number, sought};
+use super::rows::{Rows, SOUGHT, log_of_session, number, sought};
 use super::sealing::TAG;
 use super::state::log_row;
 use crate::content::keys::TenantSecret;
@@ -38,6 +38,8 @@ pub struct StoredEntry {
     pub parts: Option<Vec<u8>>,
 }
 
+/// What [`log_row`] reads.
+const LOG_COLUMNS: &str = "l.log_no, l.era, l.floor, l.ceiling, l.head, l.compacted_head, l.version, l.size_bytes, l.updated_at";
 const COLUMNS: &str = "e.seq, e.id, e.at, e.entry_no, e.size_bytes, e.digest, e.body, e.parts";
 
 /// Where a log's rows are.
@@ -57,8 +59,9 @@ pub async fn load<T: SessionEngine>(
 ) -> Result<Option<Loaded>> {
     let secret = engine.session_secret(&caller.tenant).await?;
     let mut access = engine.look_for(&caller.tenant).await?;
-    let name = (Kind::Stream, asked.stream.as_str());
-    let Some(place) = find(access.as_mut(), caller, session, name).await? else {
+    let named = (Kind::Stream, asked.stream.as_str());
+    let found = find(access.as_mut(), engine.dialect(), caller, session, named).await?;
+    let Some(place) = found else {
         access.end().await?;
         return Ok(None);
     };
@@ -79,7 +82,9 @@ pub async fn document<T: SessionEngine>(
 ) -> Result<Option<Content>> {
     let secret = engine.session_secret(&caller.tenant).await?;
     let mut access = engine.look_for(&caller.tenant).await?;
-    let Some(place) = find(access.as_mut(), caller, session, (Kind::Document, name)).await? else {
+    let named = (Kind::Document, name);
+    let found = find(access.as_mut(), engine.dialect(), caller, session, named).await?;
+    let Some(place) = found else {
         access.end().await?;
         return Ok(None);
     };
@@ -104,11 +109,9 @@ pub async fn find_documents<T: SessionEngine>(
     binds.push(query.name.as_bytes().into());
     binds.push(limit_of(LIMITS.session_documents_max).into());
     let (name, limit) = (binds.len() - 1, binds.len());
+    let log = log_of_session(dialect, &format!("l.kind = 1 and l.name = ${name}"));
     let text = format!(
-        "select s.key, s.session_no, s.scope_id, l.log_no, l.era, l.floor, l.ceiling, l.head, l.compacted_head, l.version,
-            l.size_bytes, l.updated_at
-         from sessions s
-         join session_logs l on l.tenant = s.tenant and l.session_no = s.session_no and l.kind = 1 and l.name = ${name}
+        "select s.key, s.session_no, s.scope_id, {LOG_COLUMNS} from sessions s {log}
          where {within} order by s.key limit ${limit}"
     );
     let mut access = engine.look_for(&caller.tenant).await?;
@@ -166,15 +169,14 @@ async fn read_pieces(
 
 async fn find<'a>(
     access: &mut dyn Access,
+    dialect: &Dialect,
     caller: &'a Caller,
     session: &SessionName,
     (kind, name): (Kind, &str),
 ) -> Result<Option<Place<'a>>> {
+    let log = log_of_session(dialect, "l.kind = $6 and l.name = $7");
     let text = format!(
-        "select s.session_no, s.scope_id, l.log_no, l.era, l.floor, l.ceiling, l.head, l.compacted_head, l.version,
-            l.size_bytes, l.updated_at
-         from sessions s join session_logs l on l.tenant = s.tenant and l.session_no = s.session_no
-         where {SOUGHT} and l.kind = $6 and l.name = $7"
+        "select s.session_no, s.scope_id, {LOG_COLUMNS} from sessions s {log} where {SOUGHT}"
     );
     let mut binds = sought(caller, session, Action::Read);
     binds.extend([Cell::from(kind as i64), name.as_bytes().into()]);

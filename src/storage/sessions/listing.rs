@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::SessionEngine;
 use super::entries::limit_of;
-use super::rows::{Rows, SOUGHT, bytes, sought};
+use super::rows::{Rows, SOUGHT, bytes, log_of_session, logs_of_session, sought};
 use super::sealing::open_title;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
@@ -43,9 +43,9 @@ pub async fn streams<T: SessionEngine>(
     caller: &Caller,
     session: &SessionName,
 ) -> Result<Vec<Stream>> {
+    let logs = logs_of_session(engine.dialect(), "l.kind = 0");
     let text = format!(
-        "select l.name, l.head, l.updated_at from sessions s
-         join session_logs l on l.tenant = s.tenant and l.session_no = s.session_no and l.kind = 0
+        "select l.name, l.head, l.updated_at from sessions s {logs}
          where {SOUGHT} order by l.name"
     );
     let mut access = engine.look_for(&caller.tenant).await?;
@@ -63,9 +63,9 @@ pub async fn documents<T: SessionEngine>(
     session: &SessionName,
     name_prefix: &str,
 ) -> Result<Vec<Document>> {
+    let logs = logs_of_session(engine.dialect(), "l.kind = 1");
     let text = format!(
-        "select l.name, l.version, l.updated_at, l.size_bytes from sessions s
-         join session_logs l on l.tenant = s.tenant and l.session_no = s.session_no and l.kind = 1
+        "select l.name, l.version, l.updated_at, l.size_bytes from sessions s {logs}
          where {SOUGHT} and substr(l.name, 1, cast($6 as integer)) = $7 order by l.name"
     );
     let mut binds = sought(caller, session, Action::Read);
@@ -91,9 +91,9 @@ pub async fn counters<T: SessionEngine>(
     session: &SessionName,
     names: &[&str],
 ) -> Result<Vec<i64>> {
+    let logs = logs_of_session(engine.dialect(), "l.kind = 2");
     let text = format!(
-        "select l.name, l.head from sessions s
-         join session_logs l on l.tenant = s.tenant and l.session_no = s.session_no and l.kind = 2
+        "select l.name, l.head from sessions s {logs}
          where {SOUGHT}"
     );
     let mut access = engine.look_for(&caller.tenant).await?;
@@ -122,10 +122,9 @@ pub async fn heads<T: SessionEngine>(
     let limit = limit_of(LIMITS.session_documents_max);
     binds.extend([Cell::from(part as i64), name.as_bytes().into(), limit.into()]);
     let (part, name, limit) = (binds.len() - 2, binds.len() - 1, binds.len());
+    let log = log_of_session(engine.dialect(), &format!("l.kind = ${part} and l.name = ${name}"));
     let text = format!(
-        "select s.key, l.head from sessions s
-         join session_logs l on l.tenant = s.tenant and l.session_no = s.session_no
-         where l.kind = ${part} and l.name = ${name} and {within} order by s.key limit ${limit}"
+        "select s.key, l.head from sessions s {log} where {within} order by s.key limit ${limit}"
     );
     let mut access = engine.look_for(&caller.tenant).await?;
     let found = access.rows(&engine.dialect().fill(&text), &binds).await?;
@@ -156,10 +155,8 @@ pub async fn list<T: SessionEngine>(
     let (mut time, mut join) = ("s.updated_at", String::new());
     if let Some(stream) = &query.stream {
         time = "l.updated_at";
-        join = format!(
-            "join session_logs l on l.tenant = s.tenant and l.session_no = s.session_no and l.kind = 0 and l.name = {}",
-            bind(stream.as_bytes().into())
-        );
+        let named = format!("l.kind = 0 and l.name = {}", bind(stream.as_bytes().into()));
+        join = log_of_session(engine.dialect(), &named);
     }
     if let Some(after) = &query.after {
         let (at, key) = (bind(after.updated_at.into()), bind(Cell::Bytes(after.key.clone())));

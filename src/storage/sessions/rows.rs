@@ -73,6 +73,20 @@ pub fn session_of_row(dialect: &Dialect, at: usize, columns: &str) -> String {
     dialect.probe(columns, "sessions", "s", &condition)
 }
 
+/// Joins the logs of a session `s` that the condition on their kind finds.
+pub fn logs_of_session(dialect: &Dialect, named: &str) -> String {
+    dialect.probe_all("l.*", "session_logs", "l", &of_session(named))
+}
+
+/// The same of the one that kind and name find.
+pub fn log_of_session(dialect: &Dialect, named: &str) -> String {
+    dialect.probe("l.*", "session_logs", "l", &of_session(named))
+}
+
+fn of_session(named: &str) -> String {
+    format!("l.tenant = s.tenant and l.session_no = s.session_no and {named}")
+}
+
 /// Binds for statements about one session, as `$1` to `$4`: tenant, kind, key, the subject that it must belong to.
 pub fn sought(caller: &Caller, session: &SessionName, action: Action) -> Vec<Cell> {
     let owner = caller.session_owner(session, action);

@@ -123,13 +123,13 @@ fn state_text(dialect: &Dialect, with_ids: bool) -> String {
             bytes(7)
         ),
     );
+    let (named, id) = dialect.naming(&bytes(9));
     let entry = dialect.probe(
         "e.seq",
         "session_entries",
         "e",
         &format!(
-            "e.tenant = s.tenant and e.session_no = s.session_no and e.log_no = l.log_no and e.id = {}",
-            bytes(9)
+            "e.tenant = s.tenant and e.session_no = s.session_no and e.log_no = l.log_no and e.id = {id}"
         ),
     );
     let prior = dialect.probe(
@@ -145,7 +145,7 @@ fn state_text(dialect: &Dialect, with_ids: bool) -> String {
         format!(
             "union all
              select 3, {place}, e.seq, {none}, {none}, {none}, {none}, {none}, {none}, {none}, {none}, cast(null as text), {no_bytes}
-             {{from_each}} {session} {log} {entry} where j.value ->> 0 = 'i'"
+             {{from_each}} {session} {log} {named} {entry} where j.value ->> 0 = 'i'"
         )
     } else {
         String::new()

@@ -32,6 +32,7 @@ const DIALECT: Dialect = Dialect {
     // A text: every blob comes after it.
     first_namespace: "",
     namespace: "$2",
+    tenant_in_index: "tenant",
     numbers: "$9",
     skip_locked: "",
     // There is one writer, so whoever writes holds every gate.

@@ -123,7 +123,10 @@ def test_a_schema_that_needs_the_new_one_is_refused_by_the_earlier(on_sqlite: Pl
     new = Server(on_sqlite)
     with running(new):
         assert new.stop() == 0
-    on_sqlite.query("update schema_version set min_binary_version = version where version = 25")
+    on_sqlite.query(
+        "update schema_version set min_binary_version = version"
+        " where version = (select max(version) from schema_version)"
+    )
     with pytest.raises(Ended, match="needs a newer threadkeep"):
         earlier(on_sqlite).start()
     with running(new):

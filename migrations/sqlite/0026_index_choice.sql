@@ -1,0 +1,1 @@
+-- Nothing to change: without statistics SQLite prefers the unique index of which a statement gives every column.
