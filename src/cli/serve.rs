@@ -41,6 +41,8 @@ pub(super) async fn run(serve: Serve) -> Result<()> {
     let mut signals = Signals::listen()?;
     let connections_max = connections_max(&serve)?;
     encryption::warn_of_readable_keys(&serve.database.encryption);
+    // A server that cannot listen makes no database. The address is taken for good when the database is open.
+    drop(listeners(&serve).await?);
     let metrics = metrics()?;
     // A migration, or a database that is waited for, may take long.
     let storage = tokio::select! {
@@ -107,14 +109,20 @@ async fn objects(
     Ok(Some(Arc::new(objects)))
 }
 
-async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<()> {
-    let Ground { storage, metrics, connections_max } = ground;
+/// For clients, and for metrics where they have an address of their own.
+async fn listeners(serve: &Serve) -> Result<(TcpListener, Option<TcpListener>)> {
     let listener = listening::listen(&serve.listen).await?;
-    let local = address_of(&listener)?;
     let operators = match &serve.metrics_listen {
         Some(address) => Some(listening::listen_for_metrics(address).await?),
         None => None,
     };
+    Ok((listener, operators))
+}
+
+async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<()> {
+    let Ground { storage, metrics, connections_max } = ground;
+    let (listener, operators) = listeners(serve).await?;
+    let local = address_of(&listener)?;
     // They are shown at one place.
     let shown = operators.is_none().then(|| metrics.clone());
     let memory = DifferenceMemory {

@@ -1,6 +1,7 @@
 """What a server asks of its surroundings when it starts: file descriptors, a database, a master key that nobody else can read."""
 
 import re
+import socket
 import stat
 import subprocess
 from collections.abc import Iterator
@@ -48,6 +49,18 @@ def test_too_few_file_descriptors_are_refused_with_how_many_are_needed(place: Pl
     refused = run(*limited, "327", *serve)
     assert refused.returncode == 2
     assert "ulimit -n" in refused.stderr and "328 are needed" in refused.stderr
+    assert not (place.folder / "data").exists()
+
+
+@pytest.mark.parametrize("option", ["--listen", "--metrics-listen"])
+def test_a_server_that_cannot_listen_makes_no_database(place: Place, option: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        addresses = {"--listen": "127.0.0.1:0", "--metrics-listen": "127.0.0.1:0", option: address}
+        options = [word for pair in addresses.items() for word in pair]
+        refused = run(settings.BINARY, "serve", *options, *place.arguments())
+    assert refused.returncode != 0
+    assert "the port is in use" in refused.stderr
     assert not (place.folder / "data").exists()
 
 
