@@ -2,7 +2,7 @@
 
 PYTHON := target/py/bin/python
 RELEASE := $(CURDIR)/target/release/threadkeep
-SOAK := FUZZ_SECONDS=600 KILLS=20 DATABASE_SHUTDOWNS=5 COMMITS_BETWEEN_FAULTS=300 RESTART_SECONDS=10 CONCURRENCY_SECONDS=60 NESTED_TASKS=1000 LARGE_VALUE_MIB=200 DIFFERENTIAL_EXAMPLES=60 ROUND_TRIPS=300 DERANDOMIZED=0 SCAN_ITEMS=10000 STALL_CHANGES=200000 STALL_GROWTH_MIB_MAX=48 VECTORS=50000 CONTENT_MIB=1024 WORKSPACE_MIB=100 SCHEMATHESIS_REQUESTS=50000 DAMAGES=200 SNAPSHOT_SEEDS=8 SNAPSHOT_SIZE=1000 HOSTILE_SECONDS=1800 ALONE_TURN_SECONDS_MAX=5 TURN_SECONDS_MAX=5
+SOAK := FUZZ_SECONDS=7200 KILLS=20 DATABASE_SHUTDOWNS=5 COMMITS_BETWEEN_FAULTS=300 NETWORK_SECONDS=1800 RESTART_SECONDS=10 CONCURRENCY_SECONDS=60 NESTED_TASKS=1000 LARGE_VALUE_MIB=200 DIFFERENTIAL_EXAMPLES=60 ROUND_TRIPS=300 DERANDOMIZED=0 SCAN_ITEMS=10000 STALL_CHANGES=200000 STALL_GROWTH_MIB_MAX=48 VECTORS=50000 CONTENT_MIB=1024 WORKSPACE_MIB=100 SCHEMATHESIS_REQUESTS=50000 DAMAGES=200 SNAPSHOT_SEEDS=8 SNAPSHOT_SIZE=1000 HOSTILE_SECONDS=1800 ALONE_TURN_SECONDS_MAX=5 TURN_SECONDS_MAX=5
 
 .PHONY: run test matrix demo demo-warm-sandbox bench soak lint pin release earlier npm-package compile \
 	setup setup-system setup-python setup-weights setup-node setup-postgres setup-object-store setup-chromium \
@@ -43,7 +43,7 @@ bench: setup release ## speed and size against the Postgres savers, on one Postg
 		node --import tsx clients/js/bench/large_states.ts; \
 		else echo "no Node.js 20 here: the JavaScript benchmark did not run" >&2; fi
 
-soak: setup release earlier ## the fault and concurrency suites at full length, then ten minutes of fuzzing
+soak: setup release earlier ## the fault and concurrency suites at full length, then eight hours of fuzzing
 	env $(addprefix THREADKEEP_TEST_,$(SOAK)) THREADKEEP_BIN=$(RELEASE) \
 		THREADKEEP_TEST_EARLIER_BIN=$(CURDIR)/target/earlier/release/threadkeep $(PYTHON) tests/setup/run_tests.py --only soak
 

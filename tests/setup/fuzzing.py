@@ -11,8 +11,8 @@ from results import Suite
 ROOT = Path(__file__).resolve().parents[2]
 FUZZ = ROOT / "tests" / "fuzz"
 SECONDS = "THREADKEEP_TEST_FUZZ_SECONDS"
-# What decodes bytes of strangers; the others read what the server itself has stored.
-TARGETS = ["display"]
+# What reads bytes of strangers; the others read what the server itself has stored.
+TARGETS = ["decoders", "display", "globs", "paths"]
 
 
 def fuzzing(env: Mapping[str, str]) -> list[Suite]:

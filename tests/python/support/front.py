@@ -10,9 +10,12 @@ import select
 import socket
 import ssl
 import threading
+import time
 from pathlib import Path
+from typing import NamedTuple
 
 from support.certificates import Issued
+from support.messages import Messages
 from support.postgres import Postgres
 from support.server import Place
 
@@ -29,6 +32,46 @@ class Network(enum.Enum):
     SWALLOWS_OLD = enum.auto()
     # Statements arrive, their answers do not; new connections work.
     LOSES_ANSWERS = enum.auto()
+    # All arrives, late.
+    SLOW = enum.auto()
+
+
+DELAY_SECONDS = 0.05
+
+
+class Kind(NamedTuple):
+    """Of a message: who sends it, and the letter of its type (empty: the first one of a client)."""
+
+    is_answer: bool
+    letter: str
+
+
+class Direction:
+    """One direction of a connection, and where it is to be cut."""
+
+    def __init__(self, *, is_answer: bool) -> None:
+        self.is_answer = is_answer
+        self._messages = Messages(of_client=not is_answer)
+        # Bytes that still pass before the cut.
+        self._passing: int | None = None
+
+    def kinds(self, data: bytes, wanted: Kind | None) -> set[Kind]:
+        """Of the messages that begin in these bytes. In the first one of the wanted kind the connection is to be cut."""
+        found = set()
+        for message in self._messages.feed(data):
+            kind = Kind(self.is_answer, message.letter)
+            found.add(kind)
+            if kind == wanted and self._passing is None:
+                self._passing = message.middle
+        return found
+
+    def take(self, data: bytes) -> tuple[bytes, bool]:
+        """What of these bytes passes, and whether that was the last."""
+        if self._passing is None:
+            return data, False
+        passed = data[: self._passing]
+        self._passing -= len(passed)
+        return passed, self._passing == 0
 
 
 class Front:
@@ -46,6 +89,9 @@ class Front:
         self._network = Network.GOOD
         self._epoch = 0
         self._sockets: set[socket.socket] = set()
+        # In a message of this kind the next connection is cut that has one.
+        self._wanted: Kind | None = None
+        self.seen: set[Kind] = set()
         # Connections: all, those that spoke TLS, those that spoke plain.
         self.connections = 0
         self.encrypted = 0
@@ -83,6 +129,17 @@ class Front:
             with contextlib.suppress(OSError):
                 it.shutdown(socket.SHUT_RDWR)
 
+    def cut_within(self, kind: Kind) -> None:
+        """Cuts one connection in the middle of the next message of this kind."""
+        with self._lock:
+            self._wanted = kind
+
+    @property
+    def is_cut_within(self) -> bool:
+        """Whether that has happened."""
+        with self._lock:
+            return self._wanted is None
+
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
             while True:
@@ -94,7 +151,7 @@ class Front:
         with self._lock:
             is_old = epoch < self._epoch
             match self._network:
-                case Network.GOOD:
+                case Network.GOOD | Network.SLOW:
                     return True
                 case Network.SWALLOWS:
                     return False
@@ -144,6 +201,7 @@ class Front:
 
     def _pump(self, client: socket.socket, upstream: socket.socket, epoch: int) -> None:
         """Both directions in one thread: OpenSSL's connections are not for two."""
+        asked, answered = Direction(is_answer=False), Direction(is_answer=True)
         while True:
             waits = isinstance(client, ssl.SSLSocket) and client.pending()
             ready = [client] if waits else select.select([client, upstream], [], [])[0]
@@ -152,8 +210,23 @@ class Front:
                 if not data:
                     return
                 is_answer = source is upstream
+                passed, is_last = self._look(answered if is_answer else asked, data)
                 if self._passes(epoch, is_answer=is_answer):
-                    (client if is_answer else upstream).sendall(data)
+                    (client if is_answer else upstream).sendall(passed)
+                if is_last:
+                    return
+
+    def _look(self, direction: Direction, data: bytes) -> tuple[bytes, bool]:
+        """What of the bytes passes, and whether the connection is cut behind it."""
+        with self._lock:
+            is_slow = self._network is Network.SLOW
+            kinds = direction.kinds(data, self._wanted)
+            self.seen |= kinds
+            if self._wanted in kinds:
+                self._wanted = None
+        if is_slow:
+            time.sleep(DELAY_SECONDS)
+        return direction.take(data)
 
 
 def _context(served: Issued, clients: Path | None) -> ssl.SSLContext:

@@ -44,6 +44,8 @@ KILLS = _number("THREADKEEP_TEST_KILLS", 3)
 DATABASE_SHUTDOWNS = _number("THREADKEEP_TEST_DATABASE_SHUTDOWNS", 1)
 COMMITS_BETWEEN_FAULTS = _number("THREADKEEP_TEST_COMMITS_BETWEEN_FAULTS", 40)
 COMMITTERS = _number("THREADKEEP_TEST_COMMITTERS", 4)
+# How long the network between server and database has one fault after the other.
+NETWORK_SECONDS = _number("THREADKEEP_TEST_NETWORK_SECONDS", 12)
 # How long the server is away in a rolling restart under agents.
 RESTART_SECONDS = _number("THREADKEEP_TEST_RESTART_SECONDS", 2)
 
