@@ -145,6 +145,18 @@ def encrypted_contract(env: dict[str, str]) -> list[Suite]:
     return from_cargo(output, code)
 
 
+def postgres_versions(env: dict[str, str]) -> list[Suite]:
+    """The contract on every version of PostgreSQL, in containers, where the environment says that an engine for these is there."""
+    if env.get("THREADKEEP_TEST_DOCKER") != "required":
+        return []
+    manifest = ROOT / "tests" / "postgres_versions" / "Cargo.toml"
+    target = ROOT / "target" / "postgres-versions"
+    command: list[str | Path] = ["cargo", "test", "--locked", "--manifest-path", manifest]
+    command += ["--target-dir", target]
+    code, output = run("PostgreSQL versions", command, cwd=ROOT, env=env)
+    return from_cargo(output, code)
+
+
 def python_tests(
     name: str, cwd: Path, paths: list[str], env: dict[str, str], python: Path = PYTHON
 ) -> list[Suite]:
@@ -288,6 +300,7 @@ def everything() -> list[Suite]:
     suites += python_tests("test runner", SETUP, ["-p", "no:asyncio", "."], env)
     suites += rust_tests(env)
     suites += encrypted_contract(env)
+    suites += postgres_versions(env)
     # The program that the Rust suites were built with: `cargo build` makes another one, of dependencies with fewer features.
     build = lint("the program", ["cargo", "test", "--locked", "--no-run"])
     suites.append(build)
