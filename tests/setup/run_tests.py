@@ -37,6 +37,7 @@ MYPY: list[str | Path] = [
     "--strict",
     f"--cache-dir={ROOT / 'target' / 'mypy'}",
 ]
+TYPED_SCRIPTS = ["run_tests.py", "matrix.py", "reference_pages.py"]
 REPORTS = ROOT / "target" / "test-reports"
 # Tests wait for each other, for databases and for deadlines: more of them than cores keep the cores busy.
 WORKERS = 3
@@ -92,7 +93,8 @@ def lints() -> list[Suite]:
         ),
         lint("mypy, client", [*MYPY, "src"], cwd=CLIENT),
         lint("mypy, test support", [*MYPY, "support"], cwd=PYTHON_TESTS),
-        lint("mypy, test runner", [*MYPY, "run_tests.py", "matrix.py"], cwd=SETUP),
+        lint("mypy, test runner", [*MYPY, *TYPED_SCRIPTS], cwd=SETUP),
+        pages(),
         *javascript_lints(),
     ]
 
@@ -118,6 +120,15 @@ def javascript_lints() -> list[Suite]:
 def lint(name: str, command: list[str | Path], cwd: Path = ROOT) -> Suite:
     code, output = run(name, command, cwd=cwd, env=os.environ)
     return from_lint(name, output, code)
+
+
+def pages() -> Suite:
+    """Builds the pages of docs/: a broken link, or a page that the navigation lacks, fails."""
+    code, output = run("pages: set up", [SETUP / "docs.sh"], cwd=ROOT, env=os.environ)
+    if code != 0:
+        return from_lint("pages", output, code)
+    mkdocs = Path(output.split()[-1]) / "mkdocs"
+    return lint("pages", [mkdocs, "build", "--strict", "--config-file", SETUP / "mkdocs.yml"])
 
 
 def dependency_rules() -> Suite:

@@ -1,4 +1,4 @@
-"""Every block of every README runs, in order, in an empty folder, against a live server.
+"""Every block of every README and page runs, in order, in an empty folder, against a live server.
 
 Models are scripted ones behind the addresses of the real providers' variables; PostgreSQL and the object store are the tests'.
 """
@@ -30,12 +30,37 @@ from support.postgres import Databases
 # Documents that are read one after the other in one folder: what the first installs, the next ones use.
 BOOKS = {
     "repository": ["README.md"],
+    "guides": [
+        "docs/quickstart.md",
+        "docs/guides/checkpointer.md",
+        "docs/guides/memory.md",
+        "docs/guides/search.md",
+        "docs/guides/drive.md",
+        "docs/guides/sandboxes.md",
+        "docs/guides/snapshots.md",
+        "docs/guides/native-client.md",
+    ],
+    "operate": [
+        "docs/operate/keys-and-tokens.md",
+        "docs/operate/encryption.md",
+        "docs/operate/object-store.md",
+        "docs/operate/retention.md",
+        "docs/operate/quotas-and-audit.md",
+        "docs/operate/erasure.md",
+        "docs/operate/import-and-export.md",
+        "docs/operate/sql.md",
+        "docs/internals/development.md",
+    ],
     "python": ["clients/python/README.md"],
     "javascript": [
         "clients/js/README.md",
         "clients/js/docs/claude.md",
         "clients/js/docs/computeragent.md",
         "clients/js/docs/agentrail.md",
+        "docs/guides/deepagents.md",
+        "docs/guides/claude-agent-sdk.md",
+        "docs/guides/computeragent.md",
+        "docs/guides/agentrail.md",
     ],
     "examples": [
         "examples/deepagents_memory/README.md",
@@ -50,6 +75,8 @@ NPM_BEFORE = "2026-11-20"
 # What a reader of all of a book must have seen.
 PRINTED = {
     "repository": "AURORA-42",
+    "guides": "AURORA-42",
+    "operate": "threadkeep_sql_",
     "python": "AURORA-42",
     "javascript": "AURORA-42",
     "examples": "done",
