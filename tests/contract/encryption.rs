@@ -224,7 +224,7 @@ pub async fn what_is_stored_shows_nothing_of_what_was_said(h: Harness) {
     assert_eq!(plain_envelopes(&h).await, 0);
     // The keys neither: a wrapped one has 64 bytes and what wraps it.
     assert_eq!(h.count("select cast(max(length(secret)) as bigint) from tenants").await, 0);
-    // What stays readable is what the README says.
+    // What stays readable is what docs/operate/encryption.md says.
     for (table, name) in
         [("threads", "shared"), ("writes", "task"), ("checkpoints", "r0"), ("items", ITEMS[0])]
     {

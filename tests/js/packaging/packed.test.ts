@@ -113,7 +113,7 @@ export default saver;
 `;
 
 it("holds what it needs and nothing else", () => {
-  const parts = ["README.md", "dist", "docs", "package.json", "src"];
+  const parts = ["README.md", "dist", "package.json", "src"];
   expect(readdirSync(installed).sort()).toEqual(parts);
 });
 

@@ -54,9 +54,6 @@ BOOKS = {
     "python": ["clients/python/README.md"],
     "javascript": [
         "clients/js/README.md",
-        "clients/js/docs/claude.md",
-        "clients/js/docs/computeragent.md",
-        "clients/js/docs/agentrail.md",
         "docs/guides/deepagents.md",
         "docs/guides/claude-agent-sdk.md",
         "docs/guides/computeragent.md",
@@ -107,7 +104,7 @@ ELSEWHERE = {
 def documents() -> list[str]:
     """Every document for users."""
     root = settings.ROOT
-    patterns = ["README.md", "clients/*/README.md", "clients/js/docs/*.md", "docs/**/*.md"]
+    patterns = ["README.md", "clients/*/README.md", "docs/**/*.md"]
     found = [it for pattern in [*patterns, "examples/**/*.md"] for it in root.glob(pattern)]
     return [it.relative_to(root).as_posix() for it in found if "node_modules" not in it.parts]
 
