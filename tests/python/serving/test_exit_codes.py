@@ -113,14 +113,16 @@ def no_address(world: World) -> Done:
     return world.serve("--listen", "no port at all")
 
 
+NEWEST = "(select max(version) from schema_version)"
+
+
 def old_schema(world: World) -> Done:
-    newest = "(select max(version) from schema_version)"
-    change = f"delete from schema_version where version = {newest}"
+    change = f"delete from schema_version where version = {NEWEST}"
     return changed_schema(world, change, "--no-migrate")
 
 
 def newer_schema(world: World) -> Done:
-    change = "set min_binary_version = version + 1 where version = 25"
+    change = f"set min_binary_version = version + 1 where version = {NEWEST}"
     return changed_schema(world, f"update schema_version {change}")
 
 
