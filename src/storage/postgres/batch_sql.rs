@@ -70,7 +70,7 @@ with t as materialized (
 ///
 /// Look-ups stand in lateral subqueries with a limit, here and below: each is planned by itself. The plan is made once per
 /// connection, perhaps while the tables are empty; it finds rows by their whole primary key whatever the statistics say, because no
-/// other index can be used for it (migrations/postgres/0026_index_choice.sql).
+/// other index can be used for it (`migrations/postgres/0026_index_choice.sql`).
 const GATE: &str = r"
 , seen as materialized (
     select t.ord, t.tenant, t.thread_id, x.thread_key, x.scope_id, s.epoch, t.want_generation,

@@ -103,7 +103,7 @@ use crate::storage::wrapped::rotate;
 /// One for the poll of keys, one for a key that is looked up.
 const FIRST_CONNECTIONS: usize = 2;
 /// The tenant in the collation of every index on hot tables that is no primary key. A statement that asks for it in this form is
-/// planned by such an index, and no look-up by primary key is (migrations/postgres/0026_index_choice.sql).
+/// planned by such an index, and no look-up by primary key is (`migrations/postgres/0026_index_choice.sql`).
 const TENANT_IN_INDEX: &str = "tenant collate \"POSIX\"";
 /// Namespace roots whose scopes this process remembers.
 const KNOWN_ROOTS_MAX: u64 = 100_000;
