@@ -12,8 +12,8 @@ from support.postgres import Databases
 from support.server import Place, Server
 from support.waiting import wait_until
 
-# A statement that reads all rows of the tenant reads 60 for one here, on average.
-THREADS = 120
+# A statement that reads all rows of the tenant reads 30 for one here, on average.
+THREADS = 60
 # What is looked up by primary key, and has other indexes.
 TABLES = ("threads", "scopes", "items", "sessions")
 # So much the batches of two runs may differ: background work shares them out in another way.

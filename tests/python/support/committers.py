@@ -112,7 +112,7 @@ class Committer(threading.Thread):
 
 
 class Patient(Native):
-    """Asks again while the server says that it cannot answer now."""
+    """Asks again while the server says that it cannot answer now, or closes the connection."""
 
     def call(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         deadline = time.monotonic() + settings.PATIENCE_SECONDS
@@ -121,6 +121,9 @@ class Patient(Native):
                 return super().call(path, body)
             except Refused as refused:
                 if refused.status != 503 or time.monotonic() > deadline:
+                    raise
+            except (OSError, http.client.HTTPException):
+                if time.monotonic() > deadline:
                     raise
             time.sleep(PAUSE_SECONDS)
 
