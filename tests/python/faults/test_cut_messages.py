@@ -1,18 +1,14 @@
-"""Connections to PostgreSQL are cut in the middle of messages, of each kind, and have one fault after the other.
+"""Cuts connections to PostgreSQL in the middle of each kind of message, and gives them one fault after the other.
 
 Every acknowledged commit is there afterwards, none is half there, none is doubled.
 """
 
 import random
 import time
-from collections.abc import Iterator
-
-import pytest
 
 from support import settings
 from support.committers import Crowd, Patient
-from support.front import Front, Kind, Network, PlaceBehind
-from support.postgres import Postgres
+from support.front import Front, Kind, Network
 from support.server import Server
 from support.waiting import GaveUp, wait_until
 
@@ -22,23 +18,6 @@ ANSWERED = {Kind(True, letter) for letter in "RSKZ1tT2DC"}
 # Long enough for most messages to come by themselves; then connections are made anew, which have them all.
 NUDGE_SECONDS = 0.5
 FAULT_SECONDS_MAX = 2.0
-
-
-@pytest.fixture
-def front(syncing_postgres: Postgres) -> Iterator[Front]:
-    with Front(syncing_postgres) as front:
-        yield front
-
-
-@pytest.fixture
-def server(front: Front) -> Iterator[Server]:
-    place = PlaceBehind(front)
-    server = Server(place, allow_unsafe=False)
-    try:
-        yield server.start()
-    finally:
-        server.kill()
-        place.remove()
 
 
 def cut_within(front: Front, kind: Kind) -> None:
@@ -52,6 +31,11 @@ def cut_within(front: Front, kind: Kind) -> None:
     raise GaveUp(f"no message {kind}")
 
 
+def wait_for_a_commit(crowd: Crowd) -> None:
+    before = crowd.acknowledged
+    wait_until(lambda: crowd.acknowledged > before, "a commit after the fault")
+
+
 def check(server: Server, crowd: Crowd, key: str) -> None:
     crowd.check_stored(Patient(server.url, key))
     examined = server.command("doctor")
@@ -59,27 +43,26 @@ def check(server: Server, crowd: Crowd, key: str) -> None:
 
 
 def test_a_cut_in_the_middle_of_each_kind_of_message_loses_nothing(
-    front: Front, server: Server
+    front: Front, server_behind: Server
 ) -> None:
-    key = server.new_key()
+    server, key = server_behind, server_behind.new_key()
     with Crowd(server, key) as crowd:
         for kind in sorted(ASKED | ANSWERED):
             cut_within(front, kind)
-            before = crowd.acknowledged
-            wait_until(lambda: crowd.acknowledged > before, "a commit after the cut")  # noqa: B023
+            wait_for_a_commit(crowd)
     check(server, crowd, key)
 
 
-def test_random_faults_of_the_network_lose_nothing(front: Front, server: Server) -> None:
-    key, dice = server.new_key(), random.Random(settings.NETWORK_SECONDS)
+def test_random_faults_of_the_network_lose_nothing(front: Front, server_behind: Server) -> None:
+    server, key = server_behind, server_behind.new_key()
+    dice = random.Random(settings.NETWORK_SECONDS)
     over_at = time.monotonic() + settings.NETWORK_SECONDS
     faults = 0
     with Crowd(server, key) as crowd:
         while time.monotonic() < over_at:
             fault(front, dice)
             faults += 1
-            before = crowd.acknowledged
-            wait_until(lambda: crowd.acknowledged > before, "a commit after the fault")  # noqa: B023
+            wait_for_a_commit(crowd)
     assert faults > 0
     check(server, crowd, key)
 

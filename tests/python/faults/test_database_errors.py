@@ -1,28 +1,16 @@
-"""PostgreSQL refuses a write with an error of its own: an honest 503, the cause in the log, nothing stored, and the next write works."""
+"""A write that PostgreSQL refuses with an error of its own is answered 503 and stores nothing, and the next write works."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from support.http import Answer
 from support.native import Native, Refused, checkpoint
-from support.postgres import Databases
-from support.server import Place, Server
+from support.server import Server
 
 # SQLSTATEs that undo a statement for a reason that can be mended: disk full, out of memory, a configured limit, an I/O error of a
 # file, a missing permission.
 REFUSED = ["53100", "53200", "53400", "58030", "42501"]
-
-
-@pytest.fixture
-def server(databases: Databases) -> Iterator[Server]:
-    place = Place(databases)
-    server = Server(place)
-    try:
-        yield server.start()
-    finally:
-        server.kill()
-        place.remove()
 
 
 def commit(server: Server, name: str) -> tuple[int, str]:
@@ -52,8 +40,12 @@ def append(server: Server, name: str) -> tuple[int, str]:
 )
 @pytest.mark.parametrize("sqlstate", REFUSED)
 def test_a_write_that_the_database_refuses_is_told_and_the_next_one_works(
-    server: Server, write: Callable[[Server, str], tuple[int, str]], table: str, sqlstate: str
+    server_on_postgres: Server,
+    write: Callable[[Server, str], tuple[int, str]],
+    table: str,
+    sqlstate: str,
 ) -> None:
+    server = server_on_postgres
     assert write(server, "first") == (200, "")
     count = f"select count(*) from {table}"
     (stored,) = server.place.query(count)

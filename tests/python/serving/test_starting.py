@@ -1,4 +1,4 @@
-"""What a server asks of its surroundings when it starts: file descriptors, a database, a master key that nobody else can read."""
+"""A server refuses to start where it cannot work, waits for its database, and warns of a master key that others can read."""
 
 import re
 import socket

@@ -1,4 +1,4 @@
-"""The messages in one direction of a connection to PostgreSQL, found as their bytes pass (protocol 3)."""
+"""Finds the messages in one direction of a connection to PostgreSQL as their bytes pass (protocol 3)."""
 
 from typing import NamedTuple
 
