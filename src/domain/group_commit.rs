@@ -199,6 +199,9 @@ fn answer(job: Job<CommitWriter>, outcome: &Outcome) -> Option<Job<CommitWriter>
         }
         Outcome::QuotaExceeded => Err(quota_exceeded(&job.command)),
         Outcome::EpochStale { .. } | Outcome::ScopeStale { .. } => Ok(Ended::EpochStale),
+        Outcome::ThreadForged => {
+            Err(Error::Integrity("the row of a thread is not as a server wrote it".into()))
+        }
         Outcome::Raced => return Some(job),
     };
     job.answer(result);

@@ -139,6 +139,8 @@ pub enum Outcome {
     ScopeStale {
         current: Option<i64>,
     },
+    /// The thread's row is not as a server wrote it: nothing is written to it.
+    ThreadForged,
     /// Another server created the thread at the same moment: send the same batch again.
     Raced,
 }

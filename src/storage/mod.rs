@@ -23,6 +23,7 @@ pub mod marks;
 mod migrations;
 pub mod objects;
 pub mod opening;
+pub mod owner_macs;
 pub mod policy_rows;
 pub mod postgres;
 pub mod prepare;

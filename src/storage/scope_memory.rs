@@ -1,6 +1,9 @@
 //! Which content scope a thread has, as far as this process knows: what is encrypted is sealed for a scope, before the
 //! batch knows whether the thread exists. A hint only: the batch compares it under the gate, and a commit that was sealed
-//! for another scope is sealed again.
+//! for another scope is sealed again. Key and owner are remembered too, once the MAC of the thread's row was checked: a batch that finds
+//! others writes nothing, and the row is checked again.
+
+use std::sync::Arc;
 
 use moka::sync::Cache;
 
@@ -10,13 +13,27 @@ use crate::domain::planner::ThreadRow;
 use crate::domain::prepared::PlannedScope;
 use crate::domain::storage::Outcome;
 
-/// An entry takes about 150 bytes.
+/// An entry takes about 200 bytes.
 const THREADS_MAX: u64 = 200_000;
 
 type Key = (String, String);
 
+/// Key and owner of a thread as its row had them when its MAC was checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckedRow {
+    pub thread_key: i64,
+    pub owner: Option<Arc<str>>,
+}
+
+/// What is known of a thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownThread {
+    pub scope: PlannedScope,
+    pub row: Option<CheckedRow>,
+}
+
 pub struct ScopeMemory {
-    threads: Cache<Key, PlannedScope>,
+    threads: Cache<Key, KnownThread>,
 }
 
 impl Default for ScopeMemory {
@@ -29,29 +46,46 @@ impl ScopeMemory {
     /// The scope of a thread. Of one that is not known: the one that it gets if it is new, the same for everybody who asks.
     pub fn plan(&self, tenant: &str, thread_id: &str) -> PlannedScope {
         let new = || PlannedScope { id: random_id(), exists: false };
-        self.threads.get_with(key(tenant, thread_id), new)
+        let new = || KnownThread { scope: new(), row: None };
+        self.threads.get_with(key(tenant, thread_id), new).scope
     }
 
-    /// The scope of a batch's thread, now that it is sent. One that was made up may create the thread only while nobody has
-    /// seen it: what was sealed with it may have waited while the thread was made and deleted.
-    pub fn checked(&self, thread: &ThreadRow) -> Option<PlannedScope> {
+    /// The scope of a batch's thread, now that it is sent, and what is known of its row. A scope that was made up may create the
+    /// thread only while nobody has seen it: what was sealed with it may have waited while the thread was made and deleted.
+    pub fn checked(&self, thread: &ThreadRow) -> Option<KnownThread> {
         let planned = thread.condition.scope?;
         let known = self.threads.get(&key(&thread.tenant, &thread.thread_id));
-        Some(PlannedScope { exists: planned.exists || known != Some(planned), ..planned })
+        let is_planned = known.as_ref().is_some_and(|it| it.scope == planned);
+        let scope = PlannedScope { exists: planned.exists || !is_planned, ..planned };
+        let row = known.filter(|it| it.scope.id == planned.id).and_then(|it| it.row);
+        Some(KnownThread { scope, row })
     }
 
-    /// Notes what a read has seen, where it matters.
-    pub fn saw_encrypted(&self, secret: &TenantSecret, thread: (&str, &str), scope_id: i64) {
+    /// Notes what a read has seen and checked, where content is encrypted.
+    pub fn saw_encrypted(
+        &self,
+        secret: &TenantSecret,
+        thread: (&str, &str),
+        (thread_key, scope_id): (i64, i64),
+        owner: Option<&str>,
+    ) {
         if secret.cipher().is_some() {
-            self.saw(thread.0, thread.1, scope_id);
+            self.saw(thread, scope_id, Some((thread_key, owner)));
         }
     }
 
-    fn saw(&self, tenant: &str, thread_id: &str, scope_id: i64) {
-        let seen = PlannedScope { id: scope_id, exists: true };
-        if self.threads.get(&key(tenant, thread_id)) != Some(seen) {
-            self.threads.insert(key(tenant, thread_id), seen);
+    fn saw(&self, thread: (&str, &str), scope_id: i64, row: Option<(i64, Option<&str>)>) {
+        let key = key(thread.0, thread.1);
+        let known = self.threads.get(&key);
+        let known = known.filter(|it| it.scope == PlannedScope { id: scope_id, exists: true });
+        let is_same = |it: &CheckedRow| row == Some((it.thread_key, it.owner.as_deref()));
+        if known.is_some_and(|it| row.is_none() || it.row.as_ref().is_some_and(is_same)) {
+            return;
         }
+        let scope = PlannedScope { id: scope_id, exists: true };
+        let row =
+            row.map(|(thread_key, owner)| CheckedRow { thread_key, owner: owner.map(Arc::from) });
+        self.threads.insert(key, KnownThread { scope, row });
     }
 
     pub fn forget(&self, tenant: &str, thread_id: &str) {
@@ -61,12 +95,18 @@ impl ScopeMemory {
     /// Learns from a batch that was written.
     pub fn learn(&self, thread: &ThreadRow, outcome: &Outcome) {
         let Some(planned) = thread.condition.scope else { return };
+        let name = (thread.tenant.as_str(), thread.thread_id.as_str());
         match outcome {
-            Outcome::Done { .. } => self.saw(&thread.tenant, &thread.thread_id, planned.id),
-            Outcome::ScopeStale { current: Some(current) } => {
-                self.saw(&thread.tenant, &thread.thread_id, *current);
+            // Epochs are random: with this one the batch made the thread.
+            Outcome::Done { epoch, .. } if *epoch == thread.fresh.thread_key => {
+                let row = (thread.fresh.thread_key, thread.owner.as_deref());
+                self.saw(name, planned.id, Some(row));
             }
-            Outcome::ScopeStale { current: None } => self.forget(&thread.tenant, &thread.thread_id),
+            Outcome::Done { .. } => self.saw(name, planned.id, None),
+            Outcome::ScopeStale { current: Some(current) } => self.saw(name, *current, None),
+            Outcome::ScopeStale { current: None } | Outcome::ThreadForged => {
+                self.forget(name.0, name.1);
+            }
             _ => {}
         }
     }
@@ -94,7 +134,7 @@ mod tests {
         assert!(!planned.exists);
         assert_eq!(memory.plan("t", "a"), planned);
         assert_ne!(memory.plan("t", "b").id, planned.id);
-        memory.saw("t", "a", 7);
+        memory.saw(("t", "a"), 7, None);
         assert_eq!(memory.plan("t", "a"), PlannedScope { id: 7, exists: true });
         memory.forget("t", "a");
         assert!(!memory.plan("t", "a").exists);

@@ -7,6 +7,7 @@ use super::access::{Access, Accessible, Cell, Dialect, Source, page};
 use super::doctor::read_map;
 use super::documents::open_documents;
 use super::homes::CheckpointAt;
+use super::owner_macs::OwnerRow;
 use super::prepare::{channel_key, channels_of};
 use super::sought::Sought;
 use crate::content::keys::TenantSecret;
@@ -16,13 +17,13 @@ use crate::domain::{Error, Result};
 
 const THREAD: &str = "
 select t.thread_key, t.scope_id,
-    (select count(*) from scope_holders h where h.tenant = t.tenant and h.scope_id = t.scope_id)
+    (select count(*) from scope_holders h where h.tenant = t.tenant and h.scope_id = t.scope_id), t.owner, t.mac
 from threads t where t.tenant = $1 and t.thread_id = $2";
 
 /// The same for a thread of the owner $3.
 const OWN_THREAD: &str = "
 select t.thread_key, t.scope_id,
-    (select count(*) from scope_holders h where h.tenant = t.tenant and h.scope_id = t.scope_id)
+    (select count(*) from scope_holders h where h.tenant = t.tenant and h.scope_id = t.scope_id), t.owner, t.mac
 from threads t where t.tenant = $1 and t.thread_id = $2 and t.owner = $3";
 
 /// Rows of the thread and its scope. $2 thread key, $3 scope.
@@ -106,6 +107,8 @@ async fn add_up(
     };
     let Some(row) = found.first() else { return Ok(None) };
     let (thread_key, scope_id, holders) = (row.integer(0)?, row.integer(1)?, row.integer(2)?);
+    OwnerRow::thread(thread.thread_id, (thread_key, scope_id), row.optional_text(3)?)
+        .check(secret, row.optional_bytes(4)?)?;
     let binds = [tenant.into(), thread_key.into(), scope_id.into()];
     let counts = access.rows(COUNTS, &binds).await?;
     let counts = (0..4).map(|at| Ok(counts[0].integer(at)?.unsigned_abs()));

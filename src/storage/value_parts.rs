@@ -16,6 +16,7 @@ use super::chunk_memory::ChunkMemory;
 use super::contents::put_chunks;
 use super::objects::shelf::Shelf;
 use super::opening::{Chunks, StoredValue};
+use super::owner_macs::OwnerRow;
 use super::sought::Sought;
 use crate::content::keys::{PartDigest, TenantSecret};
 use crate::content::parts::{self, NAME_BYTES, Name, Part, leaves_only};
@@ -39,7 +40,8 @@ const READS_MAX: u32 = 8;
 
 const THREAD: &str = "
 select t.scope_id, s.epoch, t.owner, t.generation, t.fence,
-    cast(case when t.lease_holder is not null and t.lease_expires_at > {now} then 1 else 0 end as bigint)
+    cast(case when t.lease_holder is not null and t.lease_expires_at > {now} then 1 else 0 end as bigint),
+    t.thread_key, t.mac
 from threads t join scopes s on s.tenant = t.tenant and s.scope_id = t.scope_id
 where t.tenant = $1 and t.thread_id = $2";
 
@@ -153,14 +155,13 @@ pub async fn named_in(
     let Some(thread) = thread_of(engine, &mut *access, sought).await? else {
         return Ok(Some(NamedParts { epoch: 0, parts: HashMap::new() }));
     };
+    thread.check_mac(sought.thread_id, secret)?;
     let place = [caller.tenant.as_str().into(), thread.scope_id.into()];
     let rows = rows_named(&mut *access, NAMED, &place, &names).await?;
     access.end().await?;
-    memory.scopes.saw_encrypted(
-        secret,
-        (&caller.tenant, commit.thread_id.as_str()),
-        thread.scope_id,
-    );
+    let name = (caller.tenant.as_str(), commit.thread_id.as_str());
+    let ids = (thread.thread_key, thread.scope_id);
+    memory.scopes.saw_encrypted(secret, name, ids, thread.owner.as_deref());
     let parts = rows.iter().filter_map(|row| stored_part(row).transpose());
     Ok(Some(NamedParts { epoch: thread.epoch, parts: parts.collect::<Result<_>>()? }))
 }
@@ -183,7 +184,10 @@ fn stored_part(row: &Record) -> Result<Option<(Vec<u8>, StoredPart)>> {
 }
 
 struct FoundThread {
+    thread_key: i64,
     scope_id: i64,
+    owner: Option<String>,
+    mac: Option<Vec<u8>>,
     epoch: i64,
     generation: String,
     fence: i64,
@@ -191,6 +195,13 @@ struct FoundThread {
 }
 
 impl FoundThread {
+    /// Before anything of the thread is opened, or sealed for its scope.
+    fn check_mac(&self, thread_id: &str, secret: &TenantSecret) -> Result<()> {
+        let ids = (self.thread_key, self.scope_id);
+        let row = OwnerRow::thread(thread_id, ids, self.owner.as_deref());
+        row.check(secret, self.mac.as_deref())
+    }
+
     /// The conditions of a commit, so that a part that no commit can take over is refused at once.
     fn check(&self, part: &NewPart) -> Result<()> {
         let conflict = match (&part.generation, part.fence) {
@@ -220,7 +231,10 @@ async fn thread_of(
         return Err(Error::Conflict(Conflict::ThreadTaken));
     }
     Ok(Some(FoundThread {
+        thread_key: row.integer(6)?,
         scope_id: row.integer(0)?,
+        owner: row.optional_text(2)?.map(str::to_owned),
+        mac: row.optional_bytes(7)?.map(<[u8]>::to_vec),
         epoch: row.integer(1)?,
         generation: row.text(3)?.to_owned(),
         fence: row.integer(4)?,
@@ -243,6 +257,7 @@ impl<T: Accessible> ValuePartStorage for T {
         let Some(thread) = thread else { return Ok(None) };
         thread.check(part)?;
         let (scope_id, secret) = (thread.scope_id, self.secret_of(&caller.tenant).await?);
+        thread.check_mac(sought.thread_id, &secret)?;
         let (index, data) = (part.index, part.data.clone());
         let part_bytes = usize::try_from(LIMITS.value_part_bytes).unwrap_or(usize::MAX);
         let seal = move || {
@@ -309,7 +324,9 @@ impl<T: Accessible> ValuePartStorage for T {
                 Err(Error::Conflict(Conflict::ThreadTaken)) => None,
                 thread => thread?,
             };
-            let Some(scope_id) = thread.map(|it| it.scope_id) else { return Ok(None) };
+            let Some(thread) = thread else { return Ok(None) };
+            thread.check_mac(sought.thread_id, &secret)?;
+            let scope_id = thread.scope_id;
             let own = secret.code(PURPOSE, scope_id, &names.concat());
             if !bool::from(own.ct_eq(code)) {
                 return Ok(None);

@@ -11,7 +11,7 @@ use threadkeep::domain::thread::{ThreadQuery, ThreadSort};
 use threadkeep::storage::{self, StorageConfig};
 
 use crate::askers::{Desk, exact, prefix, subject, tenant, with};
-use crate::harness::{Harness, config};
+use crate::harness::{Harness, config, masters};
 
 /// 20,000 threads of nobody's and 50 of ann's, before there are statistics of the tables.
 const FILL: &str = "
@@ -64,6 +64,10 @@ async fn list(desk: &Desk, caller: &Caller, sort: ThreadSort) -> usize {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn grants_are_asked_for_by_index() {
+    // No server made these rows: with a master key they are nobody's.
+    if masters().is_some() {
+        return;
+    }
     let h = Harness::postgres().await;
     // Plans are looked at as they are without statistics, and a worker that makes some may come at any time.
     h.sql("alter table threads set (autovacuum_enabled = off)").await;

@@ -76,6 +76,8 @@ pub struct Batch {
 #[derive(Debug, Default)]
 pub struct State {
     pub sessions: Vec<Option<SessionRow>>,
+    /// Sessions whose rows are not as a server wrote them: nothing is written to them.
+    pub forged: HashSet<usize>,
     pub logs: HashMap<LogKey, LogRow>,
     /// Last numbers of streams that are not there and were there before.
     pub former: HashMap<LogKey, i64>,
@@ -227,6 +229,10 @@ fn settle_one(
                 } else {
                     Outcome::Refused(Error::Conflict(Conflict::SessionTaken))
                 };
+            }
+            if state.forged.contains(&session) {
+                let detail = "the row of a session is not as a server wrote it";
+                return Outcome::Refused(Error::Integrity(detail.into()));
             }
             let other_scope = command.needs_scope && command.scope.id != row.scope_id;
             let other_epoch = command.epoch.is_some_and(|it| it != row.epoch);

@@ -237,7 +237,7 @@ async fn missing(
     }
     for part in &snapshot.sessions {
         let kind = part.session.hidden_kind(snapshot.no);
-        if sessions::find(access, tenant, &kind, &part.session).await?.is_none() {
+        if !sessions::is_there(access, tenant, &kind, &part.session).await? {
             missing.push("a session of a snapshot");
         }
     }

@@ -67,7 +67,9 @@ impl<T: SessionEngine> ExportStorage for T {
         head: &ThreadHead,
         existing: Existing,
     ) -> Result<()> {
-        let replaced = showing::show(self, &caller.tenant, (staged, head), existing).await?;
+        let secret = self.session_secret(&caller.tenant).await?;
+        let of = (caller.tenant.as_str(), &secret);
+        let replaced = showing::show(self, of, (staged, head), existing).await?;
         self.session_chunks().forget(&caller.tenant, &head.thread_id);
         if let Some((thread_key, scope_id)) = replaced {
             self.remove_unreachable(&caller.tenant, thread_key, scope_id).await?;

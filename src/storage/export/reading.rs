@@ -18,6 +18,7 @@ use crate::storage::doctor::read_map;
 use crate::storage::documents::open_documents;
 use crate::storage::homes::{CheckpointAt, ValueRow};
 use crate::storage::objects::shelf::Shelf;
+use crate::storage::owner_macs::OwnerRow;
 use crate::storage::prepare::channels_of;
 
 /// Values that are in memory at one time, put together; a larger one is alone.
@@ -26,7 +27,7 @@ const VALUES_BYTES: i64 = 8 << 20;
 /// What tells whether the thread changed, and what the head says.
 const THREAD: &str = "
 select t.thread_key, t.scope_id, t.generation, t.fence, t.owner, t.created_at, t.updated_at, t.last_step,
-    t.graph_id, t.assistant_id, t.user_id, t.checkpoint_count, t.size_bytes, s.epoch
+    t.graph_id, t.assistant_id, t.user_id, t.checkpoint_count, t.size_bytes, s.epoch, t.mac
 from threads t join scopes s on s.tenant = t.tenant and s.scope_id = t.scope_id
 where t.tenant = $1 and t.thread_id = $2";
 
@@ -101,6 +102,7 @@ impl Reader<'_> {
         if !self.moment.find().await? {
             return Ok(false);
         }
+        self.check_mac()?;
         sink.begin(self.head()?).await?;
         let mut after = vec![Cell::from(""), Cell::from("")];
         loop {
@@ -120,6 +122,14 @@ impl Reader<'_> {
 
     pub(super) fn scope_id(&self) -> Result<i64> {
         self.moment.row()?.integer(1)
+    }
+
+    /// Before anything of the thread is opened.
+    fn check_mac(&self) -> Result<()> {
+        let row = self.moment.row()?;
+        let ids = (row.integer(0)?, row.integer(1)?);
+        let found = OwnerRow::thread(self.thread_id, ids, row.optional_text(4)?);
+        found.check(self.secret, row.optional_bytes(14)?)
     }
 
     fn head(&self) -> Result<ThreadHead> {

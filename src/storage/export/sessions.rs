@@ -12,11 +12,12 @@ use crate::storage::access::{Accessible, Cell, Record, Source, page};
 use crate::storage::homes::ValueRow;
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::sessions::open_title;
+use crate::storage::sessions::rows::check_row;
 
 /// $1 tenant, $2 kind, $3 key.
 const SESSION: &str = "
 select s.session_no, s.scope_id, s.owner, s.user_id, s.agent, s.title, s.created_at, s.updated_at, s.archives,
-    s.next_log, s.size_bytes, g.epoch
+    s.next_log, s.size_bytes, g.epoch, s.mac
 from sessions s join scopes g on g.tenant = s.tenant and g.scope_id = s.scope_id
 where s.tenant = $1 and s.kind = $2 and s.key = $3";
 
@@ -103,6 +104,8 @@ impl Reader<'_> {
         if !self.moment.find().await? {
             return Ok(false);
         }
+        let name = (self.session.kind(), &self.session.key_bytes()[..]);
+        check_row(name, (self.moment.row()?, [0, 1, 2, 12]), self.secret)?;
         sink.begin_session(self.head()?).await?;
         self.put_logs(sink).await?;
         self.put_entries(sink).await?;

@@ -14,6 +14,7 @@ use crate::domain::sessions::name::SessionName;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::access::{Access, Accessible, Cell, Dialect, lock_gate};
 use crate::storage::chunk_memory::Known;
+use crate::storage::owner_macs::OwnerRow;
 use crate::storage::sealing::Sealer;
 use crate::storage::sessions::former;
 use crate::storage::sessions::rows::{Rows, bytes, number};
@@ -161,7 +162,10 @@ pub async fn show(
     let mut rows = Rows::default();
     let title = head.title.as_ref();
     let title = title.map(|it| seal_title(secret, (staged.scope_id, name), it));
-    let (key, title) = (rows.bytes(&name.key_bytes()), rows.optional(title.as_deref()));
+    let (key, ids) = (name.key_bytes(), (staged.key, staged.scope_id));
+    let owned = OwnerRow::session((name.kind(), &key), ids, head.owner.as_deref());
+    let mac = rows.optional(owned.mac(secret).as_deref());
+    let (key, title) = (rows.bytes(&key), rows.optional(title.as_deref()));
     rows.push(json!([
         name.kind(),
         key.0,
@@ -178,6 +182,8 @@ pub async fn show(
         head.archives,
         head.next_log,
         head.size_bytes,
+        mac.0,
+        mac.1,
     ]));
     let binds = [rows.binds(), vec![tenant.into()]].concat();
     access.rows(&dialect.fill(&session_text()), &binds).await?;
@@ -205,13 +211,13 @@ async fn find(
 
 /// $3 tenant.
 fn session_text() -> String {
-    let (key, title) = (bytes(1), bytes(8));
+    let (key, title, mac) = (bytes(1), bytes(8), bytes(15));
     let [no, scope] = [3, 4].map(number);
     let numbers = [10, 11, 12, 13, 14].map(number).join(", ");
     format!(
         "insert into sessions (tenant, kind, key, session_no, scope_id, owner, user_id, agent, title, created_at,
-            updated_at, archives, next_log, size_bytes)
-         select $3, j.value ->> 0, {key}, {no}, {scope}, j.value ->> 5, j.value ->> 6, j.value ->> 7, {title}, {numbers}
+            updated_at, archives, next_log, size_bytes, mac)
+         select $3, j.value ->> 0, {key}, {no}, {scope}, j.value ->> 5, j.value ->> 6, j.value ->> 7, {title}, {numbers}, {mac}
          {{from_each}} where true"
     )
 }

@@ -3,11 +3,13 @@
 use serde_json::json;
 
 use super::{has_removed, lost, removed};
+use crate::content::keys::TenantSecret;
 use crate::domain::clock::{random_hex, random_id};
 use crate::domain::export::{Existing, Staged, ThreadHead};
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::access::{Access, Accessible, Cell, Dialect, lock_gate};
-use crate::storage::sessions::rows::{Rows, number};
+use crate::storage::owner_macs::OwnerRow;
+use crate::storage::sessions::rows::{Rows, bytes, number};
 
 /// What is there now. $1 tenant, $2 thread.
 const FOUND: &str = "
@@ -46,7 +48,7 @@ where tenant = $1 and (kind = 'tenant' or thread_id = $2) and swept_to is not nu
 /// Answers the keys of what was replaced.
 pub async fn show(
     engine: &dyn Accessible,
-    tenant: &str,
+    (tenant, secret): (&str, &TenantSecret),
     (staged, head): (&Staged, &ThreadHead),
     existing: Existing,
 ) -> Result<Option<(i64, i64)>> {
@@ -80,7 +82,11 @@ pub async fn show(
         // What is remembered of a deleted thread is forgotten after a week.
         generation = random_hex();
     }
-    put_thread(&mut *access, dialect, (staged, head), (&place, generation, fence)).await?;
+    let mac =
+        OwnerRow::thread(&head.thread_id, (staged.key, staged.scope_id), head.owner.as_deref())
+            .mac(secret);
+    let made = (&place, generation, fence, mac);
+    put_thread(&mut *access, dialect, (staged, head), made).await?;
     access.rows(LOOK_AGAIN, &place).await?;
     let taken = access.rows(TAKE, &[tenant.into(), staged.key.into()]).await?;
     if taken.is_empty() {
@@ -125,13 +131,14 @@ async fn put_thread(
     access: &mut dyn Access,
     dialect: &Dialect,
     (staged, head): (&Staged, &ThreadHead),
-    (place, generation, fence): (&[Cell; 2], String, i64),
+    (place, generation, fence, mac): (&[Cell; 2], String, i64, Option<Vec<u8>>),
 ) -> Result<()> {
     let next_no = i64::try_from(staged.versions.len() + 1);
     let next_no = next_no.map_err(|_| Error::Internal("too many values".into()))?;
     let scope = [place[0].clone(), staged.scope_id.into(), random_id().into(), next_no.into()];
     access.rows(SCOPE, &scope).await?;
     let mut rows = Rows::default();
+    let mac = rows.optional(mac.as_deref());
     rows.push(json!([
         staged.key,
         staged.scope_id,
@@ -146,6 +153,8 @@ async fn put_thread(
         head.graph_id,
         head.assistant_id,
         head.user_id,
+        mac.0,
+        mac.1,
     ]));
     let binds = [rows.binds(), place.to_vec()].concat();
     access.rows(&dialect.fill(&thread_text()), &binds).await?;
@@ -157,10 +166,11 @@ async fn put_thread(
 fn thread_text() -> String {
     let [key, scope, fence, created, updated, step, count, size] =
         [0, 1, 3, 4, 5, 6, 7, 8].map(number);
+    let mac = bytes(13);
     format!(
         "insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
-            last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id)
+            last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id, mac)
          select $3, $4, {key}, {scope}, j.value ->> 2, {fence}, {created}, {updated}, {step}, {count}, {size},
-            j.value ->> 9, j.value ->> 10, j.value ->> 11, j.value ->> 12 {{from_each}} where true"
+            j.value ->> 9, j.value ->> 10, j.value ->> 11, j.value ->> 12, {mac} {{from_each}} where true"
     )
 }

@@ -8,6 +8,8 @@ use super::{PostgresStorage, failure};
 use crate::domain::planner::{Batch, CheckpointRow, SlotValue, ThreadRow, WriteRow};
 use crate::domain::prepared::PlannedScope;
 use crate::domain::storage::{BatchError, Outcome};
+use crate::storage::owner_macs::{OwnerRow, Secrets, secrets_of_batch};
+use crate::storage::scope_memory::KnownThread;
 
 impl PostgresStorage {
     /// One round trip; one more when a thread that this process knew is gone.
@@ -36,13 +38,8 @@ impl PostgresStorage {
         sent
     }
 
-    /// Negative where the thread was seen with it.
-    fn seal_scopes(&self, batch: &Batch) -> Vec<Option<i64>> {
-        let signed = |it: PlannedScope| if it.exists { -it.id } else { it.id };
-        batch.threads.iter().map(|it| self.chunks.scopes.checked(it).map(signed)).collect()
-    }
-
     async fn send(&self, batch: &Batch, create: bool) -> Result<Vec<Outcome>, BatchError> {
+        let secrets = secrets_of_batch(self, batch).await?;
         let mut connection =
             self.pool.get().await.map_err(|error| BatchError::Unavailable(error.to_string()))?;
         connection.sends(carried_bytes(batch));
@@ -50,11 +47,13 @@ impl PostgresStorage {
         let query = bind_threads(sqlx::query(text), batch);
         let query = bind_slots(bind_values(bind_checkpoints(query, batch), batch), batch);
         let query = bind_chunks(bind_writes(query, batch), batch).bind(owners(batch));
-        let query = query.bind(self.seal_scopes(batch));
+        let known: Vec<_> = batch.threads.iter().map(|it| self.chunks.scopes.checked(it)).collect();
+        let query = bind_known(query, &known).bind(fresh_macs(batch, &secrets, create));
         match query.fetch_all(&mut *connection).await {
             Ok(rows) => {
                 connection.release();
-                Ok(rows.iter().map(outcome).collect())
+                let outcomes = batch.threads.iter().zip(&rows);
+                Ok(outcomes.map(|(thread, row)| self.outcome(thread, &secrets, row)).collect())
             }
             Err(error) => {
                 if failure::is_of_all_connections(&error) {
@@ -64,6 +63,46 @@ impl PostgresStorage {
             }
         }
     }
+
+    /// What became of a thread. One whose row was not checked yet is checked now, before anything is written to it.
+    fn outcome(&self, thread: &ThreadRow, secrets: &Secrets, row: &PgRow) -> Outcome {
+        let outcome = outcome(row);
+        let (Outcome::ScopeStale { current: Some(scope_id) }, Some(secret)) =
+            (&outcome, secrets.get(&thread.tenant))
+        else {
+            return outcome;
+        };
+        let (ids, owner) =
+            ((row.get("thread_key"), *scope_id), row.get::<Option<&str>, _>("owner"));
+        let found = OwnerRow::thread(&thread.thread_id, ids, owner);
+        if !found.is_signed(secret, row.get("mac")) {
+            return Outcome::ThreadForged;
+        }
+        let name = (thread.tenant.as_str(), thread.thread_id.as_str());
+        self.chunks.scopes.saw_encrypted(secret, name, ids, owner);
+        outcome
+    }
+}
+
+/// MACs of threads that the batch may make.
+fn fresh_macs(batch: &Batch, secrets: &Secrets, create: bool) -> Vec<Option<Vec<u8>>> {
+    let mac = |thread: &ThreadRow| {
+        let ids = (thread.fresh.thread_key, thread.fresh.scope_id);
+        let row = OwnerRow::thread(&thread.thread_id, ids, thread.owner.as_deref());
+        secrets.get(&thread.tenant).filter(|_| create).and_then(|it| row.mac(it))
+    };
+    batch.threads.iter().map(mac).collect()
+}
+
+/// Scopes, negative where the thread was seen with it; keys and owners of the rows that were checked.
+fn bind_known<'q>(query: Query<'q>, known: &[Option<KnownThread>]) -> Query<'q> {
+    let signed = |it: PlannedScope| if it.exists { -it.id } else { it.id };
+    let row = |it: &Option<KnownThread>| it.as_ref().and_then(|it| it.row.clone());
+    let owner = |it: &Option<KnownThread>| row(it)?.owner.map(|it| it.to_string());
+    query
+        .bind(known.iter().map(|it| it.as_ref().map(|it| signed(it.scope))).collect::<Vec<_>>())
+        .bind(known.iter().map(|it| row(it).map(|it| it.thread_key)).collect::<Vec<_>>())
+        .bind(known.iter().map(owner).collect::<Vec<_>>())
 }
 
 fn shape(batch: &Batch, create: bool) -> Shape {

@@ -12,10 +12,11 @@ use std::sync::Mutex;
 const CREATE: &str = r"
 , born as (
     insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence, created_at,
-        updated_at, last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id)
+        updated_at, last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id,
+        mac)
     select t.tenant, t.thread_id, t.fresh_key, t.fresh_scope,
         coalesce(d.generation, t.fresh_generation), coalesce(d.fence, 0), $17, $17, t.last_step,
-        t.fresh_checkpoints, t.fresh_bytes, t.owner, t.graph_id, t.assistant_id, t.user_id
+        t.fresh_checkpoints, t.fresh_bytes, t.owner, t.graph_id, t.assistant_id, t.user_id, t.fresh_mac
     from t left join lateral (select d.generation, d.fence from thread_tombstones d
         where d.tenant = t.tenant and d.thread_id = t.thread_id
             and (t.want_owner is null or d.owner = t.want_owner) limit 1) d on true
@@ -49,15 +50,17 @@ const CREATE_NOTHING: &str = r"
 ";
 
 /// The inputs: one row per thread. `seal_scope` is the scope that its content is encrypted for, null without encryption;
-/// negative where the thread was seen with it, so that only one that was made up creates a thread.
+/// negative where the thread was seen with it, so that only one that was made up creates a thread. `seal_key` and `seal_owner` are those
+/// that the thread's row had when its MAC was checked; without them it is checked before anything is written.
 const THREADS: &str = r"
 with t as materialized (
     select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[],
         $7::bigint[], $8::bigint[], $9::text[], $10::bigint[], $11::text[], $12::text[], $13::text[],
-        $14::integer[], $15::bigint[], $16::bigint[], $61::text[], $62::bigint[])
+        $14::integer[], $15::bigint[], $16::bigint[], $61::text[], $62::bigint[], $63::bigint[],
+        $64::text[], $65::bytea[])
     with ordinality as t (tenant, thread_id, owner, want_generation, want_fence, want_epoch, fresh_key,
         fresh_scope, fresh_generation, last_step, graph_id, assistant_id, user_id, value_count,
-        fresh_checkpoints, fresh_bytes, want_owner, seal_scope, ord)
+        fresh_checkpoints, fresh_bytes, want_owner, seal_scope, seal_key, seal_owner, fresh_mac, ord)
 )
 ";
 
@@ -74,7 +77,7 @@ with t as materialized (
 const GATE: &str = r"
 , seen as materialized (
     select t.ord, t.tenant, t.thread_id, x.thread_key, x.scope_id, s.epoch, t.want_generation,
-        t.want_fence, t.want_epoch, t.want_owner, abs(t.seal_scope) as seal_scope
+        t.want_fence, t.want_epoch, t.want_owner, abs(t.seal_scope) as seal_scope, t.seal_key, t.seal_owner
     from t
     cross join lateral (select x.thread_key, x.scope_id from threads x
         where x.tenant = t.tenant and x.thread_id = t.thread_id limit 1) x
@@ -82,14 +85,17 @@ const GATE: &str = r"
         where s.tenant = t.tenant and s.scope_id = x.scope_id limit 1) s
     order by t.tenant, x.scope_id
 ), gate as materialized (
-    select seen.ord, x.tenant, x.thread_id, x.thread_key, x.scope_id, x.generation, x.fence, s.epoch, s.next_no,
+    select seen.ord, x.tenant, x.thread_id, x.thread_key, x.scope_id, x.generation, x.fence, x.owner, x.mac,
+        s.epoch, s.next_no,
         case when s.epoch <> seen.epoch or x.thread_key <> seen.thread_key then 'raced'
              when seen.want_owner is distinct from x.owner and seen.want_owner is not null then 'taken'
              when seen.want_generation <> x.generation then 'generation'
              when seen.want_fence is null and x.lease_expires_at >
                  (extract(epoch from clock_timestamp()) * 1000000)::bigint then 'held'
              when seen.want_fence <> x.fence then 'fence'
-             when seen.seal_scope <> x.scope_id then 'scope'
+             when seen.seal_scope is not null and (seen.seal_scope <> x.scope_id
+                 or seen.seal_key is distinct from x.thread_key
+                 or seen.seal_owner is distinct from x.owner) then 'scope'
              when seen.want_epoch <> s.epoch then 'epoch'
              else 'ok' end as state
     from seen
@@ -302,7 +308,9 @@ select t.ord,
          when t.seal_scope < 0 then 'scope'
          when t.want_epoch is not null then 'epoch' else 'missing' end as state,
     coalesce(b.generation, gate.generation, d.generation, '') as generation,
-    coalesce(gate.fence, d.fence, 0) as fence, coalesce(b.epoch, gate.epoch, 0) as epoch, gate.scope_id
+    coalesce(gate.fence, d.fence, 0) as fence, coalesce(b.epoch, gate.epoch, 0) as epoch, gate.scope_id,
+    gate.thread_key, case when gate.state = 'scope' then gate.owner end as owner,
+    case when gate.state = 'scope' then gate.mac end as mac
 from t left join gate on gate.ord = t.ord
 left join born b on b.tenant = t.tenant and b.thread_id = t.thread_id
 left join lateral (select d.generation, d.fence from thread_tombstones d

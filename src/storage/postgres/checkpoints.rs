@@ -22,6 +22,7 @@ use crate::storage::documents::open_documents;
 use crate::storage::homes::{CheckpointAt, ValueRow};
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::opening::Chunks;
+use crate::storage::owner_macs::OwnerRow;
 use crate::storage::prepare::channel_key;
 use crate::storage::sought::Sought;
 
@@ -70,7 +71,8 @@ impl PostgresStorage {
         reading.take(rows, chunks)?;
         if reading.generation.is_some() {
             let thread = (asked.caller.tenant.as_str(), target.thread_id.as_str());
-            self.chunks.scopes.saw_encrypted(secret, thread, reading.scope_id);
+            let ThreadIds { key, scope_id, owner } = &reading.thread;
+            self.chunks.scopes.saw_encrypted(secret, thread, (*key, *scope_id), owner.as_deref());
         }
         found.generation = reading.generation;
         if let Some(mut view) = reading.view {
@@ -152,6 +154,7 @@ impl PostgresStorage {
             .await
             .map_err(|error| failure::of_call(&error))?;
         connection.release();
+        check_thread(asked, &rows)?;
         Ok(rows)
     }
 
@@ -183,6 +186,31 @@ impl PostgresStorage {
     }
 }
 
+/// What content of a thread is found by, and whose it is.
+#[derive(Default)]
+struct ThreadIds {
+    key: i64,
+    scope_id: i64,
+    owner: Option<String>,
+}
+
+impl ThreadIds {
+    /// Of a row of kind 0.
+    fn read(row: &PgRow) -> Self {
+        let key = row.get::<Vec<i64>, _>("keys").first().copied().unwrap_or_default();
+        Self { key, scope_id: row.get("number"), owner: row.get("b") }
+    }
+}
+
+/// Before anything of the thread is opened.
+fn check_thread(asked: Asked<'_>, rows: &[PgRow]) -> Result<()> {
+    let Some(row) = rows.iter().find(|row| row.get::<i32, _>("kind") == 0) else { return Ok(()) };
+    let ThreadIds { key, scope_id, owner } = ThreadIds::read(row);
+    let thread_id = asked.target.thread_id.as_str();
+    let found = OwnerRow::thread(thread_id, (key, scope_id), owner.as_deref());
+    found.check(asked.secret, row.get("body"))
+}
+
 /// The thread that a walk goes through.
 #[derive(Clone, Copy)]
 pub(super) struct Walked<'a> {
@@ -208,7 +236,7 @@ struct Reading<'a> {
     ns: String,
     asked: &'a [String],
     generation: Option<String>,
-    scope_id: i64,
+    thread: ThreadIds,
     view: Option<View>,
     /// Of the parent, for a checkpoint of an old format.
     sends_from: Option<String>,
@@ -225,7 +253,7 @@ impl<'a> Reading<'a> {
             ns: ns.to_owned(),
             asked,
             generation: None,
-            scope_id: 0,
+            thread: ThreadIds::default(),
             view: None,
             sends_from: None,
             map: Map::new(),
@@ -238,8 +266,8 @@ impl<'a> Reading<'a> {
         let (mut values, mut writes, mut sends) = (HashMap::new(), Vec::new(), Vec::new());
         let mut bases = Vec::new();
         let of = |kind: i32| rows.iter().find(move |row| row.get::<i32, _>("kind") == kind);
-        if let Some(thread) = of(0) {
-            (self.generation, self.scope_id) = (thread.get("a"), thread.get("number"));
+        if let Some(row) = of(0) {
+            (self.generation, self.thread) = (row.get("a"), ThreadIds::read(row));
         }
         of(1).map(|row| self.take_checkpoint(row)).transpose()?;
         for row in rows {
@@ -262,11 +290,11 @@ impl<'a> Reading<'a> {
         }
         let known = self.view.as_ref().map(|it| it.delta_channels.clone()).unwrap_or_default();
         let channels: Vec<String> = known.into_iter().chain(self.asked.iter().cloned()).collect();
-        self.walk.take(self.secret, self.scope_id, &channels, (rows, chunks))?;
+        self.walk.take(self.secret, self.thread.scope_id, &channels, (rows, chunks))?;
         if let Some(view) = &mut self.view {
             if !self.without_values {
                 let row = |no| values.get(&no).copied();
-                let scope = (self.secret, self.scope_id);
+                let scope = (self.secret, self.thread.scope_id);
                 view.values = values_in_order(scope, view, &self.map, (&row, chunks))?;
             }
             view.writes = in_order(writes);
@@ -279,7 +307,7 @@ impl<'a> Reading<'a> {
 
     /// A checkpoint of this namespace.
     fn at<'r>(&'r self, id: Option<&'r str>) -> CheckpointAt<'r> {
-        CheckpointAt { scope_id: self.scope_id, ns: &self.ns, id: id.unwrap_or_default() }
+        CheckpointAt { scope_id: self.thread.scope_id, ns: &self.ns, id: id.unwrap_or_default() }
     }
 
     fn take_checkpoint(&mut self, row: &PgRow) -> Result<()> {

@@ -15,6 +15,7 @@ use crate::domain::contention::Contention;
 use crate::domain::grants::Action;
 use crate::domain::storage::CopyThread;
 use crate::domain::{Conflict, Error, Result};
+use crate::storage::owner_macs::OwnerRow;
 use crate::storage::resealing::{Change, Cursor, Resealer};
 use crate::storage::sought::Sought;
 
@@ -61,7 +62,7 @@ select tenant, $3, $4, next_no from scopes where tenant = $1 and scope_id = $2
 ";
 
 /// $1 tenant, $2 source, $3 target, $4 and $5 new keys, $6 generation for a target that never was, $7 owner, $8
-/// whose what is left of a deleted target has to be, or null. A target that exists has no checkpoints and no writes: a lease
+/// whose what is left of a deleted target has to be, or null, $9 MAC. A target that exists has no checkpoints and no writes: a lease
 /// made it, and it keeps its fence and its owner.
 const COPY_THREAD: &str = r"
 with grave as (
@@ -69,15 +70,15 @@ with grave as (
     returning generation, fence, owner
 )
 insert into threads as x (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
-    last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id)
+    last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id, mac)
 select o.tenant, $3, $4, $5, coalesce(d.generation, $6), coalesce(d.fence, 0), now.now, now.now, o.last_step,
-    o.checkpoint_count, o.size_bytes, $7, o.graph_id, o.assistant_id, o.user_id
+    o.checkpoint_count, o.size_bytes, $7, o.graph_id, o.assistant_id, o.user_id, $9
 from threads o
 cross join (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now) now
 left join grave d on $8::text is null or d.owner = $8
 where o.tenant = $1 and o.thread_id = $2
 on conflict (tenant, thread_id) do update set thread_key = excluded.thread_key,
-    scope_id = excluded.scope_id, updated_at = excluded.updated_at, last_step = excluded.last_step,
+    scope_id = excluded.scope_id, mac = excluded.mac, updated_at = excluded.updated_at, last_step = excluded.last_step,
     checkpoint_count = excluded.checkpoint_count, size_bytes = excluded.size_bytes,
     graph_id = excluded.graph_id, assistant_id = excluded.assistant_id, user_id = excluded.user_id
 ";
@@ -163,11 +164,13 @@ async fn copy_once(
         return Ok(Copied::Checkpoints(copied));
     }
     let source = Sought::by(caller, request.source.as_str(), Action::Read);
-    let source = find(connection, source).await?;
+    let source = find(connection, source, secret).await?;
     let mut copied = 0;
     if let Some(source) = source {
         let target = Sought::by(caller, request.target.as_str(), Action::Append);
-        let owner = make_way(connection, target, request).await?.unwrap_or(caller.subject.clone());
+        let owner = make_way(connection, (target, secret), request)
+            .await?
+            .unwrap_or(caller.subject.clone());
         let shares = source.owner == owner;
         if !shares && lacks_packed(connection, tenant, source.scope_id, fresh.scope_id).await? {
             return Ok(Copied::LacksContentOf(source.scope_id));
@@ -193,6 +196,8 @@ async fn copy_once(
             seal_again(connection, Resealer { cipher, tenant, scope_id, change }, thread_key)
                 .await?;
         }
+        let made = (thread_key, scope_id);
+        let mac = OwnerRow::thread(target.thread_id, made, owner.as_deref()).mac(secret);
         sqlx::query(COPY_THREAD)
             .bind(tenant)
             .bind(request.source.as_str())
@@ -202,6 +207,7 @@ async fn copy_once(
             .bind(random_hex())
             .bind(owner)
             .bind(target.owner)
+            .bind(mac)
             .execute(&mut *connection)
             .await
             .map_err(|error| failure::of_call(&error))?;
@@ -249,9 +255,13 @@ struct Source {
 }
 
 /// Finds a thread and holds its gate against removals, not against commits.
-async fn find(connection: &mut Connection, thread: Sought<'_>) -> Result<Option<Source>> {
+async fn find(
+    connection: &mut Connection,
+    thread: Sought<'_>,
+    secret: &TenantSecret,
+) -> Result<Option<Source>> {
     let row = sqlx::query(
-        "select x.thread_key, x.scope_id, x.owner from threads x
+        "select x.thread_key, x.scope_id, x.owner, x.mac from threads x
          join scopes s on s.tenant = x.tenant and s.scope_id = x.scope_id
          where x.tenant = $1 and x.thread_id = $2 and ($3::text is null or x.owner = $3)
          for key share of s",
@@ -262,18 +272,19 @@ async fn find(connection: &mut Connection, thread: Sought<'_>) -> Result<Option<
     .fetch_optional(connection)
     .await
     .map_err(|error| failure::of_call(&error))?;
-    Ok(row.map(|row| Source {
-        thread_key: row.get("thread_key"),
-        scope_id: row.get("scope_id"),
-        owner: row.get("owner"),
-    }))
+    let Some(row) = row else { return Ok(None) };
+    let (thread_key, scope_id) = (row.get("thread_key"), row.get("scope_id"));
+    let owner: Option<String> = row.get("owner");
+    OwnerRow::thread(thread.thread_id, (thread_key, scope_id), owner.as_deref())
+        .check(secret, row.get("mac"))?;
+    Ok(Some(Source { thread_key, scope_id, owner }))
 }
 
 /// Refuses a target that is another's, leased or has anything in it. One that is empty gives way: what is left of it
 /// becomes garbage; its fence, generation and owner stay. Answers that owner, if there was such a target.
 async fn make_way(
     connection: &mut Connection,
-    target: Sought<'_>,
+    (target, secret): (Sought<'_>, &TenantSecret),
     request: &CopyThread,
 ) -> Result<Option<Option<String>>> {
     let tenant = target.tenant;
@@ -284,6 +295,7 @@ async fn make_way(
     if target.is_taken(gate.owner.as_deref()) {
         return Err(Error::Conflict(Conflict::ThreadTaken));
     }
+    gate.check_mac(secret)?;
     let row = sqlx::query(
         "select exists (select from checkpoints where tenant = $1 and thread_key = $2)
             or exists (select from writes where tenant = $1 and thread_key = $2) as occupied",

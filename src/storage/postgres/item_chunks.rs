@@ -8,11 +8,13 @@ use async_trait::async_trait;
 
 use super::connection::Connection;
 use super::{PostgresStorage, failure};
+use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::Result;
 use crate::domain::clock::random_id;
 use crate::domain::contention::Contention;
 use crate::storage::contents::Roots;
+use crate::storage::owner_macs::OwnerRow;
 
 /// Chunks that one statement reads.
 const CHUNKS_MAX: usize = 4_096;
@@ -21,27 +23,27 @@ const CHUNKS_MAX: usize = 4_096;
 impl Roots for PostgresStorage {
     async fn scope_of_root(&self, tenant: &str, root: &str) -> Result<i64> {
         // Makes a tenant that is new.
-        self.secret(tenant).await?;
+        let secret = self.secret(tenant).await?;
         let mut connection = self.pool.get().await?;
-        let scope_id = read_or_make_root(&mut connection, tenant, root).await?;
+        let scope_id = read_or_make_root(&mut connection, (tenant, &secret), root).await?;
         connection.release();
         Ok(scope_id)
     }
 }
 
-/// Two that meet at a new root: the one whose insert came second reads what the first one made.
+/// Two that meet at a new root: the one whose insert came second reads what the first one made. One that is there is checked.
 pub(super) async fn read_or_make_root(
     connection: &mut Connection,
-    tenant: &str,
+    (tenant, secret): (&str, &TenantSecret),
     root: &str,
 ) -> Result<i64> {
     const MAKE: &str = "
         with known as (
-            select scope_id from namespace_roots where tenant = $1 and root = $2
+            select scope_id, mac from namespace_roots where tenant = $1 and root = $2
         ), made as (
-            insert into namespace_roots (tenant, root, scope_id)
-            select $1, $2, $3 where not exists (select from known)
-            on conflict do nothing returning scope_id
+            insert into namespace_roots (tenant, root, scope_id, mac)
+            select $1, $2, $3, $5 where not exists (select from known)
+            on conflict do nothing returning scope_id, mac
         ), scope as (
             insert into scopes (tenant, scope_id, epoch, next_no)
             select $1, scope_id, $4, 1 from made
@@ -49,19 +51,24 @@ pub(super) async fn read_or_make_root(
             insert into scope_holders (tenant, scope_id, kind, holder)
             select $1, scope_id, 'namespace', $2 from made
         )
-        select scope_id from made union all select scope_id from known limit 1";
+        select scope_id, mac from made union all select scope_id, mac from known limit 1";
+    let fresh = random_id();
+    let mac = OwnerRow::root(root, fresh).mac(secret);
     let mut contention = Contention::default();
     loop {
         let row = sqlx::query(MAKE)
             .bind(tenant)
             .bind(root)
+            .bind(fresh)
             .bind(random_id())
-            .bind(random_id())
+            .bind(&mac)
             .fetch_optional(&mut *connection)
             .await
             .map_err(|error| failure::of_call(&error))?;
         if let Some(row) = row {
-            return Ok(row.get("scope_id"));
+            let scope_id = row.get("scope_id");
+            OwnerRow::root(root, scope_id).check(secret, row.get("mac"))?;
+            return Ok(scope_id);
         }
         // Made since it was looked for.
         contention.lost("the namespace root keeps").await?;

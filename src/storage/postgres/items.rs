@@ -76,7 +76,9 @@ impl ItemStorage for PostgresStorage {
         self.models.check_changes(self, (&caller.tenant, &secret), &changes).await?;
         let mut targets = Vec::new();
         for change in changes.iter().filter(|it| needs_content(it)) {
-            targets.push(self.target(&caller.tenant, change.address.namespace.root()).await?);
+            targets.push(
+                self.target((&caller.tenant, &secret), change.address.namespace.root()).await?,
+            );
         }
         let prepared = prepare(&secret, &caller.tenant, changes, targets, true)?;
         Ok(with_request(prepared, idempotency, deadline))
@@ -275,7 +277,7 @@ impl PostgresStorage {
     }
 
     /// The content scope of a namespace root. One round trip the first time this process meets it.
-    async fn target(&self, tenant: &str, root: &str) -> Result<Target> {
+    async fn target(&self, (tenant, secret): (&str, &TenantSecret), root: &str) -> Result<Target> {
         let key = (tenant.to_owned(), root.to_owned());
         let known = self.chunks.known(tenant, &memory_key(root));
         if let Some(scope_id) = self.roots.get(&key) {
@@ -286,7 +288,7 @@ impl PostgresStorage {
             return Ok(Target { scope_id, known });
         }
         let mut connection = self.pool.get().await?;
-        let scope_id = read_or_make_root(&mut connection, tenant, root).await?;
+        let scope_id = read_or_make_root(&mut connection, (tenant, secret), root).await?;
         connection.release();
         self.roots.insert(key, scope_id);
         Ok(Target { scope_id, known })

@@ -9,10 +9,11 @@ use crate::domain::clock::{random_hex, random_id};
 use crate::domain::grants::Action;
 use crate::domain::thread::{Lease, LeaseRequest};
 use crate::domain::{Conflict, Error, Result};
+use crate::storage::owner_macs::OwnerRow;
 use crate::storage::sought::Sought;
 
 /// $1 tenant, $2 thread, $3 holder, $4 time to live in microseconds; $5 to $8 identity and owner of a new thread, $9 whose
-/// it has to be if it is there, or null, $10 whether one may be made. The fence of a thread that comes back goes on from its
+/// it has to be if it is there, or null, $10 whether one may be made, $11 MAC of a new thread. The fence of a thread that comes back goes on from its
 /// tombstone, if that is not another's. No row: the thread came in between, or none may be made.
 const ACQUIRE: &str = r"
 with clock as materialized (
@@ -22,9 +23,9 @@ with clock as materialized (
     where tenant = $1 and thread_id = $2 and ($9::text is null or owner = $9)
 ), taken as (
     insert into threads as x (tenant, thread_id, thread_key, scope_id, generation, fence,
-        lease_holder, lease_expires_at, created_at, updated_at, checkpoint_count, size_bytes, owner)
+        lease_holder, lease_expires_at, created_at, updated_at, checkpoint_count, size_bytes, owner, mac)
     select $1, $2, $5, $6, coalesce((select generation from grave), $7),
-        coalesce((select fence from grave), 0) + 1, $3, now + $4, now, now, 0, 0, $8
+        coalesce((select fence from grave), 0) + 1, $3, now + $4, now, now, 0, 0, $8, $11
     from clock
     where $10 or exists (select from threads where tenant = $1 and thread_id = $2)
     on conflict (tenant, thread_id) do update set
@@ -71,6 +72,12 @@ impl PostgresStorage {
         request: &LeaseRequest,
     ) -> Result<Lease> {
         let thread = Sought::by(caller, request.thread_id.as_str(), Action::Append);
+        let ids = (random_id(), random_id());
+        let row = OwnerRow::thread(thread.thread_id, ids, caller.subject.as_deref());
+        let mac = match self.secrets.masters() {
+            Some(_) => row.mac(&self.secret(thread.tenant).await?),
+            None => None,
+        };
         let mut connection = self.pool.get().await?;
         for _ in 0..ATTEMPTS_MAX {
             let row = sqlx::query(ACQUIRE)
@@ -78,12 +85,13 @@ impl PostgresStorage {
                 .bind(thread.thread_id)
                 .bind(request.holder.as_str())
                 .bind(request.ttl_seconds * 1_000_000)
-                .bind(random_id())
-                .bind(random_id())
+                .bind(ids.0)
+                .bind(ids.1)
                 .bind(random_hex())
                 .bind(&caller.subject)
                 .bind(thread.owner)
                 .bind(request.full.is_none())
+                .bind(&mac)
                 .fetch_optional(&mut *connection)
                 .await
                 .map_err(|error| failure::of_call(&error))?;

@@ -21,6 +21,7 @@ use crate::domain::{Error, Result};
 use crate::storage::documents::open_documents;
 use crate::storage::homes::CheckpointAt;
 use crate::storage::objects::shelf::Shelf;
+use crate::storage::owner_macs::OwnerRow;
 use crate::storage::prepare::channel_key;
 use crate::storage::sought::{Listed, SHOWN, Sought, Way};
 
@@ -89,7 +90,7 @@ impl PostgresStorage {
     ) -> Result<Page> {
         let only = match &query.thread_id {
             None => None,
-            Some(id) => match find_thread(connection, caller, id.as_str()).await? {
+            Some(id) => match find_thread(connection, (caller, secret), id.as_str()).await? {
                 Some(only) => Some(only),
                 None => return Ok(Page::default()),
             },
@@ -199,12 +200,12 @@ impl PostgresStorage {
 
 async fn find_thread(
     connection: &mut Connection,
-    caller: &Caller,
+    (caller, secret): (&Caller, &TenantSecret),
     thread_id: &str,
 ) -> Result<Option<Only>> {
     let thread = Sought::by(caller, thread_id, Action::Read);
     let row = sqlx::query(
-        "select thread_key, scope_id from threads
+        "select thread_key, scope_id, owner, mac from threads
          where tenant = $1 and thread_id = $2 and ($3::text is null or owner = $3)",
     )
     .bind(thread.tenant)
@@ -213,7 +214,11 @@ async fn find_thread(
     .fetch_optional(connection)
     .await
     .map_err(|error| failure::of_call(&error))?;
-    Ok(row.map(|row| Only { thread_key: row.get("thread_key"), scope_id: row.get("scope_id") }))
+    let Some(row) = row else { return Ok(None) };
+    let (thread_key, scope_id) = (row.get("thread_key"), row.get("scope_id"));
+    OwnerRow::thread(thread_id, (thread_key, scope_id), row.get("owner"))
+        .check(secret, row.get("mac"))?;
+    Ok(Some(Only { thread_key, scope_id }))
 }
 
 /// One slice of rows. Only fixed fragments enter the text; every value is bound.
@@ -233,7 +238,7 @@ async fn read_slice(
             format!("select {columns} from checkpoints c where c.tenant = $1 and c.thread_key = $2")
         }
         None => format!(
-            "select {columns}, t.thread_key, t.scope_id, t.thread_id from threads t \
+            "select {columns}, t.thread_key, t.scope_id, t.thread_id, t.owner, t.mac from threads t \
              join checkpoints c on c.tenant = t.tenant and c.thread_key = t.thread_key \
              where t.tenant = $1 and $2::bigint is null and {SHOWN}"
         ),
@@ -309,6 +314,10 @@ fn read_row(
         None => row.get("thread_id"),
     };
     let scope_id = only.map_or_else(|| row.get("scope_id"), |it| it.scope_id);
+    if only.is_none() {
+        OwnerRow::thread(&thread_id, (row.get("thread_key"), scope_id), row.get("owner"))
+            .check(secret, row.get("mac"))?;
+    }
     let at = CheckpointAt { scope_id, ns: row.get("ns"), id: row.get("checkpoint_id") };
     let (skeleton, metadata) = open_documents(secret, at, row.get("documents"))?;
     Ok(ListedRow {

@@ -8,7 +8,7 @@
 /// which values in parts come without their chunks.
 const TARGET: &str = r"
 with recursive th as materialized (
-    select thread_key, scope_id, generation, checkpoint_count
+    select thread_key, scope_id, generation, checkpoint_count, owner, mac
     from threads where tenant = $1 and thread_id = $2 and ($8::text is null or owner = $8)
 ), cp as materialized (
     select c.checkpoint_id, c.parent_id, c.channel_keys, c.value_nos, c.documents, c.legacy,
@@ -79,11 +79,11 @@ const WALK: &str = r"
 )
 ";
 
-/// kind 0: the thread, 1: the checkpoint, 2: its values, 3: its writes, 4: its parent's pending sends, 5: its bases.
+/// kind 0: the thread, with its owner, MAC and key, 1: the checkpoint, 2: its values, 3: its writes, 4: its parent's pending sends, 5: its bases.
 const OF_TARGET: &str = r"
-select 0 as kind, 0 as depth, th.scope_id as number, th.generation as a, null::text as b, null::text as c,
-    null::text as tag, null::integer as size_bytes, null::bytea as digest, null::bytea as body,
-    null::bytea as parts, null::bigint[] as keys, null::integer[] as nos, null::text[] as names
+select 0 as kind, 0 as depth, th.scope_id as number, th.generation as a, th.owner as b, null::text as c,
+    null::text as tag, null::integer as size_bytes, null::bytea as digest, th.mac as body,
+    null::bytea as parts, array[th.thread_key] as keys, null::integer[] as nos, null::text[] as names
 from th
 union all
 select 1, 0, 0, cp.checkpoint_id, cp.parent_id, case when cp.legacy then cp.sends_from end, null, null, null,

@@ -24,6 +24,7 @@ use crate::storage::channel_map::Entry;
 use crate::storage::documents::open_documents;
 use crate::storage::homes::CheckpointAt;
 use crate::storage::objects::shelf::Shelf;
+use crate::storage::owner_macs::OwnerRow;
 use crate::storage::prepare::channel_key;
 use crate::storage::retention::{Orphan, Plan, Stored, parents_of};
 use crate::storage::sought::Sought;
@@ -37,6 +38,16 @@ pub(super) struct Gate {
     pub fence: i64,
     pub owner: Option<String>,
     pub leased: bool,
+    mac: Option<Vec<u8>>,
+}
+
+impl Gate {
+    /// Before anything of the thread is opened, and before its owner is taken over.
+    pub(super) fn check_mac(&self, secret: &TenantSecret) -> Result<()> {
+        let ids = (self.thread_key, self.scope_id);
+        let row = OwnerRow::thread(&self.thread_id, ids, self.owner.as_deref());
+        row.check(secret, self.mac.as_deref())
+    }
 }
 
 /// Begins a removal: its statements go over a whole thread, where hashing beats look-ups.
@@ -52,7 +63,7 @@ pub(super) async fn begin(connection: &mut Connection) -> Result<Transaction<'_>
 /// Locks the gate and the thread against commits and other removals. None: no such thread for whoever asks.
 pub(super) async fn lock(connection: &mut Connection, thread: Sought<'_>) -> Result<Option<Gate>> {
     let row = sqlx::query(
-        "select x.thread_key, x.scope_id, x.generation, x.fence, x.owner,
+        "select x.thread_key, x.scope_id, x.generation, x.fence, x.owner, x.mac,
             coalesce(x.lease_expires_at > (extract(epoch from clock_timestamp()) * 1000000)::bigint,
                 false) as leased
          from threads x join scopes s on s.tenant = x.tenant and s.scope_id = x.scope_id
@@ -73,6 +84,7 @@ pub(super) async fn lock(connection: &mut Connection, thread: Sought<'_>) -> Res
         fence: row.get("fence"),
         owner: row.get("owner"),
         leased: row.get("leased"),
+        mac: row.get("mac"),
     }))
 }
 

@@ -19,6 +19,7 @@ use crate::domain::retention::{Claim, PruneRequest, Pruned, Retained, Rule};
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::freed::{BaseSize, Bases, Contents, Decision};
 use crate::storage::objects::shelf::Shelf;
+use crate::storage::owner_macs::OwnerRow;
 use crate::storage::retention::Plan;
 use crate::storage::sought::Sought;
 
@@ -118,7 +119,7 @@ impl PostgresStorage {
             .await
             .map_err(|error| failure::of_call(&error))?;
         let found = sqlx::query(
-            "select thread_key, scope_id,
+            "select thread_key, scope_id, owner, mac,
                 coalesce(lease_expires_at > (extract(epoch from clock_timestamp()) * 1000000)::bigint,
                     false) as leased
              from threads
@@ -134,6 +135,8 @@ impl PostgresStorage {
         if let Some(row) = found {
             let (thread_key, scope_id) = (row.get("thread_key"), row.get("scope_id"));
             let leased: bool = row.get("leased");
+            OwnerRow::thread(job.thread.thread_id, (thread_key, scope_id), row.get("owner"))
+                .check(secret, row.get("mac"))?;
             let place = Place { tenant: job.thread.tenant, thread_key, scope_id };
             let contents = contents(&mut transaction, secret, place).await?;
             let decision = contents.decide(&job.rule, &key_of(secret));
@@ -222,6 +225,7 @@ impl PostgresStorage {
         (secret, shelf): (&TenantSecret, &Shelf),
         gate: &Gate,
     ) -> Result<Part> {
+        gate.check_mac(secret)?;
         let (thread_key, scope_id) = (gate.thread_key, gate.scope_id);
         let place = Place { tenant: job.thread.tenant, thread_key, scope_id };
         let contents = contents(connection, secret, place).await?;

@@ -97,6 +97,7 @@ impl PostgresStorage {
         let mut transaction = begin(&mut connection).await?;
         if let Some(gate) = lock(&mut transaction, thread).await? {
             check(&gate, None, None)?;
+            gate.check_mac(secret)?;
             let (thread_key, scope_id) = (gate.thread_key, gate.scope_id);
             let rows =
                 stored_rows(&mut transaction, secret, Place { tenant, thread_key, scope_id })

@@ -11,6 +11,7 @@ use sqlx::{AssertSqlSafe, Row};
 use super::connection::Connection;
 use super::doctor::Within;
 use super::{PostgresStorage, failure};
+use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Micros, random_id};
 use crate::domain::contention::Contention;
@@ -21,6 +22,7 @@ use crate::domain::snapshots::take::TakeSnapshot;
 use crate::domain::thread::THREAD;
 use crate::domain::{Error, Result};
 use crate::storage::access::{Accessible, Cell};
+use crate::storage::owner_macs::OwnerRow;
 use crate::storage::snapshots::SnapshotEngine;
 use crate::storage::snapshots::item_sql::{self, ItemSql};
 use crate::storage::snapshots::items::Items;
@@ -42,26 +44,27 @@ order by s.scope_id for key share of s
 
 /// $1 tenant, $2 thread ids, $3 whose each has to be, null for anybody's. Behind the gates: what was removed meanwhile is gone.
 const FIND: &str = r"
-select x.thread_key, x.scope_id
+select x.thread_key, x.scope_id, x.owner, x.mac
 from unnest($2::text[], $3::text[]) with ordinality w (thread_id, owner, at)
 join threads x on x.tenant = $1 and x.thread_id = w.thread_id and (w.owner is null or x.owner = w.owner)
 order by w.at
 ";
 
-/// $1 tenant, $2 thread keys, $3 keys and $4 hidden ids of the copies. A copy is never leased; it was written now, so the packer
+/// $1 tenant, $2 thread keys, $3 keys, $4 hidden ids and $7 MACs of the copies. A copy is never leased; it was written now, so the packer
 /// leaves it alone for a while; everything else is as it was.
 const COPY: &str = r"
 with picked as (
     select o.thread_id, o.thread_key, o.scope_id, o.generation, o.created_at, o.last_step, o.checkpoint_count,
-        o.size_bytes, o.owner, o.graph_id, o.assistant_id, o.user_id, p.to_key, p.hidden_id
-    from unnest($2::bigint[], $3::bigint[], $4::text[]) p (from_key, to_key, hidden_id)
+        o.size_bytes, o.owner, o.graph_id, o.assistant_id, o.user_id, p.to_key, p.hidden_id,
+        p.mac
+    from unnest($2::bigint[], $3::bigint[], $4::text[], $7::bytea[]) p (from_key, to_key, hidden_id, mac)
     join threads o on o.tenant = $1 and o.thread_key = p.from_key
 ), t as (
     insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
-        last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id)
+        last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id, mac)
     select $1, hidden_id, to_key, scope_id, generation, 0, created_at,
         (extract(epoch from clock_timestamp()) * 1000000)::bigint, last_step, checkpoint_count, size_bytes, owner,
-        graph_id, assistant_id, user_id
+        graph_id, assistant_id, user_id, mac
     from picked returning 1
 ), h as (
     insert into scope_holders (tenant, scope_id, kind, holder)
@@ -119,9 +122,11 @@ impl SnapshotEngine for PostgresStorage {
         request: &TakeSnapshot,
         now: Micros,
     ) -> Result<Micros> {
+        let secret = self.secret(&caller.tenant).await?;
         let mut contention = Contention::default();
         loop {
-            if let Some(moment) = self.copy_moment(caller, number, request, now).await? {
+            let moment = self.copy_moment((caller, &secret), number, request, now).await?;
+            if let Some(moment) = moment {
                 return Ok(moment);
             }
             contention.lost("what the snapshot is of keeps").await?;
@@ -133,7 +138,7 @@ impl PostgresStorage {
     /// None: a thread or session was made between the locks and the look at it, so that its gate is not held.
     async fn copy_moment(
         &self,
-        caller: &Caller,
+        (caller, secret): (&Caller, &TenantSecret),
         number: i64,
         request: &TakeSnapshot,
         now: Micros,
@@ -141,27 +146,33 @@ impl PostgresStorage {
         let mut connection = self.pool.get().await?;
         let mut transaction = connection.begin().await.map_err(|error| failure::of_call(&error))?;
         let gates = lock(&mut transaction, caller, request).await?;
-        let keys = threads(&mut transaction, caller, request, &gates).await?;
-        let Some(keys) = keys else {
+        let found = threads(&mut transaction, (caller, secret), request, &gates).await?;
+        let Some(found) = found else {
             transaction.rollback().await.map_err(|error| failure::of_call(&error))?;
             connection.release();
             return Ok(None);
         };
         let mut within = Within(&mut transaction);
-        let sessions = sessions::find_all(&mut within, caller, &request.sessions).await?;
+        let sessions = sessions::find_all(&mut within, (caller, secret), &request.sessions).await?;
         if sessions.iter().any(|it| !gates.contains(&it.scope_id)) {
             transaction.rollback().await.map_err(|error| failure::of_call(&error))?;
             connection.release();
             return Ok(None);
         }
         let items = Items { sql: &item_sql::POSTGRES, tenant: &caller.tenant, number, now };
+        let copies: Vec<(i64, String)> =
+            (0..found.len()).map(|at| (random_id(), hidden(number, at))).collect();
+        let macs = found.iter().zip(&copies).map(|(it, (key, hidden))| {
+            OwnerRow::thread(hidden, (*key, it.scope_id), it.owner.as_deref()).mac(secret)
+        });
         let mut query = sqlx::query(AssertSqlSafe(copy_text(&items, request)))
             .bind(&caller.tenant)
-            .bind(&keys)
-            .bind(keys.iter().map(|_| random_id()).collect::<Vec<_>>())
-            .bind((0..keys.len()).map(|at| hidden(number, at)).collect::<Vec<_>>())
+            .bind(found.iter().map(|it| it.thread_key).collect::<Vec<_>>())
+            .bind(copies.iter().map(|(key, _)| *key).collect::<Vec<_>>())
+            .bind(copies.iter().map(|(_, hidden)| hidden.clone()).collect::<Vec<_>>())
             .bind(number)
-            .bind(now);
+            .bind(now)
+            .bind(macs.collect::<Vec<_>>());
         for namespace in &request.namespaces {
             for bound in items.sql.bounds(namespace) {
                 if let Cell::Text(text) = bound {
@@ -169,13 +180,14 @@ impl PostgresStorage {
                 }
             }
         }
-        for (found, session) in sessions.iter().zip(&request.sessions) {
-            query =
-                query.bind(found.session_no).bind(random_id()).bind(session.hidden_kind(number));
+        for (it, session) in sessions.iter().zip(&request.sessions) {
+            let (no, kind) = (random_id(), session.hidden_kind(number));
+            let mac = it.mac_as((&kind, session), no, secret);
+            query = query.bind(it.session_no).bind(no).bind(kind).bind(mac);
         }
         let row =
             query.fetch_one(&mut *transaction).await.map_err(|error| failure::of_call(&error))?;
-        if row.get::<i64, _>("threads").unsigned_abs() != keys.len() as u64 {
+        if row.get::<i64, _>("threads").unsigned_abs() != found.len() as u64 {
             return Err(Error::Internal("a thread changed under its locks".into()));
         }
         transaction.commit().await.map_err(|error| failure::of_call(&error))?;
@@ -184,20 +196,20 @@ impl PostgresStorage {
     }
 }
 
-/// All copies as one statement. Binds of a namespace stand behind those of threads, number and time.
+/// All copies as one statement. Binds of a namespace stand behind those of threads, number, time and MACs.
 fn copy_text(items: &Items<'_>, request: &TakeSnapshot) -> String {
     let mut text = COPY.to_owned();
     let namespaces = request.namespaces.len();
     for at in 0..namespaces {
         for (part, copy) in items.copying().iter().enumerate() {
-            let copy = with_binds(copy, [1, 7 + 2 * at, 8 + 2 * at, 5, 6]);
+            let copy = with_binds(copy, [1, 8 + 2 * at, 9 + 2 * at, 5, 6]);
             text += &format!(", i{at}_{part} as ({copy})");
         }
     }
     for at in 0..request.sessions.len() {
-        let first = 7 + 2 * namespaces + 3 * at;
+        let first = 8 + 2 * namespaces + 4 * at;
         for (part, copy) in sessions::ROWS.iter().chain(&sessions::MAKE).enumerate() {
-            let copy = with_binds(copy, [1, first, first + 1, first + 2, 6]);
+            let copy = with_binds(copy, [1, first, first + 1, first + 2, first + 3]);
             text += &format!(", s{at}_{part} as ({copy})");
         }
     }
@@ -241,18 +253,25 @@ fn hidden(number: i64, at: usize) -> String {
     ThreadId::hidden(number, at).into_string()
 }
 
-/// Keys of the threads in the order of the request; none where one has a gate that is not held.
+/// A thread that a snapshot has.
+struct FoundThread {
+    thread_key: i64,
+    scope_id: i64,
+    owner: Option<String>,
+}
+
+/// The threads in the order of the request; none where one has a gate that is not held.
 async fn threads(
     connection: &mut Connection,
-    caller: &Caller,
+    (caller, secret): (&Caller, &TenantSecret),
     request: &TakeSnapshot,
     gates: &HashSet<i64>,
-) -> Result<Option<Vec<i64>>> {
+) -> Result<Option<Vec<FoundThread>>> {
     let ids = request.threads.iter().map(|it| it.thread_id.as_str());
     let owners = ids.clone().map(|it| caller.thread_owner(it, Action::Read));
     let rows = sqlx::query(FIND)
         .bind(&caller.tenant)
-        .bind(ids.map(str::to_owned).collect::<Vec<_>>())
+        .bind(ids.clone().map(str::to_owned).collect::<Vec<_>>())
         .bind(owners.map(|it| it.map(str::to_owned)).collect::<Vec<_>>())
         .fetch_all(connection)
         .await
@@ -260,6 +279,14 @@ async fn threads(
     if rows.len() < request.threads.len() {
         return Err(Error::NotFound(THREAD));
     }
-    let is_held = rows.iter().all(|row| gates.contains(&row.get("scope_id")));
-    Ok(is_held.then(|| rows.iter().map(|row| row.get("thread_key")).collect()))
+    let mut all = Vec::with_capacity(rows.len());
+    for (thread_id, row) in ids.zip(&rows) {
+        let (thread_key, scope_id) = (row.get("thread_key"), row.get("scope_id"));
+        let owner: Option<String> = row.get("owner");
+        OwnerRow::thread(thread_id, (thread_key, scope_id), owner.as_deref())
+            .check(secret, row.get("mac"))?;
+        all.push(FoundThread { thread_key, scope_id, owner });
+    }
+    let is_held = all.iter().all(|it| gates.contains(&it.scope_id));
+    Ok(is_held.then_some(all))
 }

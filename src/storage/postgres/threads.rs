@@ -12,11 +12,12 @@ use crate::domain::names::ThreadId;
 use crate::domain::storage::ThreadStorage;
 use crate::domain::storage_use::StorageUse;
 use crate::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery, ThreadSort};
+use crate::storage::owner_macs::{OwnerRow, secrets_of};
 use crate::storage::sought::{Listed, SHOWN, Sought, Way};
 use crate::storage::storage_use::storage_use;
 
 const COLUMNS: &str = "thread_id, created_at, updated_at, last_step, checkpoint_count, size_bytes, \
-     generation, owner, graph_id, assistant_id, user_id";
+     generation, owner, graph_id, assistant_id, user_id, thread_key, scope_id, mac";
 
 #[async_trait]
 impl ThreadStorage for PostgresStorage {
@@ -35,7 +36,8 @@ impl ThreadStorage for PostgresStorage {
             .await
             .map_err(|error| failure::of_call(&error))?;
         connection.release();
-        Ok(row.as_ref().map(read_thread))
+        let mut found = self.read_threads(&caller.tenant, row.as_slice()).await?;
+        Ok(found.pop())
     }
 
     async fn list_threads(&self, caller: &Caller, query: &ThreadQuery) -> Result<Vec<Thread>> {
@@ -60,7 +62,7 @@ impl ThreadStorage for PostgresStorage {
             .await
             .map_err(|error| failure::of_call(&error))?;
         connection.release();
-        Ok(rows.iter().map(read_thread).collect())
+        self.read_threads(&caller.tenant, &rows).await
     }
 
     async fn get_storage_use(
@@ -83,6 +85,22 @@ impl ThreadStorage for PostgresStorage {
 
     async fn release_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<()> {
         self.drop_lease(caller, request).await
+    }
+}
+
+impl PostgresStorage {
+    /// Rows of [`COLUMNS`], each held against its MAC.
+    async fn read_threads(&self, tenant: &str, rows: &[PgRow]) -> Result<Vec<Thread>> {
+        let secrets = secrets_of(self, rows.first().map(|_| tenant).into_iter()).await?;
+        let thread = |row: &PgRow| {
+            let thread = read_thread(row);
+            let ids = (row.get("thread_key"), row.get("scope_id"));
+            let found = OwnerRow::thread(&thread.thread_id, ids, thread.owner.as_deref());
+            let secret = secrets.get(tenant);
+            secret.map_or(Ok(()), |it| found.check(it, row.get("mac")))?;
+            Ok(thread)
+        };
+        rows.iter().map(thread).collect()
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::SessionEngine;
 use super::chunks::read_chunks;
-use super::rows::{Rows, SOUGHT, log_of_session, number, sought};
+use super::rows::{Rows, SOUGHT, check_row, log_of_session, number, sought};
 use super::sealing::TAG;
 use super::state::log_row;
 use crate::content::keys::TenantSecret;
@@ -60,7 +60,7 @@ pub async fn load<T: SessionEngine>(
     let secret = engine.session_secret(&caller.tenant).await?;
     let mut access = engine.look_for(&caller.tenant).await?;
     let named = (Kind::Stream, asked.stream.as_str());
-    let found = find(access.as_mut(), engine.dialect(), caller, session, named).await?;
+    let found = find(access.as_mut(), engine.dialect(), (caller, &secret), session, named).await?;
     let Some(place) = found else {
         access.end().await?;
         return Ok(None);
@@ -83,7 +83,7 @@ pub async fn document<T: SessionEngine>(
     let secret = engine.session_secret(&caller.tenant).await?;
     let mut access = engine.look_for(&caller.tenant).await?;
     let named = (Kind::Document, name);
-    let found = find(access.as_mut(), engine.dialect(), caller, session, named).await?;
+    let found = find(access.as_mut(), engine.dialect(), (caller, &secret), session, named).await?;
     let Some(place) = found else {
         access.end().await?;
         return Ok(None);
@@ -111,7 +111,7 @@ pub async fn find_documents<T: SessionEngine>(
     let (name, limit) = (binds.len() - 1, binds.len());
     let log = log_of_session(dialect, &format!("l.kind = 1 and l.name = ${name}"));
     let text = format!(
-        "select s.key, s.session_no, s.scope_id, {LOG_COLUMNS} from sessions s {log}
+        "select s.key, s.session_no, s.scope_id, {LOG_COLUMNS}, s.owner, s.mac from sessions s {log}
          where {within} order by s.key limit ${limit}"
     );
     let mut access = engine.look_for(&caller.tenant).await?;
@@ -119,6 +119,7 @@ pub async fn find_documents<T: SessionEngine>(
     let mut bytes = 0;
     let mut wanted = Rows::default();
     for (at, row) in found.iter().enumerate() {
+        check_row((&query.kind, row.bytes(0)?), (row, [1, 2, 12, 13]), &secret)?;
         let log = log_row(row, 3)?;
         bytes += log.size_bytes.unsigned_abs();
         wanted.push(json!([at, row.integer(1)?, log.log_no, log.floor, row.integer(2)?]));
@@ -170,18 +171,19 @@ async fn read_pieces(
 async fn find<'a>(
     access: &mut dyn Access,
     dialect: &Dialect,
-    caller: &'a Caller,
+    (caller, secret): (&'a Caller, &TenantSecret),
     session: &SessionName,
     (kind, name): (Kind, &str),
 ) -> Result<Option<Place<'a>>> {
     let log = log_of_session(dialect, "l.kind = $6 and l.name = $7");
     let text = format!(
-        "select s.session_no, s.scope_id, {LOG_COLUMNS} from sessions s {log} where {SOUGHT}"
+        "select s.session_no, s.scope_id, {LOG_COLUMNS}, s.owner, s.mac from sessions s {log} where {SOUGHT}"
     );
     let mut binds = sought(caller, session, Action::Read);
     binds.extend([Cell::from(kind as i64), name.as_bytes().into()]);
     let found = access.rows(&text, &binds).await?;
     let place = |row: &Record| {
+        check_row((session.kind(), &session.key_bytes()), (row, [0, 1, 11, 12]), secret)?;
         Ok(Place {
             tenant: caller.tenant.as_str(),
             session_no: row.integer(0)?,

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::SessionEngine;
 use super::entries::limit_of;
-use super::rows::{Rows, SOUGHT, bytes, log_of_session, logs_of_session, sought};
+use super::rows::{Rows, SOUGHT, bytes, check_row, log_of_session, logs_of_session, sought};
 use super::sealing::open_title;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
@@ -19,6 +19,9 @@ use crate::storage::access::{Cell, Record};
 
 const COLUMNS: &str = "s.key, s.scope_id, s.user_id, s.agent, s.title, s.created_at";
 
+/// What [`check_row`] wants of a session.
+const OWNED: &str = "s.session_no, s.scope_id, s.owner, s.mac";
+
 /// Two conditions become one range that is certain to end.
 const LAST: [u8; 1] = [0xff];
 
@@ -29,13 +32,15 @@ pub async fn get<T: SessionEngine>(
     action: Action,
 ) -> Result<Option<Described>> {
     let secret = engine.session_secret(&caller.tenant).await?;
-    let text = format!("select {COLUMNS}, s.updated_at, s.archives from sessions s where {SOUGHT}");
+    let text = format!(
+        "select {COLUMNS}, s.updated_at, {OWNED}, s.archives from sessions s where {SOUGHT}"
+    );
     let mut access = engine.look_for(&caller.tenant).await?;
     let found = access.rows(&text, &sought(caller, session, action)).await?;
     access.end().await?;
     let Some(row) = found.first() else { return Ok(None) };
     let session = read(&secret, session.kind(), row)?;
-    Ok(Some(Described { session, archives: row.integer(7)? }))
+    Ok(Some(Described { session, archives: row.integer(11)? }))
 }
 
 pub async fn streams<T: SessionEngine>(
@@ -45,12 +50,13 @@ pub async fn streams<T: SessionEngine>(
 ) -> Result<Vec<Stream>> {
     let logs = logs_of_session(engine.dialect(), "l.kind = 0");
     let text = format!(
-        "select l.name, l.head, l.updated_at from sessions s {logs}
+        "select l.name, l.head, l.updated_at, {OWNED} from sessions s {logs}
          where {SOUGHT} order by l.name"
     );
     let mut access = engine.look_for(&caller.tenant).await?;
     let found = access.rows(&text, &sought(caller, session, Action::Read)).await?;
     access.end().await?;
+    check_first(engine, (caller, session), (&found, 3)).await?;
     let stream = |row: &Record| {
         Ok(Stream { stream: text_of(row, 0)?, head: row.integer(1)?, updated_at: row.integer(2)? })
     };
@@ -65,7 +71,7 @@ pub async fn documents<T: SessionEngine>(
 ) -> Result<Vec<Document>> {
     let logs = logs_of_session(engine.dialect(), "l.kind = 1");
     let text = format!(
-        "select l.name, l.version, l.updated_at, l.size_bytes from sessions s {logs}
+        "select l.name, l.version, l.updated_at, l.size_bytes, {OWNED} from sessions s {logs}
          where {SOUGHT} and substr(l.name, 1, cast($6 as integer)) = $7 order by l.name"
     );
     let mut binds = sought(caller, session, Action::Read);
@@ -74,6 +80,7 @@ pub async fn documents<T: SessionEngine>(
     let mut access = engine.look_for(&caller.tenant).await?;
     let found = access.rows(&text, &binds).await?;
     access.end().await?;
+    check_first(engine, (caller, session), (&found, 4)).await?;
     let document = |row: &Record| {
         Ok(Document {
             name: text_of(row, 0)?,
@@ -93,12 +100,13 @@ pub async fn counters<T: SessionEngine>(
 ) -> Result<Vec<i64>> {
     let logs = logs_of_session(engine.dialect(), "l.kind = 2");
     let text = format!(
-        "select l.name, l.head from sessions s {logs}
+        "select l.name, l.head, {OWNED} from sessions s {logs}
          where {SOUGHT}"
     );
     let mut access = engine.look_for(&caller.tenant).await?;
     let found = access.rows(&text, &sought(caller, session, Action::Read)).await?;
     access.end().await?;
+    check_first(engine, (caller, session), (&found, 2)).await?;
     let mut values = vec![0; names.len()];
     for row in &found {
         let name = text_of(row, 0)?;
@@ -124,12 +132,14 @@ pub async fn heads<T: SessionEngine>(
     let (part, name, limit) = (binds.len() - 2, binds.len() - 1, binds.len());
     let log = log_of_session(engine.dialect(), &format!("l.kind = ${part} and l.name = ${name}"));
     let text = format!(
-        "select s.key, l.head from sessions s {log} where {within} order by s.key limit ${limit}"
+        "select s.key, l.head, {OWNED} from sessions s {log} where {within} order by s.key limit ${limit}"
     );
     let mut access = engine.look_for(&caller.tenant).await?;
     let found = access.rows(&engine.dialect().fill(&text), &binds).await?;
     access.end().await?;
+    let secret = engine.session_secret(&caller.tenant).await?;
     let head = |row: &Record| {
+        check_row((kind, row.bytes(0)?), (row, [2, 3, 4, 5]), &secret)?;
         let name = SessionName::stored(kind.to_owned(), row.bytes(0)?);
         Ok((name.ok_or_else(damaged)?, row.integer(1)?))
     };
@@ -164,7 +174,7 @@ pub async fn list<T: SessionEngine>(
     }
     let limit = bind(i64::try_from(query.limit).unwrap_or(i64::MAX).into());
     let text = format!(
-        "select {COLUMNS}, {time} from sessions s {join} where {within}
+        "select {COLUMNS}, {time}, {OWNED} from sessions s {join} where {within}
          order by {time} desc, s.key limit {limit}"
     );
     let mut access = engine.look().await?;
@@ -200,8 +210,21 @@ pub fn within(caller: &Caller, range: &KeyRange) -> (String, Vec<Cell>) {
     (text, binds)
 }
 
-/// From [`COLUMNS`] and the time that counts.
+/// Checks the session of some rows, which have [`OWNED`] from a column on.
+async fn check_first<T: SessionEngine>(
+    engine: &T,
+    (caller, session): (&Caller, &SessionName),
+    (rows, at): (&[Record], usize),
+) -> Result<()> {
+    let Some(row) = rows.first() else { return Ok(()) };
+    let secret = engine.session_secret(&caller.tenant).await?;
+    let name = (session.kind(), &session.key_bytes()[..]);
+    check_row(name, (row, [at, at + 1, at + 2, at + 3]), &secret)
+}
+
+/// From [`COLUMNS`], the time that counts, and [`OWNED`].
 fn read(secret: &TenantSecret, kind: &str, row: &Record) -> Result<Session> {
+    check_row((kind, row.bytes(0)?), (row, [7, 8, 9, 10]), secret)?;
     let name = SessionName::stored(kind.to_owned(), row.bytes(0)?);
     let name = name.ok_or_else(damaged)?;
     let scope_id = row.integer(1)?;

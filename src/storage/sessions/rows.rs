@@ -3,10 +3,13 @@
 
 use serde_json::{Value as Json, json};
 
+use crate::content::keys::TenantSecret;
+use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::grants::Action;
 use crate::domain::sessions::name::SessionName;
-use crate::storage::access::{Cell, Dialect};
+use crate::storage::access::{Cell, Dialect, Record};
+use crate::storage::owner_macs::OwnerRow;
 
 #[derive(Debug, Default)]
 pub struct Rows {
@@ -85,6 +88,21 @@ pub fn log_of_session(dialect: &Dialect, named: &str) -> String {
 
 fn of_session(named: &str) -> String {
     format!("l.tenant = s.tenant and l.session_no = s.session_no and {named}")
+}
+
+/// Holds a session's row against its MAC. The columns have its number, scope, owner and MAC.
+///
+/// # Errors
+/// `Integrity` for a row that no server wrote like this.
+pub fn check_row(
+    name: (&str, &[u8]),
+    (row, columns): (&Record, [usize; 4]),
+    secret: &TenantSecret,
+) -> Result<()> {
+    let [session_no, scope_id, owner, mac] = columns;
+    let ids = (row.integer(session_no)?, row.integer(scope_id)?);
+    let found = OwnerRow::session(name, ids, row.optional_text(owner)?);
+    found.check(secret, row.optional_bytes(mac)?)
 }
 
 /// Binds for statements about one session, as `$1` to `$4`: tenant, kind, key, the subject that it must belong to.

@@ -11,6 +11,7 @@ use crate::domain::sessions::change::Done;
 use crate::domain::sessions::ledger::{Batch, LogKey, LogRow, SessionRow, State};
 use crate::domain::{Error, Result};
 use crate::storage::access::{Access, Cell, Dialect, Record};
+use crate::storage::owner_macs::{OwnerRow, Secrets};
 
 /// How often gates are locked before the batch begins anew.
 const LOCKS_MAX: usize = 4;
@@ -20,11 +21,11 @@ pub const RACED: &str = "another server made the session at the same moment";
 pub async fn read_locked(
     access: &mut dyn Access,
     dialect: &Dialect,
-    batch: &Batch,
+    (batch, secrets): (&Batch, &Secrets),
 ) -> Result<State> {
     for _ in 0..LOCKS_MAX {
         let locked = lock_gates(access, dialect, batch).await?;
-        let mut state = read_state(access, dialect, batch).await?;
+        let mut state = read_state(access, dialect, (batch, secrets)).await?;
         // Between the two another server may have made a session, whose gate is open then.
         let is_locked = |it: &SessionRow| locked.contains(&it.scope_id);
         if state.sessions.iter().flatten().all(is_locked) {
@@ -57,7 +58,11 @@ async fn lock_gates(
 }
 
 /// Everything that decides, in one statement: sessions, logs, ids, earlier answers.
-async fn read_state(access: &mut dyn Access, dialect: &Dialect, batch: &Batch) -> Result<State> {
+async fn read_state(
+    access: &mut dyn Access,
+    dialect: &Dialect,
+    (batch, secrets): (&Batch, &Secrets),
+) -> Result<State> {
     let (mut wanted, logs, ids) = (Rows::default(), batch.logs(), batch.ids());
     for (at, (tenant, session)) in batch.sessions.iter().enumerate() {
         let row = wanted.session(tenant, session);
@@ -90,7 +95,20 @@ async fn read_state(access: &mut dyn Access, dialect: &Dialect, batch: &Batch) -
     for row in access.rows(&text, &wanted.binds()).await? {
         let at = usize::try_from(row.integer(1)?).unwrap_or(0);
         match row.integer(0)? {
-            1 => state.sessions[at] = Some(session_row(&row)?),
+            1 => {
+                let (found, (tenant, name)) = (session_row(&row)?, &batch.sessions[at]);
+                let key = name.key_bytes();
+                let owned = OwnerRow::session(
+                    (name.kind(), &key),
+                    (found.session_no, found.scope_id),
+                    found.owner.as_deref(),
+                );
+                let mac = row.optional_bytes(12)?;
+                if secrets.get(tenant).is_some_and(|it| !owned.is_signed(it, mac)) {
+                    state.forged.insert(at);
+                }
+                state.sessions[at] = Some(found);
+            }
             2 => drop(state.logs.insert(logs[at].clone(), log_row(&row, 2)?)),
             3 => drop(state.ids.insert(ids[at].clone())),
             _ => {
@@ -109,7 +127,7 @@ fn state_text(dialect: &Dialect, with_ids: bool) -> String {
     let session = session_of_row(
         dialect,
         2,
-        "s.tenant, s.session_no, s.scope_id, s.owner, s.updated_at, s.archives, s.next_log, s.size_bytes",
+        "s.tenant, s.session_no, s.scope_id, s.owner, s.updated_at, s.archives, s.next_log, s.size_bytes, s.mac",
     );
     let gate =
         dialect.probe("g.epoch", "scopes", "g", "g.tenant = s.tenant and g.scope_id = s.scope_id");
@@ -152,7 +170,7 @@ fn state_text(dialect: &Dialect, with_ids: bool) -> String {
     };
     dialect.fill(&format!(
         "select 1, {place}, s.session_no, s.scope_id, g.epoch, s.updated_at, s.archives, s.next_log, s.size_bytes,
-            {none}, {none}, s.owner, {no_bytes}
+            {none}, {none}, s.owner, s.mac, substr($2, 1, 0)
          {{from_each}} {session} {gate} where j.value ->> 0 = 's'
          union all
          select 2, {place}, l.log_no, l.era, l.floor, l.ceiling, l.head, l.compacted_head, l.version, l.size_bytes,

@@ -5,13 +5,20 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::rows::{Rows, bytes, number};
-use crate::domain::sessions::ledger::{Batch, Effects};
+use crate::content::keys::TenantSecret;
+use crate::domain::sessions::ledger::{Batch, Effects, SessionRow};
+use crate::domain::sessions::name::SessionName;
 use crate::storage::access::{Cell, Dialect};
+use crate::storage::owner_macs::{OwnerRow, Secrets};
 
 /// The first returns a row for each session.
-pub fn statements(dialect: &Dialect, batch: &Batch, effects: &Effects) -> Vec<(String, Vec<Cell>)> {
+pub fn statements(
+    dialect: &Dialect,
+    (batch, secrets): (&Batch, &Secrets),
+    effects: &Effects,
+) -> Vec<(String, Vec<Cell>)> {
     let all = [
-        sessions(batch, effects),
+        sessions((batch, secrets), effects),
         scopes(batch, effects),
         holders(batch, effects),
         logs(batch, effects),
@@ -45,7 +52,8 @@ fn former(batch: &Batch, effects: &Effects) -> (String, Rows) {
     (super::former::remember_text(), rows)
 }
 
-fn sessions(batch: &Batch, effects: &Effects) -> (String, Rows) {
+/// The MAC of a session is written when it is made: nothing that it covers changes here.
+fn sessions((batch, secrets): (&Batch, &Secrets), effects: &Effects) -> (String, Rows) {
     let mut rows = Rows::default();
     for (at, row) in &effects.sessions {
         let (tenant, session) = &batch.sessions[*at];
@@ -53,6 +61,8 @@ fn sessions(batch: &Batch, effects: &Effects) -> (String, Rows) {
         let about = effects.made.get(at).and_then(|it| batch.commands[*it].about.as_ref());
         let title = rows.optional(about.and_then(|it| it.1.as_deref()));
         let about = about.map(|it| &it.0);
+        let secret = secrets.get(tenant).filter(|_| effects.made.contains_key(at));
+        let mac = rows.optional(secret.and_then(|it| mac_of(session, row, it)).as_deref());
         rows.push(json!([
             name[0],
             name[1],
@@ -70,15 +80,17 @@ fn sessions(batch: &Batch, effects: &Effects) -> (String, Rows) {
             row.archives,
             row.next_log,
             row.size_bytes,
+            mac.0,
+            mac.1,
         ]));
     }
-    let (key, title) = (bytes(2), bytes(9));
+    let (key, title, mac) = (bytes(2), bytes(9), bytes(16));
     let [no, scope, made, updated, archives, next, size] = [4, 5, 11, 12, 13, 14, 15].map(number);
     let text = format!(
         "insert into sessions (tenant, kind, key, session_no, scope_id, owner, user_id, agent, title, created_at,
-            updated_at, archives, next_log, size_bytes)
+            updated_at, archives, next_log, size_bytes, mac)
          select j.value ->> 0, j.value ->> 1, {key}, {no}, {scope}, j.value ->> 6, j.value ->> 7, j.value ->> 8,
-            {title}, {made}, {updated}, {archives}, {next}, {size}
+            {title}, {made}, {updated}, {archives}, {next}, {size}, {mac}
          {{from_each}} where true
          on conflict (tenant, kind, key) do update set updated_at = excluded.updated_at,
             archives = excluded.archives, next_log = excluded.next_log, size_bytes = excluded.size_bytes
@@ -86,6 +98,11 @@ fn sessions(batch: &Batch, effects: &Effects) -> (String, Rows) {
          returning 1"
     );
     (text, rows)
+}
+
+fn mac_of(session: &SessionName, row: &SessionRow, secret: &TenantSecret) -> Option<Vec<u8>> {
+    let (key, ids) = (session.key_bytes(), (row.session_no, row.scope_id));
+    OwnerRow::session((session.kind(), &key), ids, row.owner.as_deref()).mac(secret)
 }
 
 fn scopes(batch: &Batch, effects: &Effects) -> (String, Rows) {

@@ -11,6 +11,7 @@ use crate::domain::sessions::ledger::{Batch, Effects, Outcome, settle};
 use crate::domain::storage::BatchError;
 use crate::domain::{Error, Result};
 use crate::storage::access::Access;
+use crate::storage::owner_macs::secrets_of;
 
 /// One transaction. Round trips on PostgreSQL: begin, gates, state, rows, commit.
 pub async fn write<T: SessionEngine>(
@@ -23,9 +24,12 @@ pub async fn write<T: SessionEngine>(
         }
         failed(error)
     };
+    let tenants = batch.sessions.iter().map(|(tenant, _)| tenant.as_str());
+    let secrets = secrets_of(engine, tenants).await.map_err(noted)?;
     let mut access = engine.begin_session_write().await.map_err(noted)?;
     let dialect = engine.dialect();
-    let state = read_locked(access.as_mut(), dialect, batch).await.map_err(noted)?;
+    let locked = read_locked(access.as_mut(), dialect, (batch, &secrets));
+    let state = locked.await.map_err(noted)?;
     let may_make = |it: &PreparedChange| engine.sessions().may_make(it);
     let (outcomes, effects) = settle(batch, state, may_make);
     if !(effects.entries.is_empty() && effects.made.is_empty())
@@ -40,7 +44,7 @@ pub async fn write<T: SessionEngine>(
                 .await
                 .map_err(noted)?;
         }
-        let statements = statements(dialect, batch, &effects);
+        let statements = statements(dialect, (batch, &secrets), &effects);
         let written = access.run_all(&statements).await.map_err(noted)?;
         if !effects.sessions.is_empty() && written != effects.sessions.len() {
             // Nothing is kept: the transaction is not ended.

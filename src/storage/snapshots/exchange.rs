@@ -1,6 +1,7 @@
 //! One thread takes the place of another: their rows change names, under the gates of both scopes.
 
 use super::restore::again;
+use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_hex;
 use crate::domain::grants::Action;
@@ -8,11 +9,13 @@ use crate::domain::names::ThreadId;
 use crate::domain::snapshots::restore::ThreadMove;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::access::{Access, Cell, Dialect, lock_gate};
+use crate::storage::owner_macs::OwnerRow;
 use crate::storage::sought::Sought;
 
 /// A thread that is restored.
 pub struct Exchange<'a> {
     pub caller: &'a Caller,
+    pub secret: &'a TenantSecret,
     pub dialect: &'static Dialect,
     /// Its number in the restore.
     pub at: usize,
@@ -31,7 +34,11 @@ pub struct There {
     pub size_bytes: i64,
     fence: i64,
     held: bool,
+    ids: Ids,
 }
+
+/// Key and scope of a thread.
+type Ids = (i64, i64);
 
 pub struct Exchanged {
     pub generation: String,
@@ -40,7 +47,8 @@ pub struct Exchanged {
 
 /// $1 tenant, $2 thread. The clock is the database's.
 const THERE: &str = "
-select t.generation, t.owner, t.checkpoint_count, t.size_bytes, t.fence, coalesce(t.lease_expires_at, 0), {now}
+select t.generation, t.owner, t.checkpoint_count, t.size_bytes, t.fence, coalesce(t.lease_expires_at, 0), {now},
+    t.thread_key, t.scope_id, t.mac
 from threads t where t.tenant = $1 and t.thread_id = $2";
 
 /// $1 tenant, $2 and $3 threads: the entries by which they hold their scopes. An engine may name holders by ids.
@@ -56,13 +64,14 @@ pub const RAISE: &str = "
 update scopes set epoch = epoch + 1 where tenant = $1 and scope_id in (
     select t.scope_id from threads t where t.tenant = $1 and t.thread_id = $2)";
 
-/// $1 tenant, $2 from, $3 to.
-const RENAME: &str = "update threads set thread_id = $3 where tenant = $1 and thread_id = $2";
+/// $1 tenant, $2 from, $3 to, $4 the MAC that goes with that name.
+const RENAME: &str = "
+update threads set thread_id = $3, mac = case when length($4) > 0 then $4 end where tenant = $1 and thread_id = $2";
 
-/// $1 tenant, $2 the copy, $3 what was there: it keeps fence, lease and the time at which it was made.
+/// $1 tenant, $2 the copy, $3 what was there: it keeps fence, lease and the time at which it was made. Both have one owner.
 const TAKE_OVER: &str = "
 update threads set fence = o.fence, lease_holder = o.lease_holder, lease_expires_at = o.lease_expires_at,
-    created_at = o.created_at, owner = o.owner
+    created_at = o.created_at
 from threads o where o.tenant = $1 and o.thread_id = $3 and threads.tenant = $1 and threads.thread_id = $2";
 
 /// $1 tenant, $2 what was there.
@@ -130,7 +139,10 @@ impl Exchange<'_> {
             size_bytes: row.integer(3)?,
             fence: row.integer(4)?,
             held: row.integer(5)? > row.integer(6)?,
+            ids: (row.integer(7)?, row.integer(8)?),
         };
+        let found = OwnerRow::thread(into, there.ids, there.owner.as_deref());
+        found.check(self.secret, row.optional_bytes(9)?)?;
         let sought = Sought::by(self.caller, into, Action::Write);
         if sought.is_taken(there.owner.as_deref()) {
             return Err(Error::Conflict(Conflict::ThreadTaken));
@@ -158,26 +170,27 @@ impl Exchange<'_> {
     ) -> Result<Exchanged> {
         let there = self.check(access).await?;
         let expected = there.as_ref().map_or(&owner, |it| &it.owner);
-        if self.owner_of_copy(access).await? != *expected {
+        let (ids, owner_of_copy) = self.find_copy(access).await?;
+        if owner_of_copy != *expected {
             return Err(again("the thread was made by somebody else meanwhile"));
         }
         let into = &self.it.into;
         access.rows(&self.dialect.fill(LET_GO), &self.binds(&self.staged, into)).await?;
         let fence;
-        if there.is_some() {
+        if let Some(there) = &there {
             let binds = [self.tenant(), into.as_str().into()];
             access.rows(RAISE, &binds).await?;
-            access.rows(RENAME, &self.binds(into, &self.replaced)).await?;
+            self.rename(access, (into, &self.replaced), (there.ids, expected.as_deref())).await?;
             access.rows(TAKE_OVER, &self.binds(&self.staged, &self.replaced)).await?;
             let binds = [self.tenant(), self.replaced.as_str().into()];
             access.rows(DROP_LEASE, &binds).await?;
             // Nobody holds it: who held it once, until it ran out, is refused as well.
-            let lost = there.as_ref().filter(|it| self.it.fence.is_none() && it.fence > 0);
-            fence = lost.map_or(0, |it| it.fence + 1);
+            let is_lost = self.it.fence.is_none() && there.fence > 0;
+            fence = if is_lost { there.fence + 1 } else { 0 };
         } else {
             fence = self.fence_of_tombstone(access).await?;
         }
-        access.rows(RENAME, &self.binds(&self.staged, into)).await?;
+        self.rename(access, (&self.staged, into), (ids, expected.as_deref())).await?;
         let generation = random_hex();
         let binds = [self.tenant(), into.as_str().into(), generation.as_str().into(), fence.into()];
         if access.rows(BEGIN, &binds).await?.is_empty() {
@@ -187,11 +200,20 @@ impl Exchange<'_> {
         Ok(Exchanged { generation, replaced: there })
     }
 
-    async fn owner_of_copy(&self, access: &mut dyn Access) -> Result<Option<String>> {
-        let text = "select t.owner from threads t where t.tenant = $1 and t.thread_id = $2";
-        let rows = access.rows(text, &[self.tenant(), self.staged.as_str().into()]).await?;
-        let gone = || again("the copy was removed meanwhile");
-        Ok(rows.first().ok_or_else(gone)?.optional_text(0)?.map(str::to_owned))
+    async fn find_copy(&self, access: &mut dyn Access) -> Result<(Ids, Option<String>)> {
+        find_hidden(access, (&self.caller.tenant, self.secret), &self.staged).await
+    }
+
+    async fn rename(
+        &self,
+        access: &mut dyn Access,
+        (from, to): (&ThreadId, &ThreadId),
+        (ids, owner): (Ids, Option<&str>),
+    ) -> Result<()> {
+        let mac = OwnerRow::thread(to.as_str(), ids, owner).mac_cell(self.secret);
+        let binds = [&self.binds(from, to)[..], &[mac]].concat();
+        access.rows(RENAME, &binds).await?;
+        Ok(())
     }
 
     /// A deleted thread that is made again goes on from the fence that it had, which nobody holds any more.
@@ -210,4 +232,42 @@ impl Exchange<'_> {
     fn binds(&self, one: &ThreadId, other: &ThreadId) -> [Cell; 3] {
         [self.tenant(), one.as_str().into(), other.as_str().into()]
     }
+}
+
+/// A hidden thread with its owner, as a server wrote them.
+async fn find_hidden(
+    access: &mut dyn Access,
+    (tenant, secret): (&str, &TenantSecret),
+    hidden: &ThreadId,
+) -> Result<(Ids, Option<String>)> {
+    let text = "select t.owner, t.thread_key, t.scope_id, t.mac from threads t
+        where t.tenant = $1 and t.thread_id = $2";
+    let rows = access.rows(text, &[tenant.into(), hidden.as_str().into()]).await?;
+    let row = rows.first().ok_or_else(|| again("the copy was removed meanwhile"))?;
+    let (ids, owner) = ((row.integer(1)?, row.integer(2)?), row.optional_text(0)?);
+    OwnerRow::thread(hidden.as_str(), ids, owner).check(secret, row.optional_bytes(3)?)?;
+    Ok((ids, owner.map(str::to_owned)))
+}
+
+/// A part of a snapshot says whose it is, and decides who restores it. The copy that it keeps is signed.
+///
+/// # Errors
+/// `Integrity` where the two differ.
+pub async fn check_part(
+    access: &mut dyn Access,
+    of: (&str, &TenantSecret),
+    (hidden, owner): (&ThreadId, Option<&str>),
+) -> Result<()> {
+    check_owner(of.1, owner, find_hidden(access, of, hidden).await?.1.as_deref())
+}
+
+/// As [`check_part`], of a copy that was found.
+///
+/// # Errors
+/// As [`check_part`].
+pub fn check_owner(secret: &TenantSecret, said: Option<&str>, signed: Option<&str>) -> Result<()> {
+    if secret.cipher().is_none() || said == signed {
+        return Ok(());
+    }
+    Err(Error::Integrity("a part of a snapshot names another owner than it was taken from".into()))
 }

@@ -75,6 +75,7 @@ async fn fork_once<T: SnapshotEngine>(
     (number, now): (i64, Micros),
 ) -> Result<Forked> {
     let tenant = caller.tenant.as_str();
+    let secret = &engine.session_secret(tenant).await?;
     let part = ThreadPart {
         part_no: 0,
         // Never the target's: a fork is not in place.
@@ -89,6 +90,7 @@ async fn fork_once<T: SnapshotEngine>(
     let it = ThreadMove { part, into, fence: None, owner: None };
     let exchange = Exchange {
         caller,
+        secret,
         dialect: engine.dialect(),
         at: 0,
         it: &it,

@@ -2,10 +2,11 @@
 //! to another owner). Then one transaction exchanges names: the thread that callers see gets the name of a safety snapshot's,
 //! or of leftovers, the copy gets its name and a new generation. So nothing is moved, and it all happens or nothing does.
 
-use super::exchange::{Exchange, Exchanged};
+use super::exchange::{Exchange, Exchanged, check_owner, check_part};
 use super::items::Items;
 use super::rows::insert;
 use super::{SnapshotEngine, answers, leftovers, rehoming, sessions};
+use crate::content::keys::TenantSecret;
 use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros, random_id};
@@ -37,10 +38,12 @@ pub async fn restore<T: SnapshotEngine>(
     what: What<'_>,
     act: &Act,
 ) -> Result<Restored> {
+    let secret = &engine.session_secret(&caller.tenant).await?;
     let mut contention = Contention::default();
     loop {
         let plan = Plan {
             caller,
+            secret,
             request,
             snapshot: what.snapshot,
             moves: what.threads,
@@ -64,6 +67,7 @@ pub async fn restore<T: SnapshotEngine>(
 
 struct Plan<'a> {
     caller: &'a Caller,
+    secret: &'a TenantSecret,
     request: &'a Restore,
     snapshot: &'a Snapshot,
     moves: &'a [ThreadMove],
@@ -99,7 +103,7 @@ impl Plan<'_> {
         }
         let mut done = Vec::new();
         for part in self.sessions {
-            let there = sessions::check(access.as_mut(), self.caller, part).await?;
+            let there = sessions::check(access.as_mut(), self.whose(), part).await?;
             done.push(sessions::answer(part, there.as_ref()));
         }
         access.end().await?;
@@ -134,6 +138,11 @@ impl Plan<'_> {
         for (at, it) in self.moves.iter().enumerate() {
             let mut access = engine.look().await?;
             let there = self.exchange(engine, at, it).check(access.as_mut()).await?;
+            let part = usize::try_from(it.part.part_no).unwrap_or(usize::MAX);
+            let source = ThreadId::hidden(self.snapshot.no, part);
+            let of = (self.caller.tenant.as_str(), self.secret);
+            let owner = it.part.owner.as_deref();
+            check_part(access.as_mut(), of, (&source, owner)).await?;
             access.end().await?;
             let as_owner = Caller {
                 subject: match there {
@@ -142,9 +151,8 @@ impl Plan<'_> {
                 },
                 ..Caller::of_tenant(self.caller.tenant.as_str())
             };
-            let part = usize::try_from(it.part.part_no).unwrap_or(usize::MAX);
             let copy = CopyThread {
-                source: ThreadId::hidden(self.snapshot.no, part),
+                source,
                 target: ThreadId::hidden(self.staged, at),
                 idempotency: None,
                 full: None,
@@ -161,6 +169,11 @@ impl Plan<'_> {
         Ok(())
     }
 
+    /// Who asks, and what the tenant's content is sealed with.
+    fn whose(&self) -> (&Caller, &TenantSecret) {
+        (self.caller, self.secret)
+    }
+
     fn asked(&self) -> Option<&answers::Asked> {
         self.request.idempotency.as_ref()
     }
@@ -175,10 +188,12 @@ impl Plan<'_> {
         let (tenant, part) = (self.caller.tenant.as_str(), &it.part);
         let kind = part.session.hidden_kind(self.snapshot.no);
         let mut access = engine.look().await?;
-        let there = sessions::check(access.as_mut(), self.caller, it).await?;
-        let from = sessions::find(access.as_mut(), tenant, &kind, &part.session).await?;
+        let there = sessions::check(access.as_mut(), self.whose(), it).await?;
+        let from =
+            sessions::find(access.as_mut(), (tenant, self.secret), &kind, &part.session).await?;
         access.end().await?;
         let from = from.ok_or(Error::NotFound(SNAPSHOT))?;
+        check_owner(self.secret, part.owner.as_deref(), from.owner.as_deref())?;
         let owner = there.map_or(it.owner.clone(), |it| it.owner);
         let staged = it.into.hidden_kind(self.staged);
         if !it.in_place() || owner != from.owner {
@@ -191,7 +206,8 @@ impl Plan<'_> {
         engine.stage_session(tenant, from.scope_id, (from.session_no, to)).await?;
         let mut access = engine.hold().await?;
         lock_gate(access.as_mut(), engine.dialect(), tenant, from.scope_id).await?;
-        let binds = [tenant.into(), from.session_no.into(), to.into(), Cell::from(&*staged)];
+        let mac = Cell::Bytes(from.mac_as((&staged, &part.session), to, self.secret));
+        let binds = [tenant.into(), from.session_no.into(), to.into(), Cell::from(&*staged), mac];
         for text in sessions::MAKE {
             access.rows(text, &binds).await?;
         }
@@ -205,7 +221,7 @@ impl Plan<'_> {
 
     async fn flip<T: SnapshotEngine>(&self, engine: &T, act: &Act) -> Result<Restored> {
         let tenant = self.caller.tenant.as_str();
-        let secret = engine.session_secret(tenant).await?;
+        let secret = self.secret;
         let mut access = engine.hold().await?;
         if let Some(answer) = answers::find(access.as_mut(), self.caller, self.asked()).await? {
             access.end().await?;
@@ -219,7 +235,7 @@ impl Plan<'_> {
         let exchanges: Vec<Exchange<'_>> =
             self.moves.iter().enumerate().map(|(at, it)| self.exchange(engine, at, it)).collect();
         let of_sessions =
-            sessions::scopes(access.as_mut(), tenant, self.sessions, self.staged).await?;
+            sessions::scopes(access.as_mut(), (tenant, secret), self.sessions, self.staged).await?;
         Exchange::lock_all(access.as_mut(), (engine.dialect(), tenant), &exchanges, of_sessions)
             .await?;
         let (mut threads, mut parts) = (Vec::new(), Vec::new());
@@ -266,7 +282,7 @@ impl Plan<'_> {
             let numbers = (self.staged, self.replaced);
             let at = (engine.dialect(), act.at);
             let (answer, kept) =
-                sessions::exchange(access.as_mut(), self.caller, part, numbers, at).await?;
+                sessions::exchange(access.as_mut(), self.whose(), part, numbers, at).await?;
             done.push(answer);
             kept_sessions.extend(kept);
         }
@@ -274,7 +290,7 @@ impl Plan<'_> {
         let is_safe = self.request.safety && replaces;
         if is_safe {
             let safety = self.safety(act, (parts, kept, kept_sessions));
-            insert(access.as_mut(), (tenant, &secret), &safety, &[]).await?;
+            insert(access.as_mut(), (tenant, secret), &safety, &[]).await?;
         } else {
             leftovers::note(access.as_mut(), tenant, self.replaced, Clock::System.now()).await?;
         }
@@ -354,6 +370,7 @@ impl Plan<'_> {
     ) -> Exchange<'a> {
         Exchange {
             caller: self.caller,
+            secret: self.secret,
             dialect: engine.dialect(),
             at,
             it,

@@ -2,6 +2,7 @@
 //! content scope. A restore exchanges names, as for threads.
 
 use super::restore::again;
+use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::grants::Action;
@@ -12,27 +13,29 @@ use crate::domain::snapshots::restore::{RestoredSession, SessionMove};
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::access::{Access, Accessible, Cell, Dialect, Record, lock_gate};
 use crate::storage::export::sessions_staged::RAISE_DOCUMENTS;
+use crate::storage::owner_macs::OwnerRow;
 use crate::storage::sessions::former;
 
 /// $1 tenant, $2 kind, $3 key.
 const FIND: &str = "
 select s.session_no, s.scope_id, s.owner, s.size_bytes, (
-    select count(*) from session_entries e where e.tenant = s.tenant and e.session_no = s.session_no)
+    select count(*) from session_entries e where e.tenant = s.tenant and e.session_no = s.session_no), s.mac
 from sessions s where s.tenant = $1 and s.kind = $2 and s.key = $3";
 
-/// $1 tenant, $2 kind, $3 key, $4 the new kind.
-const RENAME: &str = "update sessions set kind = $4 where tenant = $1 and kind = $2 and key = $3";
+/// $1 tenant, $2 kind, $3 key, $4 the new kind, $5 the MAC that goes with it.
+const RENAME: &str = "
+update sessions set kind = $4, mac = case when length($5) > 0 then $5 end where tenant = $1 and kind = $2 and key = $3";
 
-/// $1 tenant, $2 the number it is a copy of, $3 its own, $4 its kind. Its rows are there.
+/// $1 tenant, $2 the number it is a copy of, $3 its own, $4 its kind, $5 its MAC. Its rows are there.
 pub const MAKE: [&str; 2] = [
     "insert into sessions (tenant, kind, key, session_no, scope_id, owner, user_id, agent, title, created_at, updated_at, archives,
-        next_log, size_bytes)
+        next_log, size_bytes, mac)
      select s.tenant, $4, s.key, $3, s.scope_id, s.owner, s.user_id, s.agent, s.title, s.created_at, s.updated_at,
-        s.archives, s.next_log, s.size_bytes
+        s.archives, s.next_log, s.size_bytes, case when length($5) > 0 then $5 end
      from sessions s where s.tenant = $1 and s.session_no = $2 returning session_no",
     "insert into scope_holders (tenant, scope_id, kind, holder)
      select s.tenant, s.scope_id, 'session', cast($3 as text) from sessions s where s.tenant = $1 and s.session_no = $2
-        and $4 <> ''",
+        and $4 <> '' and length($5) >= 0",
 ];
 
 /// $1 tenant, $2 from, $3 to.
@@ -58,7 +61,7 @@ const RAISE_ARCHIVES: &str = "
 update sessions set archives = (select max(o.archives) from sessions o where o.tenant = $1 and o.session_no in ($2, $3))
 where tenant = $1 and session_no = $2";
 
-/// A session as its row has it.
+/// A session as its row has it, with a MAC that was checked.
 pub struct Found {
     pub session_no: i64,
     pub scope_id: i64,
@@ -68,27 +71,59 @@ pub struct Found {
 }
 
 impl Found {
-    fn read(row: &Record) -> Result<Self> {
-        Ok(Self {
+    fn read(row: &Record, named: (&str, &SessionName), secret: &TenantSecret) -> Result<Self> {
+        let found = Self {
             session_no: row.integer(0)?,
             scope_id: row.integer(1)?,
             owner: row.optional_text(2)?.map(str::to_owned),
             size_bytes: row.integer(3)?,
             entries: row.integer(4)?,
-        })
+        };
+        let (key, mac) = (named.1.key_bytes(), row.optional_bytes(5)?);
+        found.row((named.0, &key), found.session_no).check(secret, mac)?;
+        Ok(found)
+    }
+
+    fn row<'a>(&'a self, name: (&'a str, &'a [u8]), session_no: i64) -> OwnerRow<'a> {
+        OwnerRow::session(name, (session_no, self.scope_id), self.owner.as_deref())
+    }
+
+    /// The MAC of the same session under a kind and a number; empty for none.
+    pub fn mac_as(
+        &self,
+        (kind, session): (&str, &SessionName),
+        session_no: i64,
+        secret: &TenantSecret,
+    ) -> Vec<u8> {
+        self.row((kind, &session.key_bytes()), session_no).mac(secret).unwrap_or_default()
     }
 }
 
 /// # Errors
-/// A database that cannot be read.
+/// `Integrity` for a row that no server wrote; a database that cannot be read.
 pub async fn find(
     access: &mut dyn Access,
-    tenant: &str,
+    (tenant, secret): (&str, &TenantSecret),
     kind: &str,
     session: &SessionName,
 ) -> Result<Option<Found>> {
     let binds = [tenant.into(), kind.into(), Cell::Bytes(session.key_bytes())];
-    access.rows(FIND, &binds).await?.first().map(Found::read).transpose()
+    let rows = access.rows(FIND, &binds).await?;
+    rows.first().map(|row| Found::read(row, (kind, session), secret)).transpose()
+}
+
+/// Whether there is such a row, whatever it says.
+///
+/// # Errors
+/// A database that cannot be read.
+pub async fn is_there(
+    access: &mut dyn Access,
+    tenant: &str,
+    kind: &str,
+    session: &SessionName,
+) -> Result<bool> {
+    let binds = [tenant.into(), kind.into(), Cell::Bytes(session.key_bytes())];
+    Ok(!access.rows(FIND, &binds).await?.is_empty())
 }
 
 /// Sessions that a snapshot is to have, for whoever asks.
@@ -97,12 +132,12 @@ pub async fn find(
 /// `NotFound`.
 pub async fn find_all(
     access: &mut dyn Access,
-    caller: &Caller,
+    (caller, secret): (&Caller, &TenantSecret),
     sessions: &[SessionName],
 ) -> Result<Vec<Found>> {
     let mut all = Vec::new();
     for session in sessions {
-        let found = find(access, &caller.tenant, session.kind(), session).await?;
+        let found = find(access, (&caller.tenant, secret), session.kind(), session).await?;
         let owner = caller.session_owner(session, Action::Read);
         let own = |it: &Found| owner.is_none() || owner == it.owner.as_deref();
         all.push(found.filter(own).ok_or(Error::NotFound(SESSION))?);
@@ -116,14 +151,14 @@ pub async fn find_all(
 /// A database that cannot be read.
 pub async fn parts(
     access: &mut dyn Access,
-    (tenant, number): (&str, i64),
+    (of, number): ((&str, &TenantSecret), i64),
     sessions: &[SessionName],
     first_part: usize,
 ) -> Result<Vec<SessionPart>> {
     let mut parts = Vec::new();
     for (at, session) in sessions.iter().enumerate() {
         let kind = session.hidden_kind(number);
-        let found = find(access, tenant, &kind, session).await?;
+        let found = find(access, of, &kind, session).await?;
         let found = found.ok_or_else(|| again("the session was erased meanwhile"))?;
         parts.push(SessionPart {
             part_no: i64::try_from(first_part + at).unwrap_or(i64::MAX),
@@ -142,11 +177,11 @@ pub async fn parts(
 /// `SessionTaken`; `SessionExists` where another key was asked for.
 pub async fn check(
     access: &mut dyn Access,
-    caller: &Caller,
+    (caller, secret): (&Caller, &TenantSecret),
     it: &SessionMove,
 ) -> Result<Option<Found>> {
     let session = &it.into;
-    let found = find(access, &caller.tenant, session.kind(), session).await?;
+    let found = find(access, (&caller.tenant, secret), session.kind(), session).await?;
     let owner = caller.session_owner(session, Action::Write);
     let in_place = it.in_place();
     match &found {
@@ -176,22 +211,24 @@ pub fn answer(it: &SessionMove, there: Option<&Found>) -> RestoredSession {
 /// As [`check`].
 pub async fn exchange(
     access: &mut dyn Access,
-    caller: &Caller,
+    (caller, secret): (&Caller, &TenantSecret),
     moved: &SessionMove,
     (staged, replaced): (i64, i64),
     (dialect, now): (&Dialect, Micros),
 ) -> Result<(RestoredSession, Option<SessionPart>)> {
     let (tenant, session) = (caller.tenant.as_str(), &moved.into);
-    let there = check(access, caller, moved).await?;
-    let named = |from: &str, to: &str| {
-        [tenant.into(), from.into(), Cell::Bytes(session.key_bytes()), to.into()]
+    let there = check(access, (caller, secret), moved).await?;
+    let renamed = |it: &Found, from: &str, to: &str| {
+        let mac = it.mac_as((to, session), it.session_no, secret);
+        let key = Cell::Bytes(session.key_bytes());
+        [tenant.into(), from.into(), key, to.into(), Cell::Bytes(mac)]
     };
-    if there.is_some() {
+    if let Some(it) = &there {
         let to = session.hidden_kind(replaced);
-        access.rows(RENAME, &named(session.kind(), &to)).await?;
+        access.rows(RENAME, &renamed(it, session.kind(), &to)).await?;
     }
     let from = session.hidden_kind(staged);
-    let copy = find(access, tenant, &from, session).await?;
+    let copy = find(access, (tenant, secret), &from, session).await?;
     let copy = copy.ok_or_else(|| again("the copy was removed meanwhile"))?;
     if copy.owner != *there.as_ref().map_or(&moved.owner, |it| &it.owner) {
         return Err(again("the session was made by somebody else meanwhile"));
@@ -203,7 +240,7 @@ pub async fn exchange(
     former::renumber(access, dialect, whose, (copy.session_no, was)).await?;
     let archives = [tenant.into(), copy.session_no.into(), was.into()];
     access.rows(RAISE_ARCHIVES, &archives).await?;
-    access.rows(RENAME, &named(&from, session.kind())).await?;
+    access.rows(RENAME, &renamed(&copy, &from, session.kind())).await?;
     let kept = there.as_ref().map(|it| SessionPart {
         part_no: moved.part.part_no,
         session: session.clone(),
@@ -220,14 +257,14 @@ pub async fn exchange(
 /// A database that cannot be read.
 pub async fn scopes(
     access: &mut dyn Access,
-    tenant: &str,
+    of: (&str, &TenantSecret),
     moves: &[SessionMove],
     staged: i64,
 ) -> Result<Vec<i64>> {
     let mut scopes = Vec::new();
     for it in moves {
         for kind in [it.into.kind().to_owned(), it.into.hidden_kind(staged)] {
-            scopes.extend(find(access, tenant, &kind, &it.into).await?.map(|it| it.scope_id));
+            scopes.extend(find(access, of, &kind, &it.into).await?.map(|it| it.scope_id));
         }
     }
     Ok(scopes)

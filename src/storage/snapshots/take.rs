@@ -5,6 +5,7 @@ use super::items::Items;
 use super::listing::get;
 use super::rows::insert;
 use super::{SnapshotEngine, archives, leftovers, sessions};
+use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros, random_id};
 use crate::domain::grants::Action;
@@ -16,6 +17,7 @@ use crate::domain::snapshots::take::{TakeSnapshot, TakeThread, Taken};
 use crate::domain::snapshots::{History, NamespacePart, Snapshot, SnapshotId, ThreadPart};
 use crate::domain::{Error, Result};
 use crate::storage::access::{Access, Cell};
+use crate::storage::owner_macs::OwnerRow;
 
 /// # Errors
 /// As `SnapshotStorage::take_snapshot`.
@@ -61,9 +63,11 @@ async fn check_items<T: SnapshotEngine>(
         return Ok(());
     }
     let items = Items { sql: engine.item_sql(), tenant: &caller.tenant, number: 0, now };
+    let secret = engine.session_secret(&caller.tenant).await?;
     let mut access = engine.look().await?;
     let mut count = 0;
     for namespace in &request.namespaces {
+        check_root(access.as_mut(), (&caller.tenant, &secret), namespace.root()).await?;
         count += items.count_live(access.as_mut(), namespace).await?;
     }
     access.end().await?;
@@ -73,6 +77,18 @@ async fn check_items<T: SnapshotEngine>(
         return Err(Error::out_of_range("namespaces", detail, max));
     }
     Ok(())
+}
+
+/// Its scope is what is locked while the items are copied.
+async fn check_root(
+    access: &mut dyn Access,
+    (tenant, secret): (&str, &TenantSecret),
+    root: &str,
+) -> Result<()> {
+    let text = "select scope_id, mac from namespace_roots where tenant = $1 and root = $2";
+    let found = access.rows(text, &[tenant.into(), root.into()]).await?;
+    let Some(row) = found.first() else { return Ok(()) };
+    OwnerRow::root(root, row.integer(0)?).check(secret, row.optional_bytes(1)?)
 }
 
 /// The snapshot of this id, if it has these contents. One that the caller does not reach is not looked at: whether there is one
@@ -128,12 +144,12 @@ async fn make<T: SnapshotEngine>(
         namespaces: namespace_parts(engine, access.as_mut(), (tenant, number), request).await?,
         sessions: sessions::parts(
             access.as_mut(),
-            (tenant, number),
+            ((tenant, &secret), number),
             &request.sessions,
             request.threads.len() + request.namespaces.len(),
         )
         .await?,
-        threads: thread_parts(access.as_mut(), tenant, number, &request.threads).await?,
+        threads: thread_parts(access.as_mut(), (tenant, &secret), number, &request.threads).await?,
         archive,
     };
     if !insert(access.as_mut(), (tenant, &secret), &snapshot, digest).await? {
@@ -183,11 +199,11 @@ async fn namespace_parts<T: SnapshotEngine>(
 /// What the hidden threads say of themselves.
 async fn thread_parts(
     access: &mut dyn Access,
-    tenant: &str,
+    (tenant, secret): (&str, &TenantSecret),
     number: i64,
     threads: &[TakeThread],
 ) -> Result<Vec<ThreadPart>> {
-    const TEXT: &str = "select generation, checkpoint_count, size_bytes, owner from threads
+    const TEXT: &str = "select generation, checkpoint_count, size_bytes, owner, thread_key, scope_id, mac from threads
         where tenant = $1 and thread_id = $2";
     let mut parts = Vec::new();
     for (at, thread) in threads.iter().enumerate() {
@@ -198,6 +214,9 @@ async fn thread_parts(
             retry_after: std::time::Duration::from_millis(100),
         };
         let row = rows.first().ok_or_else(gone)?;
+        let ids = (row.integer(4)?, row.integer(5)?);
+        let copy = OwnerRow::thread(hidden.as_str(), ids, row.optional_text(3)?);
+        copy.check(secret, row.optional_bytes(6)?)?;
         parts.push(ThreadPart {
             part_no: i64::try_from(at).unwrap_or(i64::MAX),
             thread_id: thread.thread_id.as_str().to_owned(),

@@ -14,10 +14,12 @@ use super::batch_writes;
 use super::connection::COMMITS;
 use super::errors::{batch_error, no_room};
 use super::rows::RowSet;
+use crate::content::keys::TenantSecret;
 use crate::domain::Error;
 use crate::domain::planner::{Batch, ChunkRow, ThreadRow};
 use crate::domain::prepared::{PlannedScope, Sealed};
 use crate::domain::storage::{BatchError, Outcome};
+use crate::storage::owner_macs::{OwnerRow, Secrets, secrets_of_batch};
 
 /// A thread of the batch as it was found.
 pub(super) struct Gate {
@@ -66,9 +68,11 @@ impl SqliteStorage {
     pub(super) async fn apply_batch(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {
         self.connections.check_room().map_err(no_room)?;
         let unavailable = |error: sqlx::Error| BatchError::Unavailable(error.to_string());
+        let secrets = secrets_of_batch(self, batch).await?;
         let mut write = self.connections.writer(COMMITS).await.map_err(unavailable)?;
-        let scopes = batch.threads.iter().map(|it| self.chunks.scopes.checked(it)).collect();
-        match apply(&mut write, batch, scopes).await {
+        let scope = |it| self.chunks.scopes.checked(it).map(|known| known.scope);
+        let scopes = batch.threads.iter().map(scope).collect();
+        match apply(&mut write, batch, (scopes, &secrets)).await {
             Ok(outcomes) => {
                 write.give_back();
                 self.chunks.learn(batch, &outcomes);
@@ -92,16 +96,16 @@ impl SqliteStorage {
 async fn apply(
     write: &mut SqliteConnection,
     batch: &Batch,
-    scopes: Vec<Option<PlannedScope>>,
+    (scopes, secrets): (Vec<Option<PlannedScope>>, &Secrets),
 ) -> Result<Vec<Outcome>, Failure> {
-    let mut gates = read_gates(write, batch, scopes).await?;
+    let mut gates = read_gates(write, batch, (scopes, secrets)).await?;
     let mut changes = Changes::default();
     batch_values::resolve(write, batch, &mut gates, &mut changes).await?;
     batch_writes::resolve(write, batch, &mut gates, &mut changes).await?;
     for chunk in &batch.chunks {
         changes.chunk(batch, &gates[chunk.thread], chunk);
     }
-    write_all(write, batch, &gates, changes).await?;
+    write_all(write, batch, (&gates, secrets), changes).await?;
     let outcome = |gate: Gate| {
         let done = Outcome::Done { generation: gate.generation, epoch: gate.epoch };
         gate.refused.unwrap_or(done)
@@ -112,7 +116,7 @@ async fn apply(
 const READ_GATES: &str = "
 begin immediate;
 select t.thread_key, t.scope_id, s.next_no, s.epoch,
-       coalesce(t.generation, b.generation) as generation, coalesce(t.fence, b.fence, 0) as fence, t.owner,
+       coalesce(t.generation, b.generation) as generation, coalesce(t.fence, b.fence, 0) as fence, t.owner, t.mac,
        t.lease_holder is not null
            and t.lease_expires_at > cast(unixepoch('subsec') * 1000000 as integer) as held
 from json_each($1) j
@@ -125,13 +129,14 @@ order by j.key";
 async fn read_gates(
     write: &mut SqliteConnection,
     batch: &Batch,
-    scopes: Vec<Option<PlannedScope>>,
+    (scopes, secrets): (Vec<Option<PlannedScope>>, &Secrets),
 ) -> Result<Vec<Gate>, Failure> {
     let key = |it: &ThreadRow| json!([it.tenant, it.thread_id, it.condition.owner]);
     let wanted: RowSet = batch.threads.iter().map(key).collect();
     let rows = sqlx::query(READ_GATES).bind(wanted.json()).fetch_all(write).await?;
     let gates = batch.threads.iter().zip(scopes).zip(&rows);
-    let gates = gates.map(|((thread, scope), row)| gate(thread, scope, row));
+    let gates =
+        gates.map(|((thread, scope), row)| gate(thread, (scope, secrets.get(&thread.tenant)), row));
     let mut gates = gates.collect::<Result<Vec<_>, sqlx::Error>>()?;
     // Threads of one scope (copies of each other) number their values one after the other.
     let mut taken: HashMap<(&str, i64), i64> = HashMap::new();
@@ -145,7 +150,7 @@ async fn read_gates(
 
 fn gate(
     thread: &ThreadRow,
-    scope: Option<PlannedScope>,
+    (scope, secret): (Option<PlannedScope>, Option<&TenantSecret>),
     row: &SqliteRow,
 ) -> Result<Gate, sqlx::Error> {
     let thread_key: Option<i64> = row.try_get("thread_key")?;
@@ -159,9 +164,14 @@ fn gate(
     // Whose the thread is comes before everything that would tell something of it.
     let taken = thread_key.is_some() && condition.owner.is_some() && condition.owner != owner;
     let scope_id: Option<i64> = row.try_get("scope_id")?;
+    let mac: Option<Vec<u8>> = row.try_get("mac")?;
+    let ids = thread_key.zip(scope_id);
+    let found = ids.map(|it| OwnerRow::thread(&thread.thread_id, it, owner.as_deref()));
+    let forged = found.zip(secret).is_some_and(|(it, of)| !it.is_signed(of, mac.as_deref()));
     let foreign = |it: PlannedScope| scope_id.map_or(it.exists, |scope_id| scope_id != it.id);
     let refused = match (&condition.generation, &known) {
         _ if taken => Some(Outcome::ThreadTaken),
+        _ if forged => Some(Outcome::ThreadForged),
         (Some(wanted), Some(current)) if wanted != current => {
             Some(Outcome::ThreadRestored { current: current.clone() })
         }
@@ -226,9 +236,10 @@ impl Changes {
 /// One trip: sets that are empty cost a microsecond each.
 const WRITE_ALL: &str = "
 insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
-                     last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id)
+                     last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id, mac)
 select j.value ->> 0, j.value ->> 1, j.value ->> 2, j.value ->> 3, j.value ->> 4, j.value ->> 5, $2, $2,
-       j.value ->> 6, j.value ->> 7, j.value ->> 8, j.value ->> 9, j.value ->> 10, j.value ->> 11, j.value ->> 12
+       j.value ->> 6, j.value ->> 7, j.value ->> 8, j.value ->> 9, j.value ->> 10, j.value ->> 11, j.value ->> 12,
+       unhex(j.value ->> 16)
 from json_each($1) j where true
 on conflict (tenant, thread_id) do update set
     updated_at = excluded.updated_at,
@@ -280,11 +291,14 @@ commit";
 async fn write_all(
     write: &mut SqliteConnection,
     batch: &Batch,
-    gates: &[Gate],
+    (gates, secrets): (&[Gate], &Secrets),
     changes: Changes,
 ) -> Result<(), Failure> {
     let open = batch.threads.iter().zip(gates).filter(|(_, gate)| gate.refused.is_none());
-    let threads: RowSet = open.map(|(thread, gate)| thread_json(thread, gate)).collect();
+    let json = |(thread, gate): (&ThreadRow, &Gate)| {
+        thread_json(thread, gate, secrets.get(&thread.tenant))
+    };
+    let threads: RowSet = open.map(json).collect();
     sqlx::query(WRITE_ALL)
         .bind(threads.json())
         .bind(batch.now)
@@ -301,7 +315,15 @@ async fn write_all(
     Ok(())
 }
 
-fn thread_json(thread: &ThreadRow, gate: &Gate) -> serde_json::Value {
+fn thread_json(
+    thread: &ThreadRow,
+    gate: &Gate,
+    secret: Option<&TenantSecret>,
+) -> serde_json::Value {
+    let ids = (gate.thread_key, gate.scope_id);
+    let row = OwnerRow::thread(&thread.thread_id, ids, thread.owner.as_deref());
+    // That of a thread that is there stays.
+    let mac = secret.filter(|_| !gate.exists).and_then(|it| row.mac(it));
     json!([
         thread.tenant,
         thread.thread_id,
@@ -319,5 +341,6 @@ fn thread_json(thread: &ThreadRow, gate: &Gate) -> serde_json::Value {
         gate.next_no,
         !gate.exists,
         gate.epoch,
+        mac.map(hex::encode),
     ])
 }

@@ -7,6 +7,7 @@ use super::SqliteStorage;
 use super::errors::storage_error;
 use super::history::{Ground, Want, fill};
 use super::views::{COLUMNS, CheckpointRow, Tenant, load_views};
+use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::Target;
@@ -15,13 +16,15 @@ use crate::domain::history::{Chain, channels_without_value};
 use crate::domain::storage::Found;
 use crate::storage::channel_map;
 use crate::storage::objects::shelf::Shelf;
+use crate::storage::owner_macs::OwnerRow;
 use crate::storage::prepare::channel_key;
 use crate::storage::sought::Sought;
 
 /// A thread, perhaps with the checkpoint asked for.
 pub(super) struct FoundTarget {
     pub(super) generation: String,
-    pub(super) scope_id: i64,
+    ids: (i64, i64),
+    owner: Option<String>,
     pub(super) checkpoint: Option<CheckpointRow>,
 }
 
@@ -52,15 +55,13 @@ impl SqliteStorage {
         history_channels: &[String],
     ) -> Result<Found> {
         let mut read = self.connections.begin_read_for(tenant.name).await?;
-        let Some(found) = self.find_target(&mut read, sought).await? else {
+        let Some(found) = self.find_target(&mut read, sought, tenant.secret).await? else {
             read.end().await?;
             return Ok(Found::default());
         };
-        self.chunks.scopes.saw_encrypted(
-            tenant.secret,
-            (tenant.name, sought.0.thread_id),
-            found.scope_id,
-        );
+        let name = (tenant.name, sought.0.thread_id);
+        let owner = found.owner.as_deref();
+        self.chunks.scopes.saw_encrypted(tenant.secret, name, found.ids, owner);
         let mut answer = Found { generation: Some(found.generation), ..Found::default() };
         if let Some(row) = found.checkpoint {
             let rows = [row];
@@ -87,9 +88,10 @@ impl SqliteStorage {
         &self,
         connection: &mut SqliteConnection,
         (thread, target): (Sought<'_>, &Target),
+        secret: &TenantSecret,
     ) -> Result<Option<FoundTarget>> {
         let statement = format!(
-            "select t.thread_id, t.thread_key, t.scope_id, t.generation, {COLUMNS}
+            "select t.thread_id, t.thread_key, t.scope_id, t.generation, t.owner, t.mac, {COLUMNS}
              from threads t
              left join checkpoints c on c.tenant = t.tenant and c.thread_key = t.thread_key and c.ns = $3
                  and c.checkpoint_id = coalesce($4, (
@@ -109,13 +111,15 @@ impl SqliteStorage {
         let Some(row) = row else { return Ok(None) };
         let id: Option<String> = row.try_get("checkpoint_id").map_err(storage_error)?;
         let scope_id = row.try_get("scope_id").map_err(storage_error)?;
-        let thread = (
-            row.try_get("thread_id").map_err(storage_error)?,
-            row.try_get("thread_key").map_err(storage_error)?,
-            scope_id,
-        );
+        let thread_key = row.try_get("thread_key").map_err(storage_error)?;
+        let owner: Option<String> = row.try_get("owner").map_err(storage_error)?;
+        let mac: Option<Vec<u8>> = row.try_get("mac").map_err(storage_error)?;
+        OwnerRow::thread(thread.thread_id, (thread_key, scope_id), owner.as_deref())
+            .check(secret, mac.as_deref())?;
+        let thread = (row.try_get("thread_id").map_err(storage_error)?, thread_key, scope_id);
         Ok(Some(FoundTarget {
-            scope_id,
+            ids: (thread_key, scope_id),
+            owner,
             generation: row.try_get("generation").map_err(storage_error)?,
             checkpoint: id.map(|_| CheckpointRow::read(&row, thread)).transpose()?,
         }))

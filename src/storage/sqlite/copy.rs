@@ -24,6 +24,7 @@ use crate::domain::{Conflict, Error, Result};
 use crate::storage::objects::packs::Scope;
 use crate::storage::objects::place::Place;
 use crate::storage::objects::stage_packed;
+use crate::storage::owner_macs::OwnerRow;
 use crate::storage::resealing::{Change, Resealer, seal_all_again};
 use crate::storage::sought::Sought;
 
@@ -48,6 +49,7 @@ impl SqliteStorage {
             read.end().await?;
             return Ok(Ok(answer));
         }
+        let secret = self.secret(tenant).await?;
         let source = Sought::by(caller, request.source.as_str(), Action::Read);
         let Some(source) = read_thread_row(&mut read, source).await? else {
             read.end().await?;
@@ -56,8 +58,9 @@ impl SqliteStorage {
             write.commit().await?;
             return Ok(Ok(0));
         };
+        source.check_mac(request.source.as_str(), &secret)?;
         let target = Sought::by(caller, request.target.as_str(), Action::Append);
-        let target = find_target(&mut read, target, request).await?;
+        let target = find_target(&mut read, (target, &secret), request).await?;
         let owner = target.map_or_else(|| caller.subject.clone(), |row| row.owner);
         let shares = source.owner == owner;
         let epoch = read_epoch(&mut read, tenant, source.scope_id).await?;
@@ -71,13 +74,12 @@ impl SqliteStorage {
             source,
             owner,
         };
-        let secret = self.secret(tenant).await?;
         self.register(&copy.staged).await?;
         let result = self.stage(&mut read, &copy).await;
         read.end().await?;
         let flipped = match result {
             Ok(places) => match self.complete(&copy, &secret, places).await {
-                Ok(()) => self.flip(caller, request, &copy).await.map(Ok),
+                Ok(()) => self.flip((caller, &secret), request, &copy).await.map(Ok),
                 Err(error) => Ok(Err(error)),
             },
             Err(error) => Err(error),
@@ -180,7 +182,12 @@ impl SqliteStorage {
     }
 
     /// Makes the staged rows a thread, with the answer for repeated requests.
-    async fn flip(&self, caller: &Caller, request: &CopyThread, copy: &Copy) -> Result<u64> {
+    async fn flip(
+        &self,
+        (caller, secret): (&Caller, &TenantSecret),
+        request: &CopyThread,
+        copy: &Copy,
+    ) -> Result<u64> {
         let (tenant, staged) = (caller.tenant.as_str(), &copy.staged);
         let thread = Sought::by(caller, request.target.as_str(), Action::Append);
         let target = thread.thread_id;
@@ -189,7 +196,7 @@ impl SqliteStorage {
         let refused = match stored_answer(&mut write, caller, request).await {
             // The same request ran beside this one and was first.
             Ok(Some(answer)) => Some(Ok(answer)),
-            Ok(None) => match find_target(&mut write, thread, request).await {
+            Ok(None) => match find_target(&mut write, (thread, secret), request).await {
                 Ok(found) => {
                     old = found;
                     None
@@ -214,6 +221,8 @@ impl SqliteStorage {
             let identity = take_identity(&mut write, thread).await?;
             (identity.generation, identity.fence)
         };
+        let made = (staged.thread_key, staged.scope_id);
+        let mac = OwnerRow::thread(target, made, copy.owner.as_deref()).mac(secret);
         sqlx::query(FLIP)
             .bind(tenant)
             .bind(target)
@@ -225,6 +234,7 @@ impl SqliteStorage {
             .bind(request.source.as_str())
             .bind(old.as_ref().map(|row| row.thread_key))
             .bind(old.as_ref().map(|row| row.scope_id))
+            .bind(mac)
             .execute(&mut *write)
             .await
             .map_err(storage_error)?;
@@ -241,13 +251,13 @@ insert into garbage (tenant, thread_key, scope_id, created_at)
 select $1, $9, $10, cast(unixepoch('subsec') * 1000000 as integer) where $9 is not null;
 delete from scope_holders where tenant = $1 and scope_id = $10 and kind = 'thread' and holder = $2;
 insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
-                     last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id)
-select $1, $2, $3, $4, $5, $6, n.now, n.now, s.last_step, 0, 0, $7, s.graph_id, s.assistant_id, s.user_id
+                     last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id, mac)
+select $1, $2, $3, $4, $5, $6, n.now, n.now, s.last_step, 0, 0, $7, s.graph_id, s.assistant_id, s.user_id, $11
 from (select cast(unixepoch('subsec') * 1000000 as integer) as now) n
 left join threads s on s.tenant = $1 and s.thread_id = $8
 where true
 on conflict (tenant, thread_id) do update set
-    thread_key = excluded.thread_key, scope_id = excluded.scope_id, updated_at = excluded.updated_at,
+    thread_key = excluded.thread_key, scope_id = excluded.scope_id, mac = excluded.mac, updated_at = excluded.updated_at,
     last_step = excluded.last_step, graph_id = excluded.graph_id,
     assistant_id = excluded.assistant_id, user_id = excluded.user_id;
 insert into scope_holders (tenant, scope_id, kind, holder) values ($1, $4, 'thread', $2);
@@ -335,11 +345,12 @@ pub(super) async fn read_epoch(
 /// The target, if it is there. Conflict when it is another's, when it holds a lease, or anything at all.
 async fn find_target(
     connection: &mut SqliteConnection,
-    thread: Sought<'_>,
+    (thread, secret): (Sought<'_>, &TenantSecret),
     request: &CopyThread,
 ) -> Result<Option<ThreadRow>> {
     let found = read_unless_taken(connection, thread).await?;
     let Some(target) = found else { return request.check_room(false).map(|()| None) };
+    target.check_mac(thread.thread_id, secret)?;
     let row = sqlx::query(
         "select exists (select 1 from checkpoints where tenant = $1 and thread_key = $2)
              or exists (select 1 from writes where tenant = $1 and thread_key = $2)",

@@ -60,7 +60,7 @@ impl SqliteStorage {
         channels: &[String],
     ) -> Result<Option<TargetHistory>> {
         let mut read = self.connections.begin_read_for(tenant.name).await?;
-        let found = self.find_target(&mut read, sought).await?;
+        let found = self.find_target(&mut read, sought, tenant.secret).await?;
         let history = match found.and_then(|found| found.checkpoint) {
             None => None,
             Some(row) => {

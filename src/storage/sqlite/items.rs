@@ -10,6 +10,7 @@ use super::chunks::chunks_of;
 use super::errors::storage_error as fail;
 use super::rows::RowSet;
 use super::views::Tenant;
+use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Micros, random_id};
@@ -30,6 +31,7 @@ use crate::storage::items::{
 };
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::opening::Chunks;
+use crate::storage::owner_macs::OwnerRow;
 
 /// Rows per slice of the sweep: some milliseconds.
 const SWEPT_ROWS: i64 = 500;
@@ -67,7 +69,9 @@ impl ItemStorage for SqliteStorage {
         self.models.check_changes(self, (&caller.tenant, &secret), &changes).await?;
         let mut targets = Vec::new();
         for change in changes.iter().filter(|it| needs_content(it)) {
-            targets.push(self.target(&caller.tenant, change.address.namespace.root()).await?);
+            targets.push(
+                self.target((&caller.tenant, &secret), change.address.namespace.root()).await?,
+            );
         }
         let prepared = prepare(&secret, &caller.tenant, changes, targets, false)?;
         Ok(with_request(prepared, idempotency, deadline))
@@ -176,9 +180,9 @@ impl Indexable for SqliteStorage {
 impl Roots for SqliteStorage {
     async fn scope_of_root(&self, tenant: &str, root: &str) -> Result<i64> {
         // Makes a tenant that is new.
-        self.secret(tenant).await?;
+        let secret = self.secret(tenant).await?;
         let mut write = self.connections.begin_write_for(tenant).await?;
-        let scope_id = read_or_make_root(&mut write, tenant, root).await?;
+        let scope_id = read_or_make_root(&mut write, (tenant, &secret), root).await?;
         write.commit().await?;
         Ok(scope_id)
     }
@@ -186,7 +190,11 @@ impl Roots for SqliteStorage {
 
 impl SqliteStorage {
     /// The content scope of a namespace root.
-    pub(super) async fn target(&self, tenant: &str, root: &str) -> Result<Target> {
+    pub(super) async fn target(
+        &self,
+        (tenant, secret): (&str, &TenantSecret),
+        root: &str,
+    ) -> Result<Target> {
         let key = (tenant.to_owned(), root.to_owned());
         let known = self.chunks.known(tenant, &memory_key(root));
         if let Some(scope_id) = self.roots.get(&key) {
@@ -198,7 +206,7 @@ impl SqliteStorage {
             return Ok(Target { scope_id, known });
         }
         let mut write = self.connections.begin_write_for(tenant).await?;
-        let scope_id = read_or_make_root(&mut write, tenant, root).await?;
+        let scope_id = read_or_make_root(&mut write, (tenant, secret), root).await?;
         write.commit().await?;
         self.roots.insert(key, scope_id);
         Ok(Target { scope_id, known })
@@ -245,19 +253,27 @@ impl SqliteStorage {
     }
 }
 
-async fn read_or_make_root(write: &mut SqliteConnection, tenant: &str, root: &str) -> Result<i64> {
-    let known = sqlx::query("select scope_id from namespace_roots where tenant = $1 and root = $2")
+/// One that is there is checked.
+async fn read_or_make_root(
+    write: &mut SqliteConnection,
+    (tenant, secret): (&str, &TenantSecret),
+    root: &str,
+) -> Result<i64> {
+    let known = "select scope_id, mac from namespace_roots where tenant = $1 and root = $2";
+    let known = sqlx::query(known)
         .bind(tenant)
         .bind(root)
         .fetch_optional(&mut *write)
         .await
         .map_err(fail)?;
     if let Some(row) = known {
-        return row.try_get(0).map_err(fail);
+        let (scope_id, mac) = (row.try_get(0).map_err(fail)?, row.try_get(1).map_err(fail)?);
+        OwnerRow::root(root, scope_id).check(secret, mac)?;
+        return Ok(scope_id);
     }
     let scope_id = random_id();
     sqlx::query(
-        "insert into namespace_roots (tenant, root, scope_id) values ($1, $2, $3);
+        "insert into namespace_roots (tenant, root, scope_id, mac) values ($1, $2, $3, $5);
          insert into scopes (tenant, scope_id, epoch, next_no) values ($1, $3, $4, 1);
          insert into scope_holders (tenant, scope_id, kind, holder) values ($1, $3, 'namespace', $2)",
     )
@@ -265,6 +281,7 @@ async fn read_or_make_root(write: &mut SqliteConnection, tenant: &str, root: &st
     .bind(root)
     .bind(scope_id)
     .bind(random_id())
+    .bind(OwnerRow::root(root, scope_id).mac(secret))
     .execute(write)
     .await
     .map_err(fail)?;

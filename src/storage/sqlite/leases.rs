@@ -6,17 +6,19 @@ use sqlx::sqlite::SqliteConnection;
 use super::SqliteStorage;
 use super::errors::storage_error;
 use super::thread_row::{Identity, read_unless_taken, take_identity};
+use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_id;
 use crate::domain::grants::Action;
 use crate::domain::thread::{Lease, LeaseRequest};
 use crate::domain::{Conflict, Error, Result};
+use crate::storage::owner_macs::OwnerRow;
 use crate::storage::sought::Sought;
 
 const INSERT_THREAD: &str = "
 insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
-                     checkpoint_count, size_bytes, owner)
-select $1, $2, $3, $4, $5, $6, n.now, n.now, 0, 0, $7
+                     checkpoint_count, size_bytes, owner, mac)
+select $1, $2, $3, $4, $5, $6, n.now, n.now, 0, 0, $7, $8
 from (select cast(unixepoch('subsec') * 1000000 as integer) as now) n;
 insert into scopes (tenant, scope_id, epoch, next_no) values ($1, $4, $4, 1);
 insert into scope_holders (tenant, scope_id, kind, holder) values ($1, $4, 'thread', $2)";
@@ -34,6 +36,10 @@ impl SqliteStorage {
         request: &LeaseRequest,
     ) -> Result<Lease> {
         let thread = Sought::by(caller, request.thread_id.as_str(), Action::Append);
+        let secret = match self.secrets.masters() {
+            Some(_) => Some(self.secret(&caller.tenant).await?),
+            None => None,
+        };
         let mut write = self.connections.begin_write_for(&caller.tenant).await?;
         let holder = request.holder.as_str();
         let fence = match read_unless_taken(&mut write, thread).await {
@@ -54,7 +60,8 @@ impl SqliteStorage {
             Ok(None) => {
                 let identity = take_identity(&mut write, thread).await?;
                 let fence = identity.fence + 1;
-                insert_thread(&mut write, caller, thread.thread_id, identity).await?;
+                insert_thread(&mut write, (caller, secret.as_ref()), thread.thread_id, identity)
+                    .await?;
                 fence
             }
         };
@@ -141,18 +148,21 @@ async fn set_lease(
 
 async fn insert_thread(
     connection: &mut SqliteConnection,
-    caller: &Caller,
+    (caller, secret): (&Caller, Option<&TenantSecret>),
     thread_id: &str,
     identity: Identity,
 ) -> Result<()> {
+    let ids = (random_id(), random_id());
+    let row = OwnerRow::thread(thread_id, ids, caller.subject.as_deref());
     sqlx::query(INSERT_THREAD)
         .bind(&caller.tenant)
         .bind(thread_id)
-        .bind(random_id())
-        .bind(random_id())
+        .bind(ids.0)
+        .bind(ids.1)
         .bind(identity.generation)
         .bind(identity.fence)
         .bind(&caller.subject)
+        .bind(secret.and_then(|it| row.mac(it)))
         .execute(connection)
         .await
         .map_err(storage_error)?;

@@ -10,6 +10,7 @@ use super::errors::storage_error;
 use super::history::{Ground, Want, fill};
 use super::rows::{ids_json, prefixes_json};
 use super::views::{COLUMNS, CheckpointRow, Tenant, documents, load_views, size_bytes};
+use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::{ListCursor, ListQuery, View};
@@ -20,6 +21,7 @@ use crate::domain::limits::LIMITS;
 use crate::domain::storage::Page;
 use crate::storage::documents::open_documents;
 use crate::storage::objects::shelf::Shelf;
+use crate::storage::owner_macs::OwnerRow;
 use crate::storage::sought::{Listed, SHOWN, Way};
 
 /// Rows that one page looks at; a filter that matches less often gives short pages with a cursor.
@@ -81,7 +83,8 @@ async fn scan(
     loop {
         // One more than wanted shows whether there is a next page.
         let slice = if query.filter.is_some() { FILTER_SLICE } else { limit + 1 };
-        let found = read_slice(connection, caller, query, after.as_ref(), slice).await?;
+        let of = (caller, tenant.secret);
+        let found = read_slice(connection, of, query, after.as_ref(), slice).await?;
         let last = found.len() < slice;
         for row in found {
             if rows.len() == limit {
@@ -117,7 +120,7 @@ fn matches(tenant: Tenant<'_>, query: &ListQuery, row: &CheckpointRow) -> Result
 /// One slice in the order of listings. The inner select sorts keys only; documents are fetched for what it leaves.
 async fn read_slice(
     connection: &mut SqliteConnection,
-    caller: &Caller,
+    (caller, secret): (&Caller, &TenantSecret),
     query: &ListQuery,
     after: Option<&ListCursor>,
     count: usize,
@@ -131,9 +134,9 @@ async fn read_slice(
     };
     let of_ns = if query.ns.is_some() { "and k.ns = $3" } else { "" };
     let statement = format!(
-        "select p.thread_id, p.thread_key, p.scope_id, {COLUMNS}
+        "select p.thread_id, p.thread_key, p.scope_id, p.owner, p.mac, {COLUMNS}
          from (
-             select k.rowid as row_id, k.checkpoint_id, k.ns, t.thread_id, t.thread_key, t.scope_id
+             select k.rowid as row_id, k.checkpoint_id, k.ns, t.thread_id, t.thread_key, t.scope_id, t.owner, t.mac
              from threads t
              cross join checkpoints k on k.tenant = t.tenant and k.thread_key = t.thread_key
              where t.tenant = $1{of_thread} {of_ns}
@@ -162,12 +165,14 @@ async fn read_slice(
         .await
         .map_err(storage_error)?;
     let checkpoint = |row: &SqliteRow| {
-        let thread = (
-            row.try_get("thread_id").map_err(storage_error)?,
-            row.try_get("thread_key").map_err(storage_error)?,
-            row.try_get("scope_id").map_err(storage_error)?,
-        );
-        CheckpointRow::read(row, thread)
+        let thread_id: String = row.try_get("thread_id").map_err(storage_error)?;
+        let thread_key = row.try_get("thread_key").map_err(storage_error)?;
+        let scope_id = row.try_get("scope_id").map_err(storage_error)?;
+        let owner: Option<String> = row.try_get("owner").map_err(storage_error)?;
+        let mac: Option<Vec<u8>> = row.try_get("mac").map_err(storage_error)?;
+        OwnerRow::thread(&thread_id, (thread_key, scope_id), owner.as_deref())
+            .check(secret, mac.as_deref())?;
+        CheckpointRow::read(row, (thread_id, thread_key, scope_id))
     };
     rows.iter().map(checkpoint).collect()
 }

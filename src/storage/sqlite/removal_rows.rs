@@ -10,19 +10,21 @@ use super::rows::RowSet;
 use crate::domain::Result;
 use crate::domain::clock::random_id;
 use crate::storage::freed::Contents;
+use crate::storage::owner_macs::OwnerRow;
 use crate::storage::retention::Plan;
 
 /// A plan with the documents of the bases that it needs.
 pub(super) struct Removal<'a> {
     pub(super) ground: Ground<'a>,
     pub(super) thread_id: &'a str,
+    pub(super) owner: Option<&'a str>,
     pub(super) contents: &'a Contents,
     pub(super) plan: &'a Plan,
     pub(super) bases: RowSet,
 }
 
 /// $1 tenant, $2 thread key, $3 new key, $4 what stays, $5 checkpoints whose writes go, $6 and $7 new bases, $8 scope,
-/// $9 thread.
+/// $9 thread, $10 the MAC that goes with the new key.
 const SWAP: &str = "
 insert into checkpoints (tenant, thread_key, ns, checkpoint_id, parent_id, map, documents, size_bytes,
                          legacy, run_id, delta_channels, created_at)
@@ -48,7 +50,7 @@ select $1, $3, j.value ->> 0, j.value ->> 1, j.value ->> 2, substr($7, j.value -
 from json_each($6) j where true on conflict do nothing;
 insert into garbage (tenant, thread_key, scope_id, created_at)
 values ($1, $2, $8, cast(unixepoch('subsec') * 1000000 as integer));
-update threads set thread_key = $3 where tenant = $1 and thread_id = $9";
+update threads set thread_key = $3, mac = $10 where tenant = $1 and thread_id = $9";
 
 /// $1 tenant, $2 thread key, $3 key of the garbage, $4 what goes, $5 checkpoints whose writes go, $6 and $7 new bases,
 /// $8 scope, $9 what loses its parent. The garbage names no rows of a thread, only the scope whose values may be
@@ -83,6 +85,7 @@ pub(super) async fn swap(
     let (ground, plan, new_key) = (removal.ground, removal.plan, random_id());
     let orphaned = |ns: &str, id: &str| plan.orphans.iter().any(|it| it.ns == ns && it.id == id);
     let kept = plan.kept.iter();
+    let moved = OwnerRow::thread(removal.thread_id, (new_key, ground.scope_id), removal.owner);
     let kept: RowSet = kept.map(|(ns, id)| json!([ns, id, i32::from(orphaned(ns, id))])).collect();
     sqlx::query(SWAP)
         .bind(ground.tenant.name)
@@ -94,6 +97,7 @@ pub(super) async fn swap(
         .bind(&removal.bases.blob)
         .bind(ground.scope_id)
         .bind(removal.thread_id)
+        .bind(moved.mac(ground.tenant.secret))
         .execute(connection)
         .await
         .map_err(storage_error)?;

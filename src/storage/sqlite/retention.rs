@@ -123,6 +123,7 @@ impl SqliteStorage {
         let found = read_thread_row(&mut read, job.thread).await?;
         let mut retained = Retained::Untouched;
         if let Some(row) = found {
+            row.check_mac(job.thread.thread_id, job.secret)?;
             let ground = job.ground(&row, shelf);
             let contents = contents(&mut read, ground).await?;
             let decision = job.decide(&contents);
@@ -202,6 +203,7 @@ async fn remove<'a>(
     shelf: &'a Shelf,
 ) -> Result<Part> {
     let (ground, secret) = (job.ground(row, shelf), job.secret);
+    row.check_mac(job.thread.thread_id, secret)?;
     let contents = contents(write, ground).await?;
     let plan = match job.decide(&contents) {
         Decision::Keep(plan) => plan,
@@ -225,7 +227,9 @@ async fn remove<'a>(
     let bases = Bases { stored, made: sizes(&made) };
     let removed = freed(write, ground, (&contents, &plan), &bases).await?;
     let thread_id = job.thread.thread_id;
-    let removal = Removal { ground, thread_id, contents: &contents, plan: &plan, bases: made };
+    let owner = row.owner.as_deref();
+    let removal =
+        Removal { ground, thread_id, owner, contents: &contents, plan: &plan, bases: made };
     let (thread_key, garbage_key) =
         if moves { swap(write, removal).await? } else { delete(write, removal).await? };
     let thread = (thread_key, row.scope_id);

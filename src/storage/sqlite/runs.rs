@@ -104,9 +104,9 @@ impl SqliteStorage {
         let Some(row) = read_thread_row(&mut write, thread).await? else {
             return write.rollback().await;
         };
-        if let Err(conflict) = row.check(None, None) {
+        if let Err(error) = row.check(None, None).and_then(|()| row.check_mac(thread_id, secret)) {
             write.rollback().await?;
-            return Err(conflict);
+            return Err(error);
         }
         let of_runs = sqlx::query(
             "select ns, checkpoint_id from checkpoints

@@ -7,24 +7,26 @@ use super::connection::Read;
 use super::copy_rows::{OF_SESSION, read_slice, slices};
 use super::errors::storage_error;
 use super::garbage::Garbage;
+use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_id;
 use crate::domain::grants::Action;
 use crate::domain::sessions::SESSION;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::{Error, Result};
+use crate::storage::owner_macs::OwnerRow;
 
 const FIND: &str = "
 select s.session_no, s.scope_id, s.owner, s.user_id, s.agent, s.title, s.created_at, s.updated_at, s.archives, s.next_log,
-    s.size_bytes, g.epoch
+    s.size_bytes, g.epoch, s.mac
 from sessions s join scopes g on g.tenant = s.tenant and g.scope_id = s.scope_id
 where s.tenant = $1 and s.kind = $2 and s.key = $3 and ($4 is null or s.owner = $4)";
 
-/// $1 tenant, $2 kind, $3 key, $4 number, $5 scope, then as the row has it.
+/// $1 tenant, $2 kind, $3 key, $4 number, $5 scope, then as the row has it, $15 MAC.
 const MAKE: &str = "
 insert into sessions (tenant, kind, key, session_no, scope_id, owner, user_id, agent, title, created_at, updated_at, archives,
-    next_log, size_bytes)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14);
+    next_log, size_bytes, mac)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
 insert into scope_holders (tenant, scope_id, kind, holder) values ($1, $5, 'session', cast($4 as text));
 delete from garbage where tenant = $1 and thread_key = $4";
 
@@ -49,11 +51,19 @@ pub(super) struct SessionRow {
     next_log: i64,
     size_bytes: i64,
     pub(super) epoch: i64,
+    mac: Option<Vec<u8>>,
+}
+
+impl SessionRow {
+    /// The row under a kind and a number.
+    fn owned<'a>(&'a self, name: (&'a str, &'a [u8]), session_no: i64) -> OwnerRow<'a> {
+        OwnerRow::session(name, (session_no, self.scope_id), self.owner.as_deref())
+    }
 }
 
 pub(super) async fn find_sessions(
     read: &mut SqliteConnection,
-    caller: &Caller,
+    (caller, secret): (&Caller, &TenantSecret),
     sessions: &[SessionName],
 ) -> Result<Vec<StagedSession>> {
     let mut staged = Vec::new();
@@ -67,6 +77,9 @@ pub(super) async fn find_sessions(
             .await
             .map_err(storage_error)?;
         let row = row.ok_or(Error::NotFound(SESSION))?;
+        let key = session.key_bytes();
+        let found = row.owned((session.kind(), &key), row.session_no);
+        found.check(secret, row.mac.as_deref())?;
         let copy = Garbage {
             tenant: caller.tenant.clone(),
             thread_key: random_id(),
@@ -79,12 +92,19 @@ pub(super) async fn find_sessions(
 
 impl StagedSession {
     /// Makes a hidden session of what was staged.
-    pub(super) async fn make(&self, write: &mut SqliteConnection, number: i64) -> Result<()> {
+    pub(super) async fn make(
+        &self,
+        write: &mut SqliteConnection,
+        number: i64,
+        secret: &TenantSecret,
+    ) -> Result<()> {
         let row = &self.row;
+        let (kind, key) = (self.session.hidden_kind(number), self.session.key_bytes());
+        let mac = row.owned((&kind, &key), self.copy.thread_key).mac(secret);
         sqlx::query(MAKE)
             .bind(&self.copy.tenant)
-            .bind(self.session.hidden_kind(number))
-            .bind(self.session.key_bytes())
+            .bind(kind)
+            .bind(key)
             .bind(self.copy.thread_key)
             .bind(row.scope_id)
             .bind(&row.owner)
@@ -96,6 +116,7 @@ impl StagedSession {
             .bind(row.archives)
             .bind(row.next_log)
             .bind(row.size_bytes)
+            .bind(mac)
             .execute(write)
             .await
             .map_err(storage_error)?;

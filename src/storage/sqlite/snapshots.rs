@@ -13,6 +13,7 @@ use super::errors::storage_error;
 use super::garbage::Garbage;
 use super::snapshot_sessions::{StagedSession, find_sessions};
 use super::thread_row::{ThreadRow, read_thread_row};
+use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros, random_id};
 use crate::domain::contention::Contention;
@@ -23,18 +24,19 @@ use crate::domain::snapshots::take::TakeSnapshot;
 use crate::domain::thread::THREAD;
 use crate::domain::{Error, Result};
 use crate::storage::access::Accessible;
+use crate::storage::owner_macs::OwnerRow;
 use crate::storage::snapshots::SnapshotEngine;
 use crate::storage::snapshots::item_sql::{self, ItemSql};
 use crate::storage::snapshots::items::remove_slice;
 use crate::storage::sought::Sought;
 
 /// $1 tenant, $2 hidden id, $3 thread key, $4 scope, $5 generation, $6 owner, $7 created at, $8 last step, $9 size, $10 to $12
-/// graph, assistant, user. Its counters are those of the moment.
+/// graph, assistant, user, $13 MAC. Its counters are those of the moment.
 const MAKE: &str = "
 insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
-                     last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id)
+                     last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id, mac)
 select $1, $2, $3, $4, $5, 0, $7, cast(unixepoch('subsec') * 1000000 as integer), $8,
-    (select count(*) from checkpoints c where c.tenant = $1 and c.thread_key = $3), $9, $6, $10, $11, $12;
+    (select count(*) from checkpoints c where c.tenant = $1 and c.thread_key = $3), $9, $6, $10, $11, $12, $13;
 insert into scope_holders (tenant, scope_id, kind, holder) values ($1, $4, 'thread', $2);
 delete from garbage where tenant = $1 and thread_key = $3";
 
@@ -77,9 +79,10 @@ impl SnapshotEngine for SqliteStorage {
         request: &TakeSnapshot,
         now: Micros,
     ) -> Result<Micros> {
+        let secret = self.secret(&caller.tenant).await?;
         let mut contention = Contention::default();
         loop {
-            match self.copy_moment(caller, number, request, now).await {
+            match self.copy_moment((caller, &secret), number, request, now).await {
                 Err(Error::Unavailable { .. }) if contention.may_try_again().await => {}
                 done => return done,
             }
@@ -101,13 +104,13 @@ impl SqliteStorage {
 
     async fn copy_moment(
         &self,
-        caller: &Caller,
+        (caller, secret): (&Caller, &TenantSecret),
         number: i64,
         request: &TakeSnapshot,
         now: Micros,
     ) -> Result<Micros> {
         let mut read = self.connections.begin_read().await?;
-        let staged = find_all(&mut read, caller, request).await;
+        let staged = find_all(&mut read, (caller, secret), request).await;
         let moment = Clock::System.now();
         let staged = match staged {
             Ok(staged) => staged,
@@ -116,7 +119,7 @@ impl SqliteStorage {
                 return Err(error);
             }
         };
-        let sessions = find_sessions(&mut read, caller, &request.sessions).await;
+        let sessions = find_sessions(&mut read, (caller, secret), &request.sessions).await;
         let (sessions, mut copied) = match sessions {
             Ok(sessions) => (sessions, self.copy_all(&mut read, &staged).await),
             Err(error) => (Vec::new(), Err(error)),
@@ -138,7 +141,10 @@ impl SqliteStorage {
         }
         read.end().await?;
         let done = match copied {
-            Ok(()) => self.show_all(&caller.tenant, number, (&staged, &sessions, &roots)).await,
+            Ok(()) => {
+                let of = (caller.tenant.as_str(), secret);
+                self.show_all(of, number, (&staged, &sessions, &roots)).await
+            }
             Err(error) => Err(error),
         };
         if done.is_err() {
@@ -169,7 +175,7 @@ impl SqliteStorage {
     /// Makes threads of what was staged, all in one transaction: some rows each, whatever is in them.
     async fn show_all(
         &self,
-        tenant: &str,
+        (tenant, secret): (&str, &TenantSecret),
         number: i64,
         (staged, sessions, roots): (&[Staged], &[StagedSession], &[Root]),
     ) -> Result<()> {
@@ -186,9 +192,12 @@ impl SqliteStorage {
                 write.rollback().await?;
                 return Err(error);
             }
+            let hidden = ThreadId::hidden(number, at);
+            let ids = (it.copy.thread_key, it.copy.scope_id);
+            let copy = OwnerRow::thread(hidden.as_str(), ids, it.row.owner.as_deref());
             sqlx::query(MAKE)
                 .bind(tenant)
-                .bind(ThreadId::hidden(number, at).into_string())
+                .bind(hidden.as_str())
                 .bind(it.copy.thread_key)
                 .bind(it.copy.scope_id)
                 .bind(&it.row.generation)
@@ -199,6 +208,7 @@ impl SqliteStorage {
                 .bind(&it.more.graph_id)
                 .bind(&it.more.assistant_id)
                 .bind(&it.more.user_id)
+                .bind(copy.mac(secret))
                 .execute(&mut *write)
                 .await
                 .map_err(storage_error)?;
@@ -208,7 +218,7 @@ impl SqliteStorage {
                 write.rollback().await?;
                 return Err(error);
             }
-            it.make(&mut write, number).await?;
+            it.make(&mut write, number, secret).await?;
         }
         write.commit().await
     }
@@ -251,7 +261,7 @@ async fn root_of(
 
 async fn find_all(
     read: &mut SqliteConnection,
-    caller: &Caller,
+    (caller, secret): (&Caller, &TenantSecret),
     request: &TakeSnapshot,
 ) -> Result<Vec<Staged>> {
     const MORE: &str = "
@@ -262,6 +272,7 @@ async fn find_all(
     for thread in &request.threads {
         let sought = Sought::by(caller, thread.thread_id.as_str(), Action::Read);
         let row = read_thread_row(read, sought).await?.ok_or(Error::NotFound(THREAD))?;
+        row.check_mac(thread.thread_id.as_str(), secret)?;
         let more: More = sqlx::query_as(MORE)
             .bind(&caller.tenant)
             .bind(row.thread_key)

@@ -4,7 +4,9 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use super::errors::storage_error;
+use crate::content::keys::TenantSecret;
 use crate::domain::{Conflict, Error, Result};
+use crate::storage::owner_macs::OwnerRow;
 use crate::storage::sought::Sought;
 
 /// A thread as a transaction finds it.
@@ -19,10 +21,11 @@ pub(super) struct ThreadRow {
     pub(super) lease_holder: Option<String>,
     /// By the database's clock.
     pub(super) held: bool,
+    mac: Option<Vec<u8>>,
 }
 
 const READ_THREAD: &str = "
-select thread_key, scope_id, generation, fence, owner, size_bytes, lease_holder,
+select thread_key, scope_id, generation, fence, owner, mac, size_bytes, lease_holder,
        lease_holder is not null
            and lease_expires_at > cast(unixepoch('subsec') * 1000000 as integer) as held
 from threads where tenant = $1 and thread_id = $2 and ($3 is null or owner = $3)";
@@ -48,6 +51,7 @@ pub(super) async fn read_thread_row(
         size_bytes: row.try_get("size_bytes").map_err(storage_error)?,
         lease_holder: row.try_get("lease_holder").map_err(storage_error)?,
         held: row.try_get::<Option<bool>, _>("held").map_err(storage_error)?.unwrap_or(false),
+        mac: row.try_get("mac").map_err(storage_error)?,
     }))
 }
 
@@ -66,6 +70,13 @@ pub(super) async fn read_unless_taken(
 }
 
 impl ThreadRow {
+    /// Before anything of the thread is opened, and before its owner is taken over.
+    pub(super) fn check_mac(&self, thread_id: &str, secret: &TenantSecret) -> Result<()> {
+        let ids = (self.thread_key, self.scope_id);
+        let row = OwnerRow::thread(thread_id, ids, self.owner.as_deref());
+        row.check(secret, self.mac.as_deref())
+    }
+
     /// The conditions of every write, in the order of a batch.
     pub(super) fn check(&self, generation: Option<&str>, fence: Option<i64>) -> Result<()> {
         if generation.is_some_and(|it| it != self.generation) {

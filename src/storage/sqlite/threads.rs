@@ -11,10 +11,11 @@ use crate::domain::caller::Caller;
 use crate::domain::grants::Action;
 use crate::domain::names::ThreadId;
 use crate::domain::thread::{Thread, ThreadQuery, ThreadSort};
+use crate::storage::owner_macs::{OwnerRow, secrets_of};
 use crate::storage::sought::{Listed, SHOWN, Sought, Way};
 
 const COLUMNS: &str = "thread_id, created_at, updated_at, last_step, checkpoint_count, size_bytes,
-    generation, owner, graph_id, assistant_id, user_id";
+    generation, owner, graph_id, assistant_id, user_id, thread_key, scope_id, mac";
 
 impl SqliteStorage {
     pub(super) async fn read_thread(
@@ -36,7 +37,7 @@ impl SqliteStorage {
             .await
             .map_err(storage_error)?;
         reader.end().await?;
-        row.as_ref().map(read).transpose()
+        Ok(self.checked(&caller.tenant, row.as_slice()).await?.pop())
     }
 
     pub(super) async fn read_threads(
@@ -86,7 +87,23 @@ impl SqliteStorage {
             .await
             .map_err(storage_error)?;
         reader.end().await?;
-        rows.iter().map(read).collect()
+        self.checked(&caller.tenant, &rows).await
+    }
+
+    /// Rows of [`COLUMNS`], each held against its MAC.
+    async fn checked(&self, tenant: &str, rows: &[SqliteRow]) -> Result<Vec<Thread>> {
+        let secrets = secrets_of(self, rows.first().map(|_| tenant).into_iter()).await?;
+        let thread = |row: &SqliteRow| {
+            let thread = read(row)?;
+            let Some(secret) = secrets.get(tenant) else { return Ok(thread) };
+            let thread_key = row.try_get("thread_key").map_err(storage_error)?;
+            let scope_id = row.try_get("scope_id").map_err(storage_error)?;
+            let mac: Option<&[u8]> = row.try_get("mac").map_err(storage_error)?;
+            let ids = (thread_key, scope_id);
+            OwnerRow::thread(&thread.thread_id, ids, thread.owner.as_deref()).check(secret, mac)?;
+            Ok(thread)
+        };
+        rows.iter().map(thread).collect()
     }
 }
 

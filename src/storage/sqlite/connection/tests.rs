@@ -5,6 +5,7 @@ use futures::poll;
 use tokio::task::unconstrained;
 
 use super::*;
+use crate::content::keys::TenantSecret;
 use crate::storage::sqlite::{SqliteConfig, SqliteStorage};
 
 async fn stored(folder: &tempfile::TempDir) -> SqliteStorage {
@@ -78,7 +79,8 @@ async fn calls_that_meet_something_new_together_write_it_once() {
     let storage = stored(&folder).await;
     let held = storage.connections.begin_write().await.unwrap();
     let secrets = join_all((0..100).map(|_| storage.secret("acme")));
-    let scopes = join_all((0..100).map(|_| storage.target("globex", "root")));
+    let plain = TenantSecret::new([7; 32]);
+    let scopes = join_all((0..100).map(|_| storage.target(("globex", &plain), "root")));
     let mut all = Box::pin(unconstrained(join(secrets, scopes)));
     let waiting = || storage.connections.writers.waiting_count();
     // They look for it before they write it.
