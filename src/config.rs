@@ -257,7 +257,7 @@ pub struct Encrypt {
     /// Look at every tenant again and seal what is still plain: what a server without the master key wrote meanwhile.
     #[arg(long)]
     pub repair: bool,
-    /// Sign the keys that are there without asking.
+    /// Sign the keys that are there, and owners that are not signed, without asking.
     #[arg(long)]
     pub yes: bool,
     #[command(flatten)]

@@ -11,7 +11,7 @@ use super::opening::open_existing_as;
 use super::{io, print};
 use crate::config::{Database, Encrypt, Encryption as Settings, MasterKey as Command};
 use crate::domain::caller::check_tenant;
-use crate::domain::signing::Unsigned;
+use crate::domain::signing::{Unsigned, UnsignedOwners};
 use crate::domain::storage::Storage;
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
@@ -195,10 +195,11 @@ async fn encrypt_all(storage: &dyn Storage, command: &Encrypt) -> Result<String>
         return Err(Error::invalid("database-url", detail));
     }
     let unsigned = storage.list_unsigned().await?;
-    let shown = shown(&unsigned);
+    let owners = storage.list_unsigned_owners().await?;
+    let shown = shown(&unsigned) + &shown_owners(&owners);
     if !shown.is_empty() && !command.yes && !is_confirmed(&shown)? {
         let detail = format!(
-            "the master key would sign these, and whoever has one of these keys reads the tenant's content:\n{shown}\
+            "the master key would sign these, and whoever has one of these keys, or is named as an owner, reads the tenant's content:\n{shown}\
              revoke what is not yours (threadkeep keys revoke, before there is a master key), then repeat it with --yes"
         );
         return Err(Error::invalid("yes", detail));
@@ -208,6 +209,7 @@ async fn encrypt_all(storage: &dyn Storage, command: &Encrypt) -> Result<String>
     }
     let tenants = storage.encrypt_stored().await?;
     storage.sign(&unsigned).await?;
+    storage.sign_owners(&owners).await?;
     Ok(format!("{tenants} tenants were encrypted; the database holds nothing readable of them\n"))
 }
 
@@ -225,6 +227,22 @@ fn shown(unsigned: &[Unsigned]) -> String {
                 "-\ttenant {tenant}\t{signing_secrets} secrets that sign tokens (`threadkeep token rotate-secrets` makes all tokens void), \
                  {revocations} revoked tokens\n"
             );
+        }
+    }
+    text
+}
+
+/// A line for each owner that was changed, and for what was never signed.
+fn shown_owners(unsigned: &[UnsignedOwners]) -> String {
+    let mut text = String::new();
+    for UnsignedOwners { tenant, missing, changed } in unsigned {
+        if *missing > 0 {
+            text += &format!(
+                "-\ttenant {tenant}\t{missing} threads, sessions and namespaces that were never signed\n"
+            );
+        }
+        for row in changed {
+            text += &format!("-\ttenant {tenant}\tnot as it was signed: {row}\n");
         }
     }
     text

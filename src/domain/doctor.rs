@@ -59,6 +59,10 @@ pub enum State {
 pub enum Noun {
     Tenants,
     Threads,
+    /// Whose they are.
+    Sessions,
+    /// Which content scope their roots have.
+    Namespaces,
     Scopes,
     Holders,
     /// Skeleton and metadata of a checkpoint.

@@ -7,6 +7,7 @@ use super::access::{Access, Accessible, Cell, Source, page, rows_named};
 use super::items::encrypting::encrypt_items;
 use super::marks::Marks;
 use super::objects::packs::{PackStorage, Scope};
+use super::owner_signing::sign;
 use super::resealing::{Change, Resealer, seal_all_again};
 use super::sessions::encrypting::encrypt_sessions;
 use super::snapshots::encrypting::encrypt_documents;
@@ -18,10 +19,11 @@ use crate::content::parts::Name;
 use crate::domain::clock::Clock;
 use crate::domain::{Error, Result};
 
-/// Tenants whose content is not all encrypted.
+/// Tenants whose content is not all encrypted, or whose owners have no MACs.
 const TENANTS: &str =
-    "select t.tenant, t.secret from tenants t where t.tenant > $1 and not exists (
-        select 1 from tenant_keys k where k.tenant = t.tenant and k.plain_rows = 0)
+    "select t.tenant, t.secret, coalesce((select max(o.plain_rows) from tenant_keys o where o.tenant = t.tenant), 1)
+    from tenants t where t.tenant > $1 and not exists (
+        select 1 from tenant_keys k where k.tenant = t.tenant and k.plain_rows = 0 and k.owner_macs = 1)
     order by t.tenant limit 100";
 
 const SCOPES: &str = "select scope_id from scopes where tenant = $1 and scope_id > $2
@@ -76,7 +78,11 @@ pub async fn encrypt(
         for row in &tenants {
             let tenant = row.text(0)?;
             let Some(keys) = begin(engine, masters, tenant, row.bytes(1)?).await? else { continue };
-            Move { engine, packs, tenant, keys }.all().await?;
+            let this = Move { engine, packs, tenant, keys };
+            if row.integer(2)? != 0 {
+                this.all().await?;
+            }
+            sign(engine, (tenant, &this.keys.secret(tenant)), &[]).await?;
             finish(engine, tenant).await?;
             done += 1;
         }
@@ -121,7 +127,7 @@ async fn begin(
 
 async fn finish(engine: &dyn Accessible, tenant: &str) -> Result<()> {
     let mut access = engine.hold().await?;
-    let text = "update tenant_keys set plain_rows = 0 where tenant = $1";
+    let text = "update tenant_keys set plain_rows = 0, owner_macs = 1 where tenant = $1";
     access.rows(text, &[tenant.into()]).await?;
     access.end().await
 }

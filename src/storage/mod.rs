@@ -24,6 +24,7 @@ mod migrations;
 pub mod objects;
 pub mod opening;
 pub mod owner_macs;
+mod owner_signing;
 pub mod policy_rows;
 pub mod postgres;
 pub mod prepare;

@@ -6,12 +6,13 @@ use async_trait::async_trait;
 use super::access::{Access, Accessible, Cell};
 use super::credentials::{revocation, secret};
 use super::encrypting::doubt;
+use super::owner_signing;
 use super::quota_rows;
 use super::rights::{Deciding, Held, KEY_COLUMNS, QuotaOf, key};
 use super::tenant_keys::given;
 use super::verified::load;
 use crate::content::master_key::MasterKeys;
-use crate::domain::signing::{SigningStorage, Unsigned};
+use crate::domain::signing::{SigningStorage, Unsigned, UnsignedOwners};
 use crate::domain::{Error, Result};
 
 const KEYS: &str =
@@ -39,6 +40,14 @@ impl<T: Accessible> SigningStorage for T {
             sign_tenant(self, masters, tenant).await?;
         }
         Ok(())
+    }
+
+    async fn list_unsigned_owners(&self) -> Result<Vec<UnsignedOwners>> {
+        owner_signing::list_unsigned(self).await
+    }
+
+    async fn sign_owners(&self, tenants: &[UnsignedOwners]) -> Result<()> {
+        owner_signing::sign_listed(self, tenants).await
     }
 }
 

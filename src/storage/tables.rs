@@ -83,7 +83,7 @@ pub const TABLES: &[Table] = &[
     table("quotas", Erase::Never("of tenants, not of subjects"), PLAIN, OWN),
     table("audit_events", Erase::Traces, PLAIN, SECRET),
     table("items", Erase::Items, Doctor::Examined, CONTENT),
-    table("namespace_roots", Erase::Items, PLAIN, OWN),
+    table("namespace_roots", Erase::Items, Doctor::Examined, OWN),
     table("namespace_settings", Erase::Items, PLAIN, OWN),
     table("item_versions", Erase::Items, Doctor::Examined, CONTENT),
     table("item_feeds", Erase::Never("of tenants, not of subjects"), PLAIN, OWN),

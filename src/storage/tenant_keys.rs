@@ -161,7 +161,8 @@ pub async fn put(
     let both = [keys.key, keys.names].concat();
     let (wrapped, master) = wrap(Some(masters), &TENANT_KEYS, &row_key(tenant), &both);
     let text = "insert into tenant_keys
-        (tenant, key_no, wrapped, master, created_at, plain_rows) values ($1, $2, $3, $4, $5, $6)";
+        (tenant, key_no, wrapped, master, created_at, plain_rows, owner_macs)
+        values ($1, $2, $3, $4, $5, $6, 1 - $6)";
     let columns = [
         Cell::Bytes(wrapped),
         Cell::Bytes(master),
@@ -210,6 +211,10 @@ pub async fn check_start(
     let text = "select count(*) from tenants t where not exists (
             select 1 from tenant_keys k where k.tenant = t.tenant and k.plain_rows = 0)";
     let plain = access.rows(text, &[]).await?[0].integer(0)?;
+    let text = "select count(*) from tenants t where exists (
+            select 1 from tenant_keys k where k.tenant = t.tenant and k.owner_macs = 0 and k.plain_rows = 0
+                and length(k.wrapped) > 0)";
+    let without_macs = access.rows(text, &[]).await?[0].integer(0)?;
     let unsealed = access.rows(UNSEALED, &[]).await?;
     access.end().await?;
     if let Some(row) = unsealed.first().filter(|_| plain == 0 && plain_secrets == 0) {
@@ -218,6 +223,12 @@ pub async fn check_start(
              which shows the keys that are there before it signs them, then start again",
             row.text(0)?,
             unsealed.len() - 1,
+        ));
+    }
+    if without_macs > 0 && plain == 0 && plain_secrets == 0 {
+        return refuse(format!(
+            "threads, sessions and namespaces of {without_macs} tenants have no MACs yet: stop every server that uses this database, run \
+             `threadkeep encrypt` with the master key once, then start again"
         ));
     }
     if plain > 0 || plain_secrets > 0 {

@@ -75,6 +75,11 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
     ),
     (
         "storage/tenant_keys.rs",
+        "select count(*) from tenants t where exists ( select 1 from tenant_keys k",
+        "whether a server may start on a database that an earlier version encrypted",
+    ),
+    (
+        "storage/tenant_keys.rs",
         "select count(*) from tenants t where not exists",
         "whether a server may start",
     ),

@@ -15,6 +15,7 @@ mod batches;
 mod content;
 mod items;
 mod maps;
+mod owners;
 mod packs;
 mod pass;
 mod repair;
@@ -147,6 +148,7 @@ impl Ward<'_> {
         self.progress.begin(&self.tenant, "threads", self.count("threads").await?);
         let done = self.examine_threads(report).await;
         self.note(done, (Noun::Threads, "threads", None), report)?;
+        self.examine_owners(report).await?;
         self.progress.begin(&self.tenant, "items", 0);
         let done = self.examine_items(report).await;
         self.note(done, (Noun::Items, "items", None), report)?;

@@ -1,0 +1,42 @@
+//! Whose content is whose: that threads, sessions and namespace roots are as a server wrote them. Only a tenant with encryption has MACs.
+
+use super::Ward;
+use crate::domain::Result;
+use crate::domain::doctor::{Noun, Report, State};
+use crate::storage::owner_signing::{OWNER_TABLES, OwnerTable};
+
+impl Ward<'_> {
+    pub(super) async fn examine_owners(&self, report: &mut Report) -> Result<()> {
+        if self.secret.cipher().is_none() {
+            return Ok(());
+        }
+        for table in &OWNER_TABLES {
+            let done = self.examine_owner_table(table, report).await;
+            let name = match table.noun {
+                Noun::Threads => "threads",
+                Noun::Sessions => "sessions",
+                _ => "namespace_roots",
+            };
+            self.note(done, (table.noun, name, None), report)?;
+        }
+        Ok(())
+    }
+
+    async fn examine_owner_table(&self, table: &OwnerTable, report: &mut Report) -> Result<()> {
+        let mut after = table.first_key();
+        loop {
+            let mut access = self.engine.look().await?;
+            let of = (self.tenant.as_str(), &self.secret);
+            let page = table.unsigned(access.as_mut(), self.dialect, of, &after).await?;
+            access.end().await?;
+            let Some((rows, last)) = page else { return Ok(()) };
+            after = last;
+            for row in &rows {
+                let what = if row.is_changed { "is not as it was signed" } else { "has no MAC" };
+                let detail = format!("{} {what}", table.describe(row)?);
+                let place = self.place(table.thread_id(row));
+                report.find(State::Damaged, table.noun, 0, place, detail);
+            }
+        }
+    }
+}
