@@ -2,6 +2,7 @@
 
 use std::process::{Command, Output};
 
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, SqliteConnection};
 use threadkeep::storage::MasterKey;
 
 use crate::commands::Put;
@@ -62,6 +63,21 @@ async fn the_commands_of_a_master_key_from_the_first_to_the_last() {
     fails(&run(&["doctor"], &by_file), "threadkeep encrypt");
     assert!(succeeds(&run(&["encrypt"], &by_file)).starts_with("1 tenants were encrypted"));
     assert!(succeeds(&run(&["encrypt"], &by_file)).starts_with("0 tenants were encrypted"));
+    // An owner that was changed, or never signed, is shown before it is signed.
+    for (change, shown) in [
+        ("owner = 'mallory'", "not as it was signed: thread \"t\" of \"mallory\""),
+        ("owner = null, mac = null", "1 threads, sessions and namespaces that were never signed"),
+    ] {
+        let mut connection = SqliteConnection::connect(data.to_str().unwrap()).await.unwrap();
+        let statement = AssertSqlSafe(format!("update threads set {change}"));
+        connection.execute(statement).await.unwrap();
+        connection.close().await.unwrap();
+        let refused = run(&["encrypt"], &by_file);
+        fails(&refused, shown);
+        fails(&refused, "--yes");
+        assert!(!run(&["doctor"], &by_file).status.success());
+    }
+    succeeds(&run(&["encrypt", "--yes"], &by_file));
     let by_text = with("THREADKEEP_MASTER_KEY", first_key);
     for keys in [&by_file[..], &by_text] {
         assert!(succeeds(&run(&["doctor"], keys)).ends_with("sound\n"));

@@ -63,6 +63,8 @@ mod keys;
 mod large_files;
 mod leases;
 mod listing;
+mod owner_macs;
+mod owner_signing;
 mod ownership;
 mod pack_faults;
 mod packs;
@@ -131,6 +133,7 @@ macro_rules! contract {
 }
 
 mod content_cases;
+mod encryption_cases;
 mod export_cases;
 mod item_cases;
 mod pack_cases;
@@ -373,25 +376,6 @@ contract! {
         a_copy_shares_content_and_outlives_its_source
         a_copy_for_another_owner_shares_nothing
         a_commit_planned_before_a_removal_is_planned_again;
-    encryption:
-        what_is_stored_shows_nothing_of_what_was_said
-        without_encryption_the_search_finds_what_was_said
-        a_row_that_was_moved_does_not_open
-        a_planted_plain_row_is_refused;
-    encryption_keys:
-        a_server_with_a_wrong_key_or_none_is_refused
-        a_database_with_plain_content_is_refused_until_it_is_encrypted
-        a_changed_master_key_takes_the_place_of_the_old_one
-        a_destroyed_key_is_said_and_hurts_nobody_else
-        a_commit_is_sealed_again_for_the_scope_that_the_thread_has;
-    encryption_marks:
-        no_column_shows_what_a_client_said;
-    rights:
-        a_row_that_was_forged_moved_or_changed_opens_nothing
-        an_earlier_state_of_the_rows_is_refused_by_who_saw_a_later_one
-        a_quota_that_was_changed_or_removed_lets_nothing_more_in
-        what_changes_through_the_server_stays_right
-        a_plain_server_stops_once_its_database_is_encrypted;
     upheaval:
         what_survives_reads_back_and_nothing_is_left_in_the_end
         what_survives_reads_back_from_packs_too;
