@@ -10,7 +10,7 @@ use bytes::Bytes;
 use serde_json::json;
 
 use super::export::{objects, read_key};
-use super::opening::{open_existing, open_or_make};
+use super::opening::{open_for_dry_run, open_or_make};
 use super::{io, print, tenants};
 use crate::config::{Import, ReportFormat};
 use crate::domain::Result;
@@ -38,14 +38,17 @@ pub(super) async fn run(command: Import) -> Result<()> {
         verify(&mut Origin::open(file)?, options.key.clone()).await?;
     }
     let objects = objects(command.object_store_url.as_deref()).await?;
-    let storage = if options.dry_run {
-        // Not even a schema is made.
-        open_existing(&command.database, objects).await?
+    let (storage, _folder) = if options.dry_run {
+        open_for_dry_run(&command.database, objects, &command.tenant).await?
     } else {
-        open_or_make(&command.database, objects).await?
+        (open_or_make(&command.database, objects).await?, None)
     };
     let imported = Box::pin(read((&command.tenant, file), &*storage, &options));
-    let imported = tenants::telling_new(&*storage, &command.tenant, imported).await;
+    let imported = if options.dry_run {
+        imported.await
+    } else {
+        tenants::telling_new(&*storage, &command.tenant, imported).await
+    };
     storage.close().await;
     let imported = imported?;
     // Standard output is for scripts.

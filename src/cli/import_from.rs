@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tempfile::TempDir;
 
-use super::opening::{open_existing, open_or_make};
+use super::opening::{open_for_dry_run, open_or_make};
 use super::{print, tenants};
 use crate::config::{Import, ReportFormat};
 use crate::domain::Result;
@@ -23,9 +24,13 @@ const SHOW_EVERY: Duration = Duration::from_secs(2);
 pub(super) async fn run(command: Import) -> Result<ExitCode> {
     check_tenant(&command.tenant)?;
     let place = Place::parse(command.from.as_deref().unwrap_or_default())?;
-    let storage = open(&command).await?;
+    let (storage, _folder) = open(&command).await?;
     let reported = take_over(&storage, &place, &command);
-    let report = tenants::telling_new(&*storage, &command.tenant, reported).await;
+    let report = if command.dry_run {
+        reported.await
+    } else {
+        tenants::telling_new(&*storage, &command.tenant, reported).await
+    };
     storage.close().await;
     let report = report?;
     print(&match command.format {
@@ -54,17 +59,17 @@ async fn take_over(storage: &Arc<dyn Storage>, place: &Place, command: &Import) 
     report
 }
 
-async fn open(command: &Import) -> Result<Arc<dyn Storage>> {
+/// The storage, and the folder that a dry run of a new tenant keeps it in.
+async fn open(command: &Import) -> Result<(Arc<dyn Storage>, Option<TempDir>)> {
     let objects = match &command.object_store_url {
         // Settings of the packer do not matter here: nothing is moved.
         Some(url) => Some(Arc::new(Objects::open(url, Packing::default(), true).await?)),
         None => None,
     };
     if command.dry_run {
-        // Not even a schema is made.
-        return open_existing(&command.database, objects).await;
+        return open_for_dry_run(&command.database, objects, &command.tenant).await;
     }
-    open_or_make(&command.database, objects).await
+    Ok((open_or_make(&command.database, objects).await?, None))
 }
 
 fn progress(report: &Report) -> String {

@@ -10,6 +10,8 @@ use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tempfile::TempDir;
+
 use super::{encryption, io};
 use crate::config::Database;
 use crate::domain::error::Obstacle;
@@ -17,7 +19,7 @@ use crate::domain::storage::Storage;
 use crate::domain::{Error, Result};
 use crate::storage::objects::Objects;
 use crate::storage::sqlite::sibling;
-use crate::storage::{self, StorageConfig};
+use crate::storage::{self, Encryption, StorageConfig};
 
 /// Opens a database that is there and has the schema of this version; makes and changes nothing. Durability settings are the server's
 /// business, so nothing is refused because of them.
@@ -49,6 +51,39 @@ pub(super) async fn open_or_make(
             storage::open(&StorageConfig { objects, ..config }).await
         }
         opened => opened,
+    }
+}
+
+/// Opens the database for an import that only counts. Reading from a tenant makes it, so where there is none an empty database in a
+/// temporary folder stands in for it; the folder goes when the second value is dropped.
+pub(super) async fn open_for_dry_run(
+    database: &Database,
+    objects: Option<Arc<Objects>>,
+    tenant: &str,
+) -> Result<(Arc<dyn Storage>, Option<TempDir>)> {
+    let storage = open_existing(database, objects).await?;
+    match storage.has_tenant(tenant).await {
+        Ok(true) => Ok((storage, None)),
+        Ok(false) => {
+            storage.close().await;
+            let cannot = |error| io("a temporary folder cannot be made", &error);
+            let folder = tempfile::tempdir().map_err(cannot)?;
+            let config = StorageConfig {
+                url: embedded_url(folder.path(), true)?,
+                migrate: true,
+                create: true,
+                allow_unsafe: true,
+                connections: database.connections,
+                exclusive: false,
+                objects: None,
+                encryption: Encryption::Off,
+            };
+            Ok((storage::open(&config).await?, Some(folder)))
+        }
+        Err(error) => {
+            storage.close().await;
+            Err(error)
+        }
     }
 }
 

@@ -194,6 +194,21 @@ def test_an_import_says_what_is_in_no_export(furnished: Place, more: tuple[str, 
     assert "stay behind" not in done.stdout
 
 
+def test_a_dry_run_of_an_import_makes_no_tenant(furnished: Place) -> None:
+    run(furnished, ("keys", "create", "--tenant", "other")).check_returncode()
+    files = furnished.folder / "files"
+    files.mkdir()
+    (files / "a.md").write_text("text")
+    for source in (("acme.export",), ("--from", f"dir:{files}")):
+        done = run(furnished, ("import", *source, *ACME, "--dry-run", "--format", "json"))
+        assert done.returncode == 0, done.stderr
+        counts = json.loads(done.stdout)
+        assert counts["dry_run"] is True
+        assert counts["items"]["created"] == 1 if len(source) == 1 else counts["files"]["imported"] == 1
+        assert "made tenant" not in done.stderr
+        assert tenants(furnished) == ["other"]
+
+
 def test_a_folder_that_cannot_be_looked_into_is_not_taken_for_no_database(tmp_path: Path) -> None:
     (tmp_path / "data").symlink_to("data")
     done = subprocess.run(
