@@ -10,7 +10,7 @@ pub use super::batch::{
 use super::clock::{Micros, random_hex, random_id};
 use super::prepared::{
     Condition, PlannedScope, Prepared, PreparedCheckpoint, PreparedOp, PreparedWrites, Sealed,
-    SlotSource, ThreadLabels,
+    Slot, SlotSource, ThreadLabels,
 };
 
 /// Commands in one batch.
@@ -23,7 +23,7 @@ pub const BATCH_BYTES_MAX: usize = 4 << 20;
 pub fn fold(waiting: &[&Prepared], now: Micros) -> (Batch, Vec<(usize, usize)>) {
     let mut taken: Vec<usize> = Vec::new();
     let mut groups: BTreeMap<(&str, &str), Group> = BTreeMap::new();
-    let mut blocked: HashMap<(&str, &str), ()> = HashMap::new();
+    let mut blocked: HashSet<(&str, &str)> = HashSet::new();
     let mut size_bytes = 0;
     for (at, command) in waiting.iter().enumerate() {
         if taken.len() >= COMMANDS_MAX {
@@ -31,16 +31,13 @@ pub fn fold(waiting: &[&Prepared], now: Micros) -> (Batch, Vec<(usize, usize)>) 
         }
         let key = (command.tenant.as_str(), command.thread_id.as_str());
         let fits = taken.is_empty() || size_bytes + command.size_bytes <= BATCH_BYTES_MAX;
-        let joins = fits
-            && !blocked.contains_key(&key)
-            && groups.get(&key).is_none_or(|group| group.accepts(command));
+        let joins = fits && !blocked.contains(&key) && groups.entry(key).or_default().join(command);
         if !joins {
             // Later commands of this thread must not overtake it.
-            blocked.insert(key, ());
+            blocked.insert(key);
             continue;
         }
         size_bytes += command.size_bytes;
-        groups.entry(key).or_default().commands.push(command);
         taken.push(at);
     }
     let mut batch = Batch { now, ..Batch::default() };
@@ -61,12 +58,29 @@ pub fn fold(waiting: &[&Prepared], now: Micros) -> (Batch, Vec<(usize, usize)>) 
 #[derive(Default)]
 struct Group<'a> {
     commands: Vec<&'a Prepared>,
+    /// Checkpoints that the commands put, by namespace and id. Read when a second command comes: most groups have one.
+    puts: HashMap<(&'a str, &'a str), Keys>,
 }
 
-impl Group<'_> {
-    /// A command joins when it asks for the same condition and its carried values can be resolved from what is
-    /// in the database or in this batch, but never need both.
-    fn accepts(&self, command: &Prepared) -> bool {
+/// Channels with their versions that a checkpoint lists.
+type Keys = HashSet<(i64, i64)>;
+
+impl<'a> Group<'a> {
+    /// Takes a command in, or refuses it: then the group takes none any more. A command joins when it asks for the same condition
+    /// and its carried values can be resolved from what is in the database or in this batch, but never need both.
+    fn join(&mut self, command: &'a Prepared) -> bool {
+        let joins = match self.commands[..] {
+            [] => true,
+            [first] => self.agrees(command) && self.can_resolve(first) && self.can_resolve(command),
+            _ => self.agrees(command) && self.can_resolve(command),
+        };
+        if joins {
+            self.commands.push(command);
+        }
+        joins
+    }
+
+    fn agrees(&self, command: &Prepared) -> bool {
         let same = self.commands.first().is_none_or(|first| {
             first.condition.generation == command.condition.generation
                 && first.condition.fence == command.condition.fence
@@ -76,8 +90,29 @@ impl Group<'_> {
                 && first.full.is_some() == command.full.is_some()
         });
         let epoch = command.condition.epoch;
-        let of_epoch = self.epoch().is_none_or(|it| epoch.is_none_or(|epoch| it == epoch));
-        same && of_epoch && self.resolvable_with(command)
+        same && self.epoch().is_none_or(|it| epoch.is_none_or(|epoch| it == epoch))
+    }
+
+    /// Notes the checkpoints of a command, each of which is looked at once.
+    fn can_resolve(&mut self, command: &'a Prepared) -> bool {
+        for op in &command.ops {
+            let PreparedOp::Checkpoint(put) = op else {
+                continue;
+            };
+            let id = (put.ns.as_str(), put.id.as_str());
+            if !self.puts.is_empty() && carried(put).next().is_some() {
+                let parent = put.parent.as_ref().filter(|parent| **parent != put.id);
+                let parent = parent.and_then(|it| self.puts.get(&(put.ns.as_str(), it.as_str())));
+                let is_covered =
+                    parent.is_some_and(|keys| carried(put).all(|key| keys.contains(&key)));
+                if !is_covered || self.puts.contains_key(&id) {
+                    return false;
+                }
+            }
+            self.puts
+                .insert(id, put.slots.iter().map(|it| (it.channel_key, it.version_key)).collect());
+        }
+        true
     }
 
     /// The epoch for which chunks were left out of some command.
@@ -89,32 +124,6 @@ impl Group<'_> {
     fn scope(&self) -> Option<PlannedScope> {
         let scopes = self.commands.iter().filter_map(|it| it.condition.scope);
         scopes.reduce(|one, two| PlannedScope { exists: one.exists || two.exists, ..one })
-    }
-
-    fn resolvable_with(&self, command: &Prepared) -> bool {
-        let mut known: HashMap<(&str, &str), &PreparedCheckpoint> = HashMap::new();
-        for (index, op) in self.commands.iter().copied().chain([command]).flat_map(ops).enumerate()
-        {
-            let PreparedOp::Checkpoint(put) = op else {
-                continue;
-            };
-            let carries = put.slots.iter().any(|it| matches!(it.source, SlotSource::Carried(_)));
-            let alone = known.is_empty();
-            if carries && !alone && index > 0 {
-                let parent =
-                    put.parent.as_ref().and_then(|id| known.get(&(put.ns.as_str(), id.as_str())));
-                let own = put.parent.as_ref().is_some_and(|id| id == &put.id);
-                let covered = parent.is_some_and(|parent| covers(parent, put)) && !own;
-                if !covered {
-                    return false;
-                }
-            }
-            if known.contains_key(&(put.ns.as_str(), put.id.as_str())) && carries {
-                return false;
-            }
-            known.insert((put.ns.as_str(), put.id.as_str()), put);
-        }
-        true
     }
 
     fn write(self, batch: &mut Batch) {
@@ -139,7 +148,13 @@ impl Group<'_> {
             may_create: first.full.is_none(),
             value_count: 0,
         });
-        let mut fold = Fold { batch, thread, checkpoints: HashMap::new(), writes: HashMap::new() };
+        let mut fold = Fold {
+            batch,
+            thread,
+            checkpoints: HashMap::new(),
+            writes: HashMap::new(),
+            slots: BTreeMap::new(),
+        };
         let mut named = HashSet::new();
         for command in &self.commands {
             for op in &command.ops {
@@ -153,22 +168,15 @@ impl Group<'_> {
                 fold.batch.chunks.push(ChunkRow { thread, name, body });
             }
         }
+        let slots = std::mem::take(&mut fold.slots).into_values();
+        fold.batch.slots.extend(slots.flat_map(|it| it.rows));
     }
 }
 
-fn ops(command: &Prepared) -> impl Iterator<Item = &PreparedOp> {
-    command.ops.iter()
-}
-
-/// Whether every carried slot of `child` has the same version in `parent`.
-fn covers(parent: &PreparedCheckpoint, child: &PreparedCheckpoint) -> bool {
-    child.slots.iter().all(|slot| match slot.source {
-        SlotSource::Carried(_) => parent
-            .slots
-            .iter()
-            .any(|it| it.channel_key == slot.channel_key && it.version_key == slot.version_key),
-        _ => true,
-    })
+/// What a checkpoint takes from its parent.
+fn carried(put: &PreparedCheckpoint) -> impl Iterator<Item = (i64, i64)> {
+    let slots = put.slots.iter().filter(|it| matches!(it.source, SlotSource::Carried(_)));
+    slots.map(|it| (it.channel_key, it.version_key))
 }
 
 struct Fold<'b> {
@@ -177,6 +185,26 @@ struct Fold<'b> {
     /// (ns, id) → row in `batch.checkpoints`
     checkpoints: HashMap<(String, String), usize>,
     writes: HashMap<(String, String, String, i32), usize>,
+    /// By row in `batch.checkpoints`, put into `batch.slots` at the end.
+    slots: BTreeMap<usize, Slots>,
+}
+
+#[derive(Default)]
+struct Slots {
+    rows: Vec<SlotRow>,
+    by_key: HashMap<(i64, i64), usize>,
+}
+
+impl Slots {
+    fn push(&mut self, row: SlotRow) {
+        self.by_key.insert((row.channel_key, row.version_key), self.rows.len());
+        self.rows.push(row);
+    }
+
+    fn value(&self, slot: &Slot) -> Option<&SlotValue> {
+        let at = self.by_key.get(&(slot.channel_key, slot.version_key))?;
+        Some(&self.rows[*at].value)
+    }
 }
 
 impl Fold<'_> {
@@ -187,29 +215,29 @@ impl Fold<'_> {
             .and_then(|id| self.checkpoints.get(&key(put.ns.as_str(), id.as_str())))
             .copied();
         let row = self.place(put, in_batch);
-        let inherited: HashMap<(i64, i64), SlotValue> =
-            in_batch.map_or_else(HashMap::new, |parent| {
-                let slots = self.batch.slots.iter().filter(|slot| slot.checkpoint == parent);
-                slots.map(|it| ((it.channel_key, it.version_key), it.value.clone())).collect()
-            });
+        // Those of an earlier put of this checkpoint, which it replaces.
+        self.slots.remove(&row);
+        let mut slots = Slots::default();
         for slot in &put.slots {
             let value = match &slot.source {
                 SlotSource::New(sealed) => {
                     SlotValue::New(self.value(slot.version_key, sealed, Some(row)))
                 }
                 SlotSource::Empty => SlotValue::Empty,
-                SlotSource::Carried(digest) => inherited
-                    .get(&(slot.channel_key, slot.version_key))
-                    .cloned()
-                    .unwrap_or(SlotValue::Carried(*digest)),
+                SlotSource::Carried(digest) => {
+                    let parent = in_batch.and_then(|at| self.slots.get(&at));
+                    let value = parent.and_then(|it| it.value(slot)).cloned();
+                    value.unwrap_or(SlotValue::Carried(*digest))
+                }
             };
-            self.batch.slots.push(SlotRow {
+            slots.push(SlotRow {
                 checkpoint: row,
                 channel_key: slot.channel_key,
                 version_key: slot.version_key,
                 value,
             });
         }
+        self.slots.insert(row, slots);
         for (version_key, sealed) in &put.unlisted {
             self.value(*version_key, sealed, Some(row));
         }
@@ -243,7 +271,6 @@ impl Fold<'_> {
         };
         if let Some(at) = existing {
             self.batch.checkpoints[at] = made;
-            self.batch.slots.retain(|slot| slot.checkpoint != at);
             return at;
         }
         let at = self.batch.checkpoints.len();
