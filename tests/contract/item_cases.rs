@@ -16,7 +16,8 @@ contract! {
         two_servers_may_write_the_same_items;
     item_puts:
         puts_of_a_batch_answer_the_version_of_each
-        a_plain_put_leaves_nothing_of_what_it_replaces;
+        a_plain_put_leaves_nothing_of_what_it_replaces
+        a_clock_that_is_set_back_sets_no_version_back;
     files:
         a_file_is_the_item_that_deepagents_would_have_put
         reads_show_windows_and_say_what_is_wrong

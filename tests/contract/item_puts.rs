@@ -63,3 +63,14 @@ pub async fn a_plain_put_leaves_nothing_of_what_it_replaces(h: Harness) {
     assert_eq!(h.count("select count(*) from item_vectors").await, 0);
     assert_eq!(h.count("select count(*) from items where vector_bytes > 0").await, 0);
 }
+
+pub async fn a_clock_that_is_set_back_sets_no_version_back(h: Harness) {
+    let store = Store::on(&h).await;
+    let first = store.put(&["n"], "k", "{}").await;
+    store.clock.advance(-3_600 * SECOND);
+    let second = store.put(&["n"], "k", "{}").await;
+    store.delete(&["n"], "k").await;
+    let third = store.put(&["n"], "k", "{}").await;
+    let other = store.put(&["n"], "other", "{}").await;
+    assert!(first < second && second < third && third < other);
+}

@@ -18,7 +18,7 @@ from support.postgres import Postgres, Standby
 from support.server import Server, free_port
 from support.waiting import wait_until
 
-WRITERS = 8
+WRITERS = 32
 PAGE = 100
 # A statement that is asked after, several times.
 LONG_SECONDS = 6
