@@ -4,7 +4,7 @@ PYTHON := target/py/bin/python
 RELEASE := $(CURDIR)/target/release/threadkeep
 SOAK := FUZZ_SECONDS=7200 KILLS=20 DATABASE_SHUTDOWNS=5 COMMITS_BETWEEN_FAULTS=300 NETWORK_SECONDS=1800 RESTART_SECONDS=10 CONCURRENCY_SECONDS=60 NESTED_TASKS=1000 LARGE_VALUE_MIB=200 DIFFERENTIAL_EXAMPLES=60 ROUND_TRIPS=300 DERANDOMIZED=0 SCAN_ITEMS=10000 STALL_CHANGES=200000 STALL_GROWTH_MIB_MAX=48 VECTORS=50000 CONTENT_MIB=1024 WORKSPACE_MIB=100 SCHEMATHESIS_REQUESTS=50000 DAMAGES=200 SNAPSHOT_SEEDS=8 SNAPSHOT_SIZE=1000 HOSTILE_SECONDS=1800 ALONE_TURN_SECONDS_MAX=5 TURN_SECONDS_MAX=5
 
-.PHONY: run test matrix demo demo-warm-sandbox bench soak lint pin release earlier npm-package compile \
+.PHONY: run test check matrix demo demo-warm-sandbox bench soak lint pin release earlier npm-package compile \
 	setup setup-system setup-python setup-weights setup-node setup-postgres setup-object-store setup-chromium \
 	setup-newest-python setup-newest-node setup-openapi setup-docs
 
@@ -17,6 +17,9 @@ test: ## everything: formatting, lints, types, Rust tests, Python and JavaScript
 
 lint: setup-python setup-node setup-docs ## only formatting, lints, types and the pages of docs/
 	$(PYTHON) tests/setup/run_tests.py --only lint
+
+check: setup-python setup-node setup-docs ## what a change is tried with first: lints, types, unit tests, the contract on SQLite
+	$(PYTHON) tests/setup/run_tests.py --only check
 
 matrix: setup ## the suites of both languages with the newest peers from the package indexes, and docs/versions.md
 	cargo build --locked

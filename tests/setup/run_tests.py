@@ -324,6 +324,20 @@ def everything() -> list[Suite]:
     return suites
 
 
+def check() -> list[Suite]:
+    """What a change is tried with first: lints, types, unit tests, and the contract on SQLite."""
+    env = dict(os.environ)
+    suites = lints()
+    for name, options in [
+        ("unit tests", ["--lib"]),
+        ("contract on SQLite", ["--test", "contract", "sqlite::"]),
+    ]:
+        command = ["cargo", "test", "--locked", "--no-fail-fast", *options]
+        code, output = run(name, command, cwd=ROOT, env=env)
+        suites += from_cargo(output, code, is_a_part=True)
+    return suites
+
+
 def soak() -> list[Suite]:
     env = environment()
     suites = python_tests("soak", PYTHON_TESTS, SOAK_SUITES, env)
@@ -333,12 +347,25 @@ def soak() -> list[Suite]:
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--only", choices=["lint", "soak"])
-    only = arguments.parse_args().only
+    arguments.add_argument("--only", choices=["lint", "check", "soak"])
+    for language in ["python", "javascript"]:
+        help_ = f"only these files and folders of tests/{language.replace('javascript', 'js')}"
+        arguments.add_argument(f"--{language}", nargs="+", default=[], metavar="PATH", help=help_)
+    asked = arguments.parse_args()
     REPORTS.mkdir(parents=True, exist_ok=True)
-    suites = {"lint": lints, "soak": soak, None: everything}[only]()
+    if asked.python or asked.javascript:
+        return summarize(some(asked.python, asked.javascript))
+    return summarize({"lint": lints, "check": check, "soak": soak, None: everything}[asked.only]())
 
-    return summarize(suites)
+
+def some(of_python: list[str], of_javascript: list[str]) -> list[Suite]:
+    """Files and folders of the suites that run against the program, which has to be built."""
+    env, suites = environment(), list[Suite]()
+    if of_python:
+        suites += python_tests("python", PYTHON_TESTS, [*side_by_side(env), *of_python], env)
+    if of_javascript:
+        suites += javascript_tests("javascript", JAVASCRIPT_TESTS, env, of_javascript)
+    return suites
 
 
 def summarize(suites: list[Suite]) -> int:

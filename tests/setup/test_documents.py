@@ -54,7 +54,8 @@ def broken(document: Path) -> list[str]:
 
 
 def test_no_link_is_broken() -> None:
-    documents = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *(ROOT / "docs").rglob("*.md")]
+    documents = [ROOT / it for it in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")]
+    documents += (ROOT / "docs").rglob("*.md")
     documents += [*(ROOT / "clients").glob("*.md"), *(ROOT / "clients").glob("*/README.md")]
     documents += [*(ROOT / "examples").glob("*.md"), *(ROOT / "examples").glob("*/README.md")]
     assert sum(len(LINK.findall(it.read_text())) for it in documents) > 100

@@ -48,6 +48,15 @@ def test_a_failed_rust_test_counts_once() -> None:
     assert cargo(CARGO.replace("5 passed; 0 failed", "4 passed; 1 failed"), 101) == (6, 1)
 
 
+def test_tests_that_are_left_out_fail_unless_that_is_meant() -> None:
+    part = CARGO.replace(
+        "5 passed; 0 failed; 0 ignored; 0 measured; 0 filtered",
+        "2 passed; 0 failed; 0 ignored; 0 measured; 3 filtered",
+    )
+    assert cargo(part) == (4, 1)
+    assert [it.failed for it in from_cargo(part, 0, is_a_part=True)] == [0, 0, 0, 0]
+
+
 def test_a_failed_rust_test_is_named() -> None:
     failed = CARGO.replace(
         "test result: ok. 5 passed; 0 failed",
