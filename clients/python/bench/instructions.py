@@ -28,6 +28,7 @@ sys.path.insert(0, str(ROOT / "tests" / "python"))
 from support.http import post_json  # noqa: E402
 from support.native import Native, checkpoint, writes  # noqa: E402
 from support.server import Place, Server  # noqa: E402
+from support.waiting import wait_until  # noqa: E402
 
 from support import settings  # noqa: E402
 
@@ -35,6 +36,7 @@ from support import settings  # noqa: E402
 WARM_UP_CALLS = 20
 # The lowest counts: what the server does for itself meanwhile, such as a look at its keys, adds.
 ROUNDS = 12
+TOTALS = re.compile(r"(?m)^totals: (\d+)")
 VALUE = b"a sentence of a conversation, of which there are many. " * 40
 Call = Callable[[int], None]
 
@@ -79,11 +81,14 @@ class Counter:
             call(next(numbers))
         before = set(self._dumps())
         self._control("--dump")
+        # The server writes it when it next gets a turn.
+        wait_until(lambda: set(self._dumps()) - before, "the counters to be written")
         (dump,) = set(self._dumps()) - before
-        return sum(int(found) for found in re.findall(r"(?m)^totals: (\d+)", dump.read_text()))
+        return sum(map(int, TOTALS.findall(dump.read_text())))
 
     def _dumps(self) -> list[Path]:
-        return [dump for dump in self._folder.glob("counted.*") if dump.stat().st_size > 0]
+        """Those that are written to their end."""
+        return [it for it in self._folder.glob("counted.*") if TOTALS.search(it.read_text())]
 
     def _control(self, what: str) -> None:
         command = ["callgrind_control", what, str(self.server.pid)]
