@@ -103,14 +103,12 @@ def counted(binary: Path) -> Iterator[Counter]:
     options = f"--tool=callgrind --callgrind-out-file={folder}/counted --log-file={folder}/log"
     wrapper.write_text(f'#!/bin/sh\nexec valgrind {options} "{binary}" "$@"\n')
     wrapper.chmod(0o755)
-    own, settings.BINARY = settings.BINARY, wrapper
     place = Place()
-    server = Server(place)
+    server = Server(place, binary=wrapper)
     try:
         yield Counter(server.start(), folder)
     finally:
         server.kill()
-        settings.BINARY = own
         place.remove()
         shutil.rmtree(folder, ignore_errors=True)
 
