@@ -24,7 +24,12 @@ thread_local! {
     static TOLD: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Has to be part of the log for [`watched`] to see anything.
+/// Whether the log that is in force takes them.
+pub fn are_enabled() -> bool {
+    tracing::enabled!(target: TARGET, Level::WARN)
+}
+
+/// Where the log does not take them. One of the two has to be part of the log for [`watched`] to see anything.
 pub fn layer<S>() -> Filtered<NoticeLayer, FilterFn, S>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
@@ -34,10 +39,14 @@ where
     NoticeLayer.with_filter(filter_fn(wanted))
 }
 
+/// Where the log takes them.
 pub struct NoticeLayer;
 
 impl<S: Subscriber> Layer<S> for NoticeLayer {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if event.metadata().target() != TARGET {
+            return;
+        }
         let mut message = Message::default();
         event.record(&mut message);
         if message.0.contains(CANCELLED) {

@@ -61,10 +61,12 @@ class Behind:
 
 
 @pytest.fixture
-def behind(syncing_postgres: Postgres) -> Iterator[Behind]:
+def behind(syncing_postgres: Postgres, request: pytest.FixtureRequest) -> Iterator[Behind]:
+    """A parameter is the server's options."""
+    options = getattr(request, "param", [])
     with Front(syncing_postgres) as front:
         place = PlaceBehind(front, "sslmode=disable")
-        server = Server(place, allow_unsafe=False)
+        server = Server(place, allow_unsafe=False, options=options)
         try:
             yield Behind(front, place, server.start())
         finally:
@@ -256,6 +258,7 @@ def test_of_several_servers_the_one_that_takes_writes_is_used(
             place.forget()
 
 
+@pytest.mark.parametrize("behind", [[], ["--log-filter", "error"]], indirect=True)
 def test_a_write_that_no_standby_has_is_not_acknowledged(
     replicated: Postgres, standby: Standby, behind: Behind
 ) -> None:
