@@ -24,6 +24,8 @@ NAMESPACES = 500
 QUERIES = 12
 TOP = 10
 PUTS_AT_ONCE = 500
+# Into an index, on a busy core.
+VECTORS_PER_SECOND = 100
 ROUNDING = 1e-6
 
 Vector: TypeAlias = "array[float]"
@@ -95,7 +97,9 @@ def indexed(server: Server, store: ThreadkeepStore, corpus: Corpus) -> None:
             "select 1 from pg_index x join pg_class c on c.oid = x.indexrelid"
             " where x.indisvalid and c.relname like 'item_vectors_cosine_384_%'"
         )
-        wait_until(lambda: server.place.query(valid), "the index of the vectors")
+        # Beyond `maintenance_work_mem` PostgreSQL takes minutes.
+        seconds = settings.PATIENCE_SECONDS + len(corpus.vectors) / VECTORS_PER_SECOND
+        wait_until(lambda: server.place.query(valid), "the index of the vectors", seconds)
 
 
 SCOPES: dict[str, tuple[dict[str, object] | None, Callable[[Corpus, int], bool]]] = {
