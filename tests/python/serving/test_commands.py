@@ -197,14 +197,19 @@ def test_an_import_says_what_is_in_no_export(furnished: Place, more: tuple[str, 
 def test_a_dry_run_of_an_import_makes_no_tenant(furnished: Place) -> None:
     run(furnished, ("keys", "create", "--tenant", "other")).check_returncode()
     files = furnished.folder / "files"
-    files.mkdir()
-    (files / "a.md").write_text("text")
-    for source in (("acme.export",), ("--from", f"dir:{files}")):
+    workspace = files / "users" / "ann" / "workspace"
+    workspace.mkdir(parents=True)
+    (workspace / "a.md").write_text("text")
+    sources = [
+        (("acme.export",), ("items", "created")),
+        (("--from", f"dir:{files}"), ("files", "imported")),
+    ]
+    for source, (kind, count) in sources:
         done = run(furnished, ("import", *source, *ACME, "--dry-run", "--format", "json"))
         assert done.returncode == 0, done.stderr
         counts = json.loads(done.stdout)
         assert counts["dry_run"] is True
-        assert counts["items"]["created"] == 1 if len(source) == 1 else counts["files"]["imported"] == 1
+        assert counts[kind][count] == 1
         assert "made tenant" not in done.stderr
         assert tenants(furnished) == [], "not even a row without a key"
 
