@@ -1,5 +1,5 @@
-//! What encrypts the envelopes of one tenant: AES-256-GCM under a key of each content scope, bound to the place that an
-//! envelope is at home in. Knows no noun: a place is a scope, a word and some bytes.
+//! Encrypts the envelopes of one tenant with AES-256-GCM, under one key for each content scope. The associated data binds an envelope
+//! to its row: a scope, a word and some bytes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};

@@ -1,4 +1,4 @@
-//! How rows that say whose content is whose come to be signed: by `threadkeep encrypt`, once, and after a change only when it was shown.
+//! `threadkeep encrypt` signs the owners of threads, sessions and namespace roots: unsigned rows once, changed rows only after it showed them.
 
 use threadkeep::domain::doctor::{Noun, Place, State};
 use threadkeep::storage::{self, Encryption, StorageConfig};

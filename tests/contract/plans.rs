@@ -1,5 +1,5 @@
-//! What grants cost on PostgreSQL: whose a thread is does not change how it is found, a listing of what a subject owns reads
-//! that and no more, and commits stay heap-only. Read off the statistics that the database keeps of its indexes.
+//! Counts the index rows that PostgreSQL reads: a thread's owner does not change its look-up, a subject's listing reads only its own
+//! threads, and commits stay heap-only.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Whose content is whose: that threads, sessions and namespace roots are as a server wrote them. Only a tenant with encryption has MACs.
+//! Checks the MACs of threads, sessions and namespace roots. Only a tenant with encryption has MACs.
 
 use super::Ward;
 use crate::domain::Result;

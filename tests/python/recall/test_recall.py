@@ -1,4 +1,4 @@
-"""How many of the true neighbours a search finds, over many vectors in many namespaces.
+"""Measures the recall of vector searches over many vectors in many namespaces.
 
 Under some thousand candidates every search is exact; above, PostgreSQL asks an index. Pages are full
 either way, also where a filter leaves what is far from the question.
