@@ -85,7 +85,7 @@ impl OwnerTable {
     ///
     /// # Errors
     /// A database that cannot be read.
-    pub async fn unsigned(
+    async fn unsigned(
         &self,
         access: &mut dyn Access,
         dialect: &Dialect,
@@ -105,6 +105,22 @@ impl OwnerTable {
             }
         }
         Ok(Some((unsigned, last)))
+    }
+
+    /// As [`Self::unsigned`], in one state of the database.
+    ///
+    /// # Errors
+    /// As [`Self::unsigned`].
+    pub async fn read_unsigned(
+        &self,
+        engine: &dyn Accessible,
+        of: (&str, &TenantSecret),
+        after: &[Cell],
+    ) -> Result<Option<(Vec<UnsignedRow>, Vec<Cell>)>> {
+        let mut access = engine.look().await?;
+        let page = self.unsigned(access.as_mut(), engine.dialect(), of, after).await?;
+        access.end().await?;
+        Ok(page)
     }
 
     /// What the row says, all of it: two rows that are called alike are the same.
@@ -187,12 +203,8 @@ async fn of_tenant(
     let mut found = UnsignedOwners { tenant: tenant.to_owned(), missing: 0, changed: Vec::new() };
     for table in &OWNER_TABLES {
         let mut after = table.first_key();
-        loop {
-            let mut access = engine.look().await?;
-            let page = table.unsigned(access.as_mut(), engine.dialect(), (tenant, secret), &after);
-            let page = page.await?;
-            access.end().await?;
-            let Some((rows, last)) = page else { break };
+        while let Some((rows, last)) = table.read_unsigned(engine, (tenant, secret), &after).await?
+        {
             after = last;
             for row in &rows {
                 if row.is_changed {

@@ -24,12 +24,8 @@ impl Ward<'_> {
 
     async fn examine_owner_table(&self, table: &OwnerTable, report: &mut Report) -> Result<()> {
         let mut after = table.first_key();
-        loop {
-            let mut access = self.engine.look().await?;
-            let of = (self.tenant.as_str(), &self.secret);
-            let page = table.unsigned(access.as_mut(), self.dialect, of, &after).await?;
-            access.end().await?;
-            let Some((rows, last)) = page else { return Ok(()) };
+        let of = (self.tenant.as_str(), &self.secret);
+        while let Some((rows, last)) = table.read_unsigned(self.engine, of, &after).await? {
             after = last;
             for row in &rows {
                 let what = if row.is_changed { "is not as it was signed" } else { "has no MAC" };
@@ -38,5 +34,6 @@ impl Ward<'_> {
                 report.find(State::Damaged, table.noun, 0, place, detail);
             }
         }
+        Ok(())
     }
 }
