@@ -16,7 +16,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 pub use self::readiness::Readiness;
 use self::values::Values;
-use crate::auth::gate::Gate;
+use crate::auth::authenticator::Authenticator;
 use crate::auth::issuers::Issuers;
 use crate::auth::tokens::Tokens;
 use crate::domain::Result;
@@ -83,7 +83,7 @@ pub struct App {
     pub storage: Arc<dyn Storage>,
     /// Whether writes fail for a reason of the whole database.
     pub writes: Arc<WriteHealth>,
-    pub gate: Arc<Gate>,
+    pub authenticator: Arc<Authenticator>,
     pub clock: Arc<Clock>,
     pub readiness: Arc<Readiness>,
     /// Bodies of requests and answers in memory.
@@ -163,8 +163,9 @@ impl App {
         let Settings { memory, retention_interval, audit_keep_days, rates, keyless } = settings;
         let credentials: Arc<dyn CredentialStorage> = Arc::<dyn Storage>::clone(&storage);
         let acts: Arc<dyn AuditStorage> = Arc::<dyn Storage>::clone(&storage);
-        let gate = Gate::load(Arc::clone(&credentials), Arc::clone(&clock), listen, issuers);
-        let gate = Arc::new(gate.await?.reopening(keyless));
+        let authenticator =
+            Authenticator::load(Arc::clone(&credentials), Arc::clone(&clock), listen, issuers);
+        let authenticator = Arc::new(authenticator.await?.reopening(keyless));
         let commits = Arc::new(GroupCommit::start(&storage, &clock));
         let item_commits = Arc::new(ItemCommit::start(&storage, &clock));
         let session_commits = Arc::new(SessionCommit::start(&storage, &clock));
@@ -190,7 +191,7 @@ impl App {
             tokio::spawn(Arc::clone(&feeds).run()),
             tokio::spawn(walks.run()),
             tokio::spawn(Arc::clone(&refusals).run()),
-            tokio::spawn(Arc::clone(&gate).poll()),
+            tokio::spawn(Arc::clone(&authenticator).poll()),
             tokio::spawn(sweep(Arc::clone(&storage), Arc::clone(&clock), Arc::clone(&writes))),
             tokio::spawn(fold_metrics(metrics.clone())),
         ];
@@ -238,10 +239,10 @@ impl App {
             quotas,
             refusals,
             policies: Policies::new(Arc::clone(&storage), Arc::clone(&clock), wake),
-            tokens: Tokens::new(credentials, acts, Arc::clone(&gate), Arc::clone(&clock)),
+            tokens: Tokens::new(credentials, acts, Arc::clone(&authenticator), Arc::clone(&clock)),
             storage,
             writes,
-            gate,
+            authenticator,
             clock,
             readiness: Arc::default(),
             shares: Shares::new(Sizes::default()),

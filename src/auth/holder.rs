@@ -1,6 +1,6 @@
 //! In whose share it counts what is held for who asks: that of the first token of a chain, however often it was narrowed.
 
-use super::gate::Identity;
+use super::authenticator::Identity;
 use super::signed_url::SignedUrl;
 use crate::domain::caller::Caller;
 use crate::domain::shares::Holder;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Refusal;
-use super::gate::UNKNOWN;
+use super::authenticator::UNKNOWN;
 use super::jwks::Jwks;
 use super::jwt::{Algorithm, Jwt, KeySet};
 use crate::domain::caller::{check_subject, check_tenant};

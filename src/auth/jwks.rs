@@ -8,7 +8,7 @@ use reqwest::{Client, Url};
 use tokio::sync::Mutex;
 
 use super::Refusal;
-use super::gate::UNKNOWN;
+use super::authenticator::UNKNOWN;
 use super::jwt::{Algorithm, Jwt, KeySet};
 use crate::domain::clock::Micros;
 

@@ -1,8 +1,8 @@
 //! Who asks and what they may touch: keys, tokens, tokens of other issuers, what of them a server holds in memory, and the
 //! protection of a server without any. The front door hands it the texts of the headers.
 
+pub mod authenticator;
 mod credentials;
-pub mod gate;
 mod holder;
 pub mod issuers;
 mod jwks;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::gate::{Gate, Identity};
+use super::authenticator::{Authenticator, Identity};
 use super::signed_url::{self, SignedUrl};
 use super::token_text;
 use crate::domain::audit::{Act, ActKind, AuditStorage};
@@ -34,7 +34,7 @@ pub enum Named {
 pub struct Tokens {
     storage: Arc<dyn CredentialStorage>,
     audit: Arc<dyn AuditStorage>,
-    gate: Arc<Gate>,
+    authenticator: Arc<Authenticator>,
     clock: Arc<Clock>,
 }
 
@@ -42,10 +42,10 @@ impl Tokens {
     pub fn new(
         storage: Arc<dyn CredentialStorage>,
         audit: Arc<dyn AuditStorage>,
-        gate: Arc<Gate>,
+        authenticator: Arc<Authenticator>,
         clock: Arc<Clock>,
     ) -> Self {
-        Self { storage, audit, gate, clock }
+        Self { storage, audit, authenticator, clock }
     }
 
     /// One transaction, for the audit log, before the token is handed out; another one for the first token of a tenant in
@@ -85,7 +85,7 @@ impl Tokens {
             Named::ByText(text) => {
                 // A text that is no token and a token of somebody else look the same.
                 let unknown = Error::NotFound("such a token of yours was");
-                let shown = self.gate.open_token(text).ok_or(unknown)?;
+                let shown = self.authenticator.open_token(text).ok_or(unknown)?;
                 token::revoke(caller, pass, Doomed::Shown(&shown), now)?
             }
         };
@@ -95,7 +95,7 @@ impl Tokens {
         };
         let act = Act::of(caller, ActKind::TokenRevoked, doomed.token_id.to_string(), now);
         remember(self.storage.as_ref(), doomed, rows_max, &act).await?;
-        if let Err(error) = self.gate.refresh().await {
+        if let Err(error) = self.authenticator.refresh().await {
             tracing::warn!(%error, "a revocation is known here with the next poll only");
         }
         Ok(doomed)
@@ -108,22 +108,22 @@ impl Tokens {
     pub async fn sign_url(&self, url: &SignedUrl) -> Result<String> {
         let now = self.clock.now();
         let made_after = now - SigningSecret::SIGNS_FOR;
-        if let Some(secret) = self.gate.signing_secret(&url.tenant, made_after) {
+        if let Some(secret) = self.authenticator.signing_secret(&url.tenant, made_after) {
             return Ok(signed_url::seal(url, &secret));
         }
         let fresh = SigningSecret::random(&url.tenant, now);
         let secret = self.storage.put_signing_secret(&fresh, made_after).await?;
-        self.gate.refresh().await?;
+        self.authenticator.refresh().await?;
         Ok(signed_url::seal(url, &secret))
     }
 
     async fn sign(&self, token: Token, now: Micros) -> Result<Minted> {
         let made_after = now - SigningSecret::SIGNS_FOR;
-        if let Some(secret) = self.gate.signing_secret(&token.tenant, made_after) {
+        if let Some(secret) = self.authenticator.signing_secret(&token.tenant, made_after) {
             return Ok(Minted { text: token_text::seal(&token, &secret)?, token });
         }
         let minted = mint_with(self.storage.as_ref(), token, now).await?;
-        self.gate.refresh().await?;
+        self.authenticator.refresh().await?;
         Ok(minted)
     }
 }

@@ -1,6 +1,6 @@
 //! `threadkeep keys create | list | revoke`. The only place where a key's text is ever shown: on standard output, with nothing else.
 
-use crate::auth::gate::{KEYLESS_TENANT, POLL_EVERY};
+use crate::auth::authenticator::{KEYLESS_TENANT, POLL_EVERY};
 use crate::auth::secret::Secret;
 use crate::config::Keys;
 use crate::domain::audit::{Act, ActKind};

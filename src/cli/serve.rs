@@ -154,19 +154,19 @@ async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<
         },
     };
     let app = App::start(storage, clock, local, settings, shown, outside).await?;
-    if app.gate.is_unprotected() {
+    if app.authenticator.is_unprotected() {
         return Err(unprotected(local));
     }
     let app = Arc::new(app);
     let router = http::router(&app);
-    let gate = Arc::clone(&app.gate);
-    if app.gate.is_keyless() {
+    let authenticator = Arc::clone(&app.authenticator);
+    if app.authenticator.is_keyless() {
         tracing::info!(
             "no key exists: only local programs are answered, as tenant `default`. A proxy or tunnel in front of this server is \
              a local program: make a key before there is one, or everybody who reaches it is the local user"
         );
     }
-    if app.gate.is_closed() {
+    if app.authenticator.is_closed() {
         tracing::warn!(
             "every key was revoked: nobody is let in. Make a key (threadkeep keys create --tenant NAME), or let local programs in \
              without one (--keyless)"
@@ -202,7 +202,7 @@ async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<
         () = stops => {}
         () = conduct((&told, signals), times, stop) => {}
     }
-    if gate.is_outdated() {
+    if authenticator.is_outdated() {
         return Err(Error::invalid(
             "master-key-file",
             "the database was encrypted while this server ran without the master key: run `threadkeep encrypt --repair`, which seals what it \

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::io;
 use crate::app::{App, Readiness};
-use crate::auth::gate::Gate;
+use crate::auth::authenticator::Authenticator;
 use crate::config::Stopping;
 use crate::domain::Result;
 use crate::domain::background_tasks;
@@ -108,7 +108,7 @@ pub(super) async fn conduct(
             tracing::info!("{name}: stopping");
             times.drain
         }
-        () = app.gate.outdated() => {
+        () = app.authenticator.outdated() => {
             tracing::error!("the database was encrypted meanwhile: stopping");
             Duration::ZERO
         }
@@ -135,7 +135,7 @@ pub(super) async fn conduct(
 
 /// What the order to stop goes to. It does not keep the app.
 pub(super) struct Stopped {
-    gate: Arc<Gate>,
+    authenticator: Arc<Authenticator>,
     feeds: Arc<Feeds>,
     storage: Arc<dyn Storage>,
     readiness: Arc<Readiness>,
@@ -144,7 +144,7 @@ pub(super) struct Stopped {
 impl Stopped {
     pub(super) fn of(app: &App) -> Self {
         Self {
-            gate: Arc::clone(&app.gate),
+            authenticator: Arc::clone(&app.authenticator),
             feeds: Arc::clone(&app.feeds),
             storage: Arc::clone(&app.storage),
             readiness: Arc::clone(&app.readiness),

@@ -18,7 +18,7 @@ use super::problem::Problem;
 use super::refusals::Seen;
 use super::watch::Watch;
 use crate::app::App;
-use crate::auth::gate::Identity;
+use crate::auth::authenticator::Identity;
 use crate::domain::Error;
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::clock::Micros;
@@ -172,9 +172,10 @@ pub(super) async fn identify_as(
     presented: Option<&str>,
 ) -> Result<Identity, Problem> {
     let seen = parts.extensions.get::<Seen>();
-    let identity = app.gate.identify(presented).await.inspect_err(|_| {
+    let identity = app.authenticator.identify(presented).await.inspect_err(|_| {
         // One that is genuine, but expired or revoked, is still known.
-        if let (Some(seen), Some(token)) = (seen, presented.and_then(|it| app.gate.open_token(it)))
+        if let (Some(seen), Some(token)) =
+            (seen, presented.and_then(|it| app.authenticator.open_token(it)))
         {
             seen.known_as(&token.tenant, &token.token_id.to_string());
         }

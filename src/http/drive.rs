@@ -193,7 +193,7 @@ pub async fn url(State(app): State<Arc<App>>, holder: Holder, raw: Raw) -> Answe
 }
 
 pub fn drive(app: &App, caller: &Caller, fields: &Fields) -> Result<Drive, Problem> {
-    Ok(drive_of(caller, fields.one("subject")?, app.gate.is_keyless())?)
+    Ok(drive_of(caller, fields.one("subject")?, app.authenticator.is_keyless())?)
 }
 
 fn position(text: &str) -> Result<DriveCursor, Problem> {

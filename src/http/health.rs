@@ -48,7 +48,7 @@ pub async fn ready(State(app): State<Arc<App>>) -> Result<&'static str, Problem>
     if app.readiness.is_stopping() {
         return Err(Problem::new(Code::Unavailable, "the server is stopping"));
     }
-    if !app.gate.is_fresh() {
+    if !app.authenticator.is_fresh() {
         return Err(Problem::new(Code::Unavailable, "the keys could not be read for a while"));
     }
     app.writes.check()?;

@@ -18,7 +18,7 @@ use super::problem::{Code, Problem};
 use super::query_fields::Fields;
 use super::raw_bytes::{self, Span, Wanted};
 use crate::app::App;
-use crate::auth::gate::Identity;
+use crate::auth::authenticator::Identity;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::contents::ContentId;

@@ -13,7 +13,7 @@ use super::query_fields::Fields;
 use super::raw_call::{Sending, name_of, no_file, send};
 use super::watch::Watch;
 use crate::app::App;
-use crate::auth::gate::Identity;
+use crate::auth::authenticator::Identity;
 use crate::auth::signed_url::{Disposition, SignedUrl};
 use crate::domain::clock::Micros;
 use crate::domain::item::{Address, Key};
@@ -61,7 +61,7 @@ pub async fn open(
     headers: HeaderMap,
 ) -> Answer {
     let fields = Fields::of(&uri, &["u"])?;
-    let (url, caller) = app.gate.open_url(fields.required("u")?).await?;
+    let (url, caller) = app.authenticator.open_url(fields.required("u")?).await?;
     if let Some(Extension(watch)) = watch {
         watch.known();
     }

@@ -21,7 +21,7 @@ use super::cursor;
 use super::problem::{Code, Problem};
 use super::threads::query_of;
 use crate::app::App;
-use crate::auth::gate::{Gate, Identity};
+use crate::auth::authenticator::{Authenticator, Identity};
 use crate::domain::Error;
 use crate::domain::item_feed::{Change, Position, Watched};
 use crate::domain::namespace::Namespace;
@@ -75,7 +75,7 @@ pub async fn follow(
     let subscription = app.feeds.follow(&identity.caller, &holder, watched, asked.after).await?;
     let (events, mut chunks) = mpsc::channel(CHUNKS_MAX);
     let follower = Follower {
-        gate: Arc::clone(&app.gate),
+        authenticator: Arc::clone(&app.authenticator),
         key: presented_key(&headers).map(str::to_owned),
         identity,
         subscription,
@@ -138,7 +138,7 @@ impl Asked {
 
 /// One stream.
 struct Follower {
-    gate: Arc<Gate>,
+    authenticator: Arc<Authenticator>,
     key: Option<String>,
     identity: Identity,
     subscription: Subscription,
@@ -190,7 +190,7 @@ impl Follower {
 
     /// Whether what was presented still stands for the same caller.
     async fn check(&self) -> Result<(), &'static str> {
-        match self.gate.identify(self.key.as_deref()).await {
+        match self.authenticator.identify(self.key.as_deref()).await {
             Ok(identity) if identity.caller == self.identity.caller => Ok(()),
             Ok(_) => Err(Code::NotGranted.parts().1),
             Err(refusal) => Err(Problem::from(refusal).code.parts().1),

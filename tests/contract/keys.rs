@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use threadkeep::auth::gate::Gate;
+use threadkeep::auth::authenticator::Authenticator;
 use threadkeep::auth::issuers::Issuers;
 use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::clock::Clock;
@@ -53,8 +53,9 @@ pub async fn keys_are_made_listed_and_revoked(h: Harness) {
 async fn is_keyless(h: &Harness) -> bool {
     let storage: Arc<dyn CredentialStorage> = Arc::<dyn Storage>::clone(&h.storage);
     let listen = "127.0.0.1:7070".parse().unwrap();
-    let gate = Gate::load(storage, Arc::new(Clock::System), listen, Issuers::default());
-    gate.await.unwrap().is_keyless()
+    let authenticator =
+        Authenticator::load(storage, Arc::new(Clock::System), listen, Issuers::default());
+    authenticator.await.unwrap().is_keyless()
 }
 
 pub async fn a_database_that_had_a_key_is_not_keyless_again(h: Harness) {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use threadkeep::auth::Refusal;
-use threadkeep::auth::gate::Gate;
+use threadkeep::auth::authenticator::Authenticator;
 use threadkeep::auth::issuers::Issuers;
 use threadkeep::auth::loopback::Visit;
 use threadkeep::domain::Error;
@@ -279,9 +279,10 @@ pub async fn a_plain_server_stops_once_its_database_is_encrypted(h: Harness) {
     make_key(&*h.storage, "tenant-a", "key_all", None).await;
     let credentials: Arc<dyn CredentialStorage> = Arc::<dyn Storage>::clone(&h.storage);
     let listen = "127.0.0.1:7070".parse().unwrap();
-    let gate = Gate::load(credentials, Arc::new(Clock::System), listen, Issuers::default());
-    let gate = gate.await.unwrap();
-    let admitted = || gate.admit(|| -> Visit<'_> { unreachable!("there is a key") });
+    let authenticator =
+        Authenticator::load(credentials, Arc::new(Clock::System), listen, Issuers::default());
+    let authenticator = authenticator.await.unwrap();
+    let admitted = || authenticator.admit(|| -> Visit<'_> { unreachable!("there is a key") });
     admitted().unwrap();
     let encrypting = storage::open(&beginning(&h)).await.unwrap();
     let others = encrypting.count_other_servers().await.unwrap();
@@ -294,9 +295,9 @@ pub async fn a_plain_server_stops_once_its_database_is_encrypted(h: Harness) {
         Put::new("2").parent("1").sets("a", "2", said).metadata(&format!("{{\"m\":\"{said}\"}}")),
     )
     .await;
-    assert!(!gate.is_outdated());
-    gate.refresh().await.unwrap();
-    gate.outdated().await;
+    assert!(!authenticator.is_outdated());
+    authenticator.refresh().await.unwrap();
+    authenticator.outdated().await;
     assert!(matches!(admitted(), Err(Refusal::Stale)));
     // What it wrote is an error to a server with the key, until it is sealed.
     let server = h.open_with(Some(master_keys(7)), None).await.unwrap();

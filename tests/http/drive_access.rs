@@ -194,7 +194,7 @@ async fn an_address_ends_with_what_it_was_made_with_and_with_its_file() {
     it.server.get(&of_tenant).await.assert_problem(404, "not_found");
     let act = Act::of_operator("acme", ActKind::KeyRevoked, "key_ann", 0);
     it.storage.revoke_key("acme", "key_ann", &act).await.unwrap();
-    it.server.app.gate.refresh().await.unwrap();
+    it.server.app.authenticator.refresh().await.unwrap();
     it.server.get(&of_key).await.assert_problem(401, "token_revoked");
     it.server.get(&again).await.ok();
     let headers = [("x-api-key", it.tenant.as_str())];

@@ -135,7 +135,7 @@ async fn a_tenant_has_a_limited_number_of_settings() {
     for at in 0..1_000 {
         // On a slow machine the puts take longer than keys may go unread.
         if at % 100 == 0 {
-            server.app.gate.refresh().await.unwrap();
+            server.app.authenticator.refresh().await.unwrap();
         }
         put(&keys[0], format!("n{at}")).await.ok();
     }

@@ -74,7 +74,7 @@ async fn a_key_that_nobody_made_is_not_ignored() {
 #[tokio::test]
 async fn an_address_that_others_reach_is_not_served_without_keys() {
     let server = Server::on("0.0.0.0:7070", Memory::default()).await;
-    assert!(server.app.gate.is_unprotected());
+    assert!(server.app.authenticator.is_unprotected());
     let answer = server.send("GET", "/v1/whoami", &[("host", "127.0.0.1:7070")], vec![]).await;
     assert_eq!(answer.status, 401);
 }

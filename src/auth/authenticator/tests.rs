@@ -1,4 +1,4 @@
-//! What opens the gate, how long, and when the storage is asked.
+//! Tests of the authenticator: which texts it accepts, how long, and when it asks the storage.
 
 use super::bench::{Bench, SECOND, START, key};
 use super::*;
@@ -46,7 +46,7 @@ async fn credentials_that_could_not_be_read_lately_let_nobody_in() {
     for text in [key.as_str(), &token, "tks_0123456789abcdef.a.b", "a.b.c"] {
         assert_eq!(bench.ask(Some(text)).await, Err(Refusal::Stale), "{text}");
     }
-    assert!(!bench.gate.is_fresh());
+    assert!(!bench.authenticator.is_fresh());
 }
 
 #[tokio::test]
@@ -57,21 +57,21 @@ async fn the_first_key_ends_the_keyless_mode_and_what_was_made_in_it() {
     let token = bench.tokens.mint(&local, request).await.unwrap().text;
     assert_eq!(bench.ask(Some(&token)).await.unwrap().caller.tenant, "default");
     bench.stored.all.lock().unwrap().keys = vec![key("one", &secret)];
-    bench.gate.refresh().await.unwrap();
+    bench.authenticator.refresh().await.unwrap();
     assert!(bench.ask(None).await.is_err());
     assert_eq!(bench.ask(Some(&token)).await, Err(Refusal::TokenRevoked));
     assert!(bench.ask(Some(secret.text())).await.is_ok());
     let revoked = Key { revoked_at: Some(1), ..key("one", &secret) };
     bench.stored.all.lock().unwrap().keys = vec![revoked, key("two", &Secret::random())];
-    bench.gate.refresh().await.unwrap();
+    bench.authenticator.refresh().await.unwrap();
     assert!(bench.ask(Some(secret.text())).await.is_err());
 }
 
 #[tokio::test]
 async fn without_keys_nothing_is_answered_on_an_address_that_others_reach() {
     let bench = Bench::new("0.0.0.0:1", vec![]).await;
-    assert!(bench.gate.is_unprotected());
-    assert!(bench.gate.admit(Visit::default).is_err());
+    assert!(bench.authenticator.is_unprotected());
+    assert!(bench.authenticator.admit(Visit::default).is_err());
 }
 
 #[tokio::test]
@@ -107,7 +107,7 @@ async fn a_token_dies_with_any_of_its_ancestors_and_with_its_key() {
     let token = bench.mint(&key, "ann").await;
     let child = bench.narrow(&token).await;
     bench.stored.all.lock().unwrap().keys[0].key_id = "key_other".into();
-    bench.gate.refresh().await.unwrap();
+    bench.authenticator.refresh().await.unwrap();
     for token in [token, child] {
         assert_eq!(bench.ask(Some(&token)).await, Err(Refusal::TokenRevoked));
     }
@@ -119,7 +119,7 @@ async fn new_secrets_end_all_tokens() {
     let token = bench.mint(&key, "ann").await;
     let act = Act::of_operator("one", ActKind::SecretsRotated, "", START);
     bench.stored.delete_signing_secrets("one", &act).await.unwrap();
-    bench.gate.refresh().await.unwrap();
+    bench.authenticator.refresh().await.unwrap();
     assert!(matches!(bench.ask(Some(&token)).await, Err(Refusal::Unauthorized(_))));
     let token = bench.mint(&key, "ann").await;
     assert!(bench.ask(Some(&token)).await.is_ok());
@@ -170,7 +170,7 @@ async fn a_reading_that_comes_late_brings_no_revoked_token_back() {
     assert_eq!(bench.ask(Some(&token)).await, Err(Refusal::TokenRevoked));
     let mut old = bench.stored.all.lock().unwrap().clone();
     old.revocations.clear();
-    bench.gate.replace(old, early);
+    bench.authenticator.replace(old, early);
     assert_eq!(bench.ask(Some(&token)).await, Err(Refusal::TokenRevoked));
 }
 
@@ -227,7 +227,7 @@ async fn a_flood_of_unknown_keys_costs_the_storage_twenty_lookups_a_second() {
         let fresh = Secret::random();
         bench.add(key(&format!("new-{second}"), &fresh));
         assert_eq!(bench.ask(Some(fresh.text())).await, Err(UNKNOWN));
-        bench.gate.refresh().await.unwrap();
+        bench.authenticator.refresh().await.unwrap();
         assert!(bench.ask(Some(fresh.text())).await.is_ok());
         assert_eq!(bench.lookups(), 20 * second);
         bench.clock.advance(SECOND);

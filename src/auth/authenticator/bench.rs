@@ -36,15 +36,15 @@ impl AuditStorage for Stored {
     }
 
     async fn add_refusals(&self, _: &[Counted]) -> Result<()> {
-        unreachable!("the gate counts nothing")
+        unreachable!("the authenticator counts nothing")
     }
 
     async fn list_events(&self, _: &str, _: &EventQuery) -> Result<Vec<Event>> {
-        unreachable!("the gate reads no log")
+        unreachable!("the authenticator reads no log")
     }
 
     async fn expire_events(&self, _: Micros) -> Result<()> {
-        unreachable!("the gate removes nothing")
+        unreachable!("the authenticator removes nothing")
     }
 }
 
@@ -108,7 +108,7 @@ pub(super) fn key(tenant: &str, secret: &Secret) -> Key {
 pub(super) struct Bench {
     pub(super) stored: Arc<Stored>,
     pub(super) clock: Arc<Clock>,
-    pub(super) gate: Arc<Gate>,
+    pub(super) authenticator: Arc<Authenticator>,
     pub(super) tokens: Tokens,
 }
 
@@ -124,14 +124,16 @@ impl Bench {
         let (stored, clock) = (Arc::clone(stored), Arc::clone(clock));
         let storage: Arc<dyn CredentialStorage> = stored.clone();
         let listen = listen.parse().unwrap();
-        let gate = Gate::load(storage.clone(), Arc::clone(&clock), listen, Issuers::default());
-        let gate = Arc::new(gate.await.unwrap());
-        let tokens = Tokens::new(storage, stored.clone(), Arc::clone(&gate), Arc::clone(&clock));
-        Self { stored, clock, gate, tokens }
+        let authenticator =
+            Authenticator::load(storage.clone(), Arc::clone(&clock), listen, Issuers::default());
+        let authenticator = Arc::new(authenticator.await.unwrap());
+        let tokens =
+            Tokens::new(storage, stored.clone(), Arc::clone(&authenticator), Arc::clone(&clock));
+        Self { stored, clock, authenticator, tokens }
     }
 
     pub(super) async fn ask(&self, text: Option<&str>) -> Result<Identity, Refusal> {
-        self.gate.identify(text).await
+        self.authenticator.identify(text).await
     }
 
     pub(super) async fn mint(&self, with: &str, subject: &str) -> String {

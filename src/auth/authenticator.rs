@@ -1,4 +1,4 @@
-//! The gate: from the text of a key or token to a caller, and what applies while there is no key at all.
+//! Authenticates requests: turns the text of a key or token into a caller, and says what applies while there is no key.
 //!
 //! **Invariant:** answers come from the set in memory, never from the database, so a request cannot be slowed
 //! by its key; the set is at most [`FRESH_FOR`] old. Two exceptions, both for what may have been made just now: a token whose secret
@@ -45,7 +45,7 @@ pub const KEYLESS_TENANT: &str = "default";
 pub(super) const UNKNOWN: Refusal = Refusal::Unauthorized("the key or token is not known");
 
 /// Decides who a request comes from.
-pub struct Gate {
+pub struct Authenticator {
     listen: SocketAddr,
     issuers: Issuers,
     /// Local programs need no key although there was one: the person who starts the server wants it so.
@@ -78,7 +78,7 @@ struct Known {
     read_at: Instant,
 }
 
-impl Gate {
+impl Authenticator {
     /// Loads the credentials for a server that listens on `listen`.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! A server without the master key whose database was encrypted meanwhile: it must write nothing more.
 
-use super::Gate;
+use super::Authenticator;
 
-impl Gate {
+impl Authenticator {
     /// Whether content is encrypted with a master key that this server was not given.
     pub fn is_outdated(&self) -> bool {
         *self.outdated.borrow()
@@ -10,7 +10,7 @@ impl Gate {
 
     /// Returns once [`Self::is_outdated`].
     pub async fn outdated(&self) {
-        // The sender lives as long as the gate.
+        // The sender lives as long as the authenticator.
         drop(self.outdated.subscribe().wait_for(|it| *it).await);
     }
 }
