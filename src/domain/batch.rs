@@ -10,7 +10,7 @@ use super::prepared::{Condition, Sealed, ThreadLabels};
 /// Rows of one statement. `thread` fields are indexes into `threads`.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// Sorted by (tenant, thread id): the order in which gates are locked.
+    /// Sorted by (tenant, thread id): the order in which scopes are locked.
     pub threads: Vec<ThreadRow>,
     pub checkpoints: Vec<CheckpointRow>,
     pub slots: Vec<SlotRow>,

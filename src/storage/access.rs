@@ -17,26 +17,26 @@ pub const NAMES_MAX: usize = 256;
 
 /// A value that goes into a statement or comes out of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cell {
+pub enum SqlValue {
     Null,
     Integer(i64),
     Text(String),
     Bytes(Vec<u8>),
 }
 
-impl From<i64> for Cell {
+impl From<i64> for SqlValue {
     fn from(value: i64) -> Self {
         Self::Integer(value)
     }
 }
 
-impl From<&str> for Cell {
+impl From<&str> for SqlValue {
     fn from(value: &str) -> Self {
         Self::Text(value.to_owned())
     }
 }
 
-impl From<&[u8]> for Cell {
+impl From<&[u8]> for SqlValue {
     fn from(value: &[u8]) -> Self {
         Self::Bytes(value.to_vec())
     }
@@ -44,27 +44,27 @@ impl From<&[u8]> for Cell {
 
 /// One row of an answer.
 #[derive(Debug, Clone)]
-pub struct Record(pub Vec<Cell>);
+pub struct SqlRow(pub Vec<SqlValue>);
 
-impl Record {
+impl SqlRow {
     /// # Errors
     /// `Integrity` when the column holds something else, as for the next ones.
     pub fn integer(&self, at: usize) -> Result<i64> {
         match &self.0[at] {
-            Cell::Integer(value) => Ok(*value),
+            SqlValue::Integer(value) => Ok(*value),
             _ => Err(unexpected()),
         }
     }
 
     pub fn is_null(&self, at: usize) -> bool {
-        self.0[at] == Cell::Null
+        self.0[at] == SqlValue::Null
     }
 
     /// # Errors
     /// `Integrity`.
     pub fn text(&self, at: usize) -> Result<&str> {
         match &self.0[at] {
-            Cell::Text(value) => Ok(value),
+            SqlValue::Text(value) => Ok(value),
             _ => Err(unexpected()),
         }
     }
@@ -73,8 +73,8 @@ impl Record {
     /// `Integrity`.
     pub fn optional_text(&self, at: usize) -> Result<Option<&str>> {
         match &self.0[at] {
-            Cell::Text(value) => Ok(Some(value)),
-            Cell::Null => Ok(None),
+            SqlValue::Text(value) => Ok(Some(value)),
+            SqlValue::Null => Ok(None),
             _ => Err(unexpected()),
         }
     }
@@ -97,8 +97,8 @@ impl Record {
     /// `Integrity`.
     pub fn optional_bytes(&self, at: usize) -> Result<Option<&[u8]>> {
         match &self.0[at] {
-            Cell::Bytes(value) => Ok(Some(value)),
-            Cell::Null => Ok(None),
+            SqlValue::Bytes(value) => Ok(Some(value)),
+            SqlValue::Null => Ok(None),
             _ => Err(unexpected()),
         }
     }
@@ -121,17 +121,17 @@ pub struct Dialect {
     pub map_bytes: &'static str,
     /// `{packed}`: whether the `body` of a chunk is the place of one that lies in a pack.
     pub packed: &'static str,
-    /// `{after_item}`: what comes after the item whose namespace is $2, as a cell has it, and whose key is $3.
+    /// `{after_item}`: what comes after the item whose namespace is $2, as a bound value has it, and whose key is $3.
     pub after_item: &'static str,
     /// `{after_version}`: the same for the version $4 of an item.
     pub after_version: &'static str,
-    /// `{this_item}`: whether it is the item whose namespace is $2, as a cell has it, and whose key is $3.
+    /// `{this_item}`: whether it is the item whose namespace is $2, as a bound value has it, and whose key is $3.
     pub this_item: &'static str,
     /// `{hide_item}`: assignments, each behind a comma, after which no index shows anything of the item; $1 is the tenant.
     pub hide_item: &'static str,
     /// What no namespace comes before.
     pub first_namespace: &'static str,
-    /// `{namespace}`: the namespace that is $2, as a cell has it.
+    /// `{namespace}`: the namespace that is $2, as a bound value has it.
     pub namespace: &'static str,
     /// `{tenant_in_index}`: the tenant as indexes have it that are not a table's primary key.
     pub tenant_in_index: &'static str,
@@ -224,14 +224,14 @@ impl Dialect {
 #[async_trait]
 pub trait Access: Send {
     /// Runs a statement. `$1` is the first of `binds`.
-    async fn rows(&mut self, statement: &str, binds: &[Cell]) -> Result<Vec<Record>>;
+    async fn rows(&mut self, statement: &str, binds: &[SqlValue]) -> Result<Vec<SqlRow>>;
 
     /// The same, where the database cannot read on: the rows that came before, and why it ended.
     async fn rows_before_damage(
         &mut self,
         statement: &str,
-        binds: &[Cell],
-    ) -> Result<(Vec<Record>, Option<Error>)> {
+        binds: &[SqlValue],
+    ) -> Result<(Vec<SqlRow>, Option<Error>)> {
         match self.rows(statement, binds).await {
             Err(error @ Error::Integrity(_)) => Ok((Vec::new(), Some(error))),
             rows => Ok((rows?, None)),
@@ -240,7 +240,7 @@ pub trait Access: Send {
 
     /// Runs statements that write different rows; none needs what another wrote. Answers how many rows the first returned.
     /// One round trip where the engine can.
-    async fn run_all(&mut self, statements: &[(String, Vec<Cell>)]) -> Result<usize> {
+    async fn run_all(&mut self, statements: &[(String, Vec<SqlValue>)]) -> Result<usize> {
         let mut first = None;
         for (text, binds) in statements {
             let count = self.rows(text, binds).await?.len();
@@ -285,15 +285,15 @@ pub trait Accessible: Send + Sync {
     fn objects(&self) -> Option<&Objects>;
 
     /// One state of the database, to be read only.
-    async fn look(&self) -> Result<Box<dyn Access + '_>>;
+    async fn begin_read(&self) -> Result<Box<dyn Access + '_>>;
 
-    /// As [`Self::look`], for a request of a tenant: where readers are few, tenants take turns.
-    async fn look_for(&self, _tenant: &str) -> Result<Box<dyn Access + '_>> {
-        self.look().await
+    /// As [`Self::begin_read`], for a request of a tenant: where readers are few, tenants take turns.
+    async fn begin_read_for(&self, _tenant: &str) -> Result<Box<dyn Access + '_>> {
+        self.begin_read().await
     }
 
-    /// As [`Self::look`], for keys and readiness: never waits for reads of data.
-    async fn look_first(&self) -> Result<Box<dyn Access + '_>>;
+    /// As [`Self::begin_read`], for keys and readiness: never waits for reads of data.
+    async fn begin_priority_read(&self) -> Result<Box<dyn Access + '_>>;
 
     /// Whether there is room for what adds, where the engine keeps some for what deletes.
     ///
@@ -303,18 +303,18 @@ pub trait Accessible: Send + Sync {
         Ok(())
     }
 
-    /// A transaction that writes. Whoever changes content locks the gate first, with [`lock_gate`].
-    async fn hold(&self) -> Result<Box<dyn Access + '_>>;
+    /// A transaction that writes. Code that changes content locks the scope first, with [`lock_scope`].
+    async fn begin_write(&self) -> Result<Box<dyn Access + '_>>;
 
     /// Removes in slices the rows of a thread key that no thread has, and of a scope that nobody holds.
     async fn remove_unreachable(&self, tenant: &str, thread_key: i64, scope_id: i64) -> Result<()>;
 }
 
-/// Locks a scope against commits and removals, in a transaction of [`Accessible::hold`]. False: there is none.
+/// Locks a scope against commits and removals, in a transaction of [`Accessible::begin_write`]. False: there is none.
 ///
 /// # Errors
 /// A database that cannot be read.
-pub async fn lock_gate(
+pub async fn lock_scope(
     access: &mut dyn Access,
     dialect: &Dialect,
     tenant: &str,
@@ -343,8 +343,8 @@ pub async fn page(
     access: &mut dyn Access,
     dialect: &Dialect,
     source: &Source<'_>,
-    binds: &[Cell],
-) -> Result<Vec<Record>> {
+    binds: &[SqlValue],
+) -> Result<Vec<SqlRow>> {
     page_of(access, dialect, source, (binds, PAGE_ROWS)).await
 }
 
@@ -356,10 +356,10 @@ pub async fn page_of(
     access: &mut dyn Access,
     dialect: &Dialect,
     source: &Source<'_>,
-    (binds, rows_max): (&[Cell], i64),
-) -> Result<Vec<Record>> {
+    (binds, rows_max): (&[SqlValue], i64),
+) -> Result<Vec<SqlRow>> {
     let limit = binds.len() + 1;
-    let with_limit = |count: i64| [binds, &[Cell::Integer(count)]].concat();
+    let with_limit = |count: i64| [binds, &[SqlValue::Integer(count)]].concat();
     let text = dialect.fill(&format!("select {} {} limit ${limit}", source.size, source.rows));
     let sizes = access.rows(&text, &with_limit(rows_max)).await?;
     let (mut count, mut bytes) = (0, 0_i64);
@@ -384,16 +384,16 @@ pub async fn page_of(
 pub async fn rows_named(
     access: &mut dyn Access,
     text: &str,
-    binds: &[Cell],
-    names: &[Cell],
-) -> Result<Vec<Record>> {
+    binds: &[SqlValue],
+    names: &[SqlValue],
+) -> Result<Vec<SqlRow>> {
     let places: Vec<String> =
         (0..NAMES_MAX).map(|at| format!("${}", binds.len() + at + 1)).collect();
     let statement = format!("{text} ({})", places.join(", "));
     let mut rows = Vec::new();
     for names in names.chunks(NAMES_MAX) {
         let fill = std::iter::repeat_n(&names[names.len() - 1], NAMES_MAX - names.len());
-        let binds: Vec<Cell> = binds.iter().chain(names).chain(fill).cloned().collect();
+        let binds: Vec<SqlValue> = binds.iter().chain(names).chain(fill).cloned().collect();
         rows.extend(access.rows(&statement, &binds).await?);
     }
     Ok(rows)

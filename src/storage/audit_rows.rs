@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use sha2::{Digest, Sha256};
 
-use super::access::{Access, Accessible, Cell, Record};
+use super::access::{Access, Accessible, SqlRow, SqlValue};
 use crate::domain::Result;
 use crate::domain::audit::{Act, ActKind, AuditStorage, Event, EventQuery};
 use crate::domain::clock::{Micros, random_hex};
@@ -65,7 +65,7 @@ pub async fn erase_objects(engine: &dyn Accessible, tenant: &str, subject: &str)
         SLICE_ROWS.into(),
     ];
     loop {
-        let mut access = engine.hold().await?;
+        let mut access = engine.begin_write().await?;
         let gone = access.rows(ERASE_OBJECTS, &binds).await?;
         access.end().await?;
         if (gone.len() as u64) < SLICE_ROWS.unsigned_abs() {
@@ -77,13 +77,13 @@ pub async fn erase_objects(engine: &dyn Accessible, tenant: &str, subject: &str)
 #[async_trait]
 impl<T: Accessible> AuditStorage for T {
     async fn record_act(&self, act: &Act) -> Result<()> {
-        let mut access = self.hold().await?;
+        let mut access = self.begin_write().await?;
         record(&mut *access, act).await?;
         access.end().await
     }
 
     async fn add_refusals(&self, refusals: &[Counted]) -> Result<()> {
-        let mut access = self.hold().await?;
+        let mut access = self.begin_write().await?;
         for (refusal, count) in refusals {
             let details = serde_json::json!({"code": refusal.code, "route": refusal.route});
             let cells = [
@@ -112,7 +112,7 @@ impl<T: Accessible> AuditStorage for T {
             after.map_or("", |it| it.event_id.as_str()).into(),
             i64::try_from(query.limit).unwrap_or(i64::MAX).into(),
         ];
-        let mut access = self.look_for(tenant).await?;
+        let mut access = self.begin_read_for(tenant).await?;
         let rows = access.rows(LIST, &cells).await?;
         access.end().await?;
         rows.iter().map(event).collect()
@@ -120,7 +120,7 @@ impl<T: Accessible> AuditStorage for T {
 
     async fn expire_events(&self, before: Micros) -> Result<()> {
         loop {
-            let mut access = self.hold().await?;
+            let mut access = self.begin_write().await?;
             let gone = access.rows(EXPIRE, &[before.into(), SLICE_ROWS.into()]).await?.len();
             access.end().await?;
             if gone < usize::try_from(SLICE_ROWS).unwrap_or(usize::MAX) {
@@ -143,7 +143,7 @@ pub async fn record(access: &mut dyn Access, act: &Act) -> Result<()> {
         act.kind.name().into(),
         act.object.as_str().into(),
         act.details.as_str().into(),
-        Cell::Integer(1),
+        SqlValue::Integer(1),
     ];
     access.rows(INSERT, &cells).await.map(drop)
 }
@@ -163,7 +163,7 @@ fn refusal_id(refusal: &Refusal) -> String {
     hex::encode(&hash.finalize()[..16])
 }
 
-fn event(row: &Record) -> Result<Event> {
+fn event(row: &SqlRow) -> Result<Event> {
     Ok(Event {
         event_id: row.text(0)?.to_owned(),
         at: row.integer(1)?,

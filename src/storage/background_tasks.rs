@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::access::{Access, Accessible, Cell, Record};
+use super::access::{Access, Accessible, SqlRow, SqlValue};
 use crate::domain::Result;
 use crate::domain::background_tasks::{
     BackgroundTaskStorage, DEATHS_COUNT, Kind, Parked, Running, Standing,
@@ -72,7 +72,7 @@ impl<T: Living> BackgroundTaskStorage for T {
     async fn begin_group(&self, kind: Kind, now: Micros) -> Result<Standing> {
         self.show_life().await?;
         let own = self.own().server;
-        let mut access = self.hold().await?;
+        let mut access = self.begin_write().await?;
         let rows = access.rows(&self.dialect().fill(READ), &[kind.name().into()]).await?;
         let (mut dead, mut standing) = (Vec::new(), Standing::default());
         for row in rows {
@@ -120,7 +120,7 @@ impl<T: Living> BackgroundTaskStorage for T {
     }
 
     async fn list_parked(&self, tenant: Option<&str>) -> Result<Vec<Parked>> {
-        let mut access = self.look().await?;
+        let mut access = self.begin_read().await?;
         let rows = access.rows(LIST, &[tenant.unwrap_or_default().into()]).await?;
         access.end().await?;
         rows.iter().map(parked).collect()
@@ -132,14 +132,18 @@ impl<T: Living> BackgroundTaskStorage for T {
     }
 }
 
-async fn write<T: Living + ?Sized>(engine: &T, text: &str, binds: &[Cell]) -> Result<Vec<Record>> {
-    let mut access = engine.hold().await?;
+async fn write<T: Living + ?Sized>(
+    engine: &T,
+    text: &str,
+    binds: &[SqlValue],
+) -> Result<Vec<SqlRow>> {
+    let mut access = engine.begin_write().await?;
     let rows = access.rows(text, binds).await?;
     access.end().await?;
     Ok(rows)
 }
 
-fn begun(kind: Kind, (tenant, unit): (&str, &str), server: i64) -> [Cell; 4] {
+fn begun(kind: Kind, (tenant, unit): (&str, &str), server: i64) -> [SqlValue; 4] {
     [kind.name().into(), tenant.into(), unit.into(), server.into()]
 }
 
@@ -147,7 +151,7 @@ fn begun(kind: Kind, (tenant, unit): (&str, &str), server: i64) -> [Cell; 4] {
 async fn recent_deaths(
     access: &mut dyn Access,
     kind: Kind,
-    row: &Record,
+    row: &SqlRow,
     now: Micros,
 ) -> Result<i64> {
     if row.integer(4)? >= now - DEATHS_COUNT {
@@ -161,7 +165,7 @@ async fn recent_deaths(
 async fn settle(
     access: &mut dyn Access,
     kind: Kind,
-    dead: &[Record],
+    dead: &[SqlRow],
     standing: &mut Standing,
     now: Micros,
 ) -> Result<()> {
@@ -201,7 +205,7 @@ async fn settle(
     Ok(())
 }
 
-fn parked(row: &Record) -> Result<Parked> {
+fn parked(row: &SqlRow) -> Result<Parked> {
     Ok(Parked {
         tenant: row.text(0)?.to_owned(),
         kind: row.text(1)?.to_owned(),

@@ -5,7 +5,7 @@
 
 use async_trait::async_trait;
 
-use super::access::{Accessible, Cell, Record};
+use super::access::{Accessible, SqlRow, SqlValue};
 use super::audit_rows::record;
 use super::rights::{Deciding, Held};
 use super::verified::load;
@@ -71,8 +71,8 @@ impl<T: Accessible> CredentialStorage for T {
     }
 
     async fn has_key(&self, hash: &[u8; 32]) -> Result<bool> {
-        let mut access = self.look_first().await?;
-        let rows = access.rows(HAS_KEY, &[Cell::Bytes(hash.to_vec())]).await?;
+        let mut access = self.begin_priority_read().await?;
+        let rows = access.rows(HAS_KEY, &[SqlValue::Bytes(hash.to_vec())]).await?;
         access.end().await?;
         Ok(!rows.is_empty())
     }
@@ -84,14 +84,14 @@ impl<T: Accessible> CredentialStorage for T {
     ) -> Result<SigningSecret> {
         let tenant = fresh.tenant.as_str();
         let (column, master) = stored(self.masters(), fresh);
-        let mut access = self.hold().await?;
+        let mut access = self.begin_write().await?;
         let binds = [
             tenant.into(),
             fresh.kid.as_str().into(),
-            Cell::Bytes(column),
+            SqlValue::Bytes(column),
             fresh.created_at.into(),
             made_after.into(),
-            Cell::Bytes(master),
+            SqlValue::Bytes(master),
         ];
         let held = Held::lock(self, access.as_mut(), tenant).await?;
         let is_new = !access.rows(PUT_SECRET, &binds).await?.is_empty();
@@ -107,7 +107,7 @@ impl<T: Accessible> CredentialStorage for T {
     }
 
     async fn delete_signing_secrets(&self, tenant: &str, act: &Act) -> Result<u64> {
-        let mut access = self.hold().await?;
+        let mut access = self.begin_write().await?;
         let held = Held::lock(self, access.as_mut(), tenant).await?;
         let statement =
             "delete from signing_secrets where tenant = $1 returning kid, secret, created_at";
@@ -127,10 +127,10 @@ impl<T: Accessible> CredentialStorage for T {
         rows_max: u64,
         act: &Act,
     ) -> Result<bool> {
-        let mut access = self.hold().await?;
+        let mut access = self.begin_write().await?;
         let token_id = revocation.token_id.to_string();
         let chain = revocation.chain.map(|it| it.to_string()).unwrap_or_default();
-        let limit = |max: u64| Cell::from(i64::try_from(max).unwrap_or(i64::MAX));
+        let limit = |max: u64| SqlValue::from(i64::try_from(max).unwrap_or(i64::MAX));
         let binds = [
             revocation.tenant.as_str().into(),
             token_id.as_str().into(),
@@ -172,7 +172,7 @@ fn stored(masters: Option<&MasterKeys>, secret: &SigningSecret) -> (Vec<u8>, Vec
 }
 
 /// Takes secrets that are gone out of the sum. One that does not open in its row was never in it.
-fn subtract_secrets(held: &mut Held<'_>, rows: &[Record]) -> Result<()> {
+fn subtract_secrets(held: &mut Held<'_>, rows: &[SqlRow]) -> Result<()> {
     for row in rows {
         let place = (held.tenant, row.text(0)?);
         match secret(Some(held.masters), place, row.bytes(1)?, row.integer(2)?) {
@@ -193,7 +193,7 @@ fn subtract_secrets(held: &mut Held<'_>, rows: &[Record]) -> Result<()> {
 /// A database that cannot be written. A tenant whose rows are older than they were is left as it is.
 pub async fn sweep_credentials(engine: &dyn Accessible, now: Micros) -> Result<()> {
     let (revocations, secrets) = (now - Revocation::NEEDED_FOR, now - SigningSecret::NEEDED_FOR);
-    let mut access = engine.look().await?;
+    let mut access = engine.begin_read().await?;
     let tenants = access
         .rows(EXPIRED, &[revocations.into(), secrets.into(), TENANTS_TOGETHER.into()])
         .await?;
@@ -213,7 +213,7 @@ async fn sweep_tenant(
     tenant: &str,
     (revocations, secrets): (Micros, Micros),
 ) -> Result<()> {
-    let mut access = engine.hold().await?;
+    let mut access = engine.begin_write().await?;
     let mut held = Held::lock(engine, access.as_mut(), tenant).await?;
     let gone = access.rows(DROP_REVOCATIONS, &[tenant.into(), revocations.into()]).await?;
     if let Some(held) = &mut held {
@@ -231,7 +231,7 @@ async fn sweep_tenant(
 }
 
 /// A row with the columns of [`GET_REVOCATION`]; its chain decides no right.
-fn of_row(tenant: &str, row: &Record) -> Result<Revocation> {
+fn of_row(tenant: &str, row: &SqlRow) -> Result<Revocation> {
     revocation((tenant, row.text(0)?), None, row.integer(1)?, row.integer(2)?)
 }
 

@@ -1,7 +1,7 @@
 //! Reading on behind damage. A page that the database cannot read takes away the rows on it and, where it belongs to an index,
 //! the way to those that follow. What follows is found by asking for keys behind the last one that was read, the nearest first.
 
-use super::access::{Accessible, Cell, Record};
+use super::access::{Accessible, SqlRow, SqlValue};
 use crate::domain::{Error, Result};
 
 /// Whether an error says that stored data is damaged, so that what lies elsewhere may be whole.
@@ -15,15 +15,15 @@ pub struct Keys<'a> {
     pub columns: &'a str,
     /// From `from` to `order by …`. Its binds are `before` and the key that comes before; the limit follows.
     pub rows: &'a str,
-    pub before: Vec<Cell>,
+    pub before: Vec<SqlValue>,
 }
 
 /// What comes after a key.
 pub enum Next {
     /// A row: its key.
-    Row(Vec<Cell>),
+    Row(Vec<SqlValue>),
     /// Something that cannot be read; behind this key the database can read again.
-    Unread(Vec<Cell>),
+    Unread(Vec<SqlValue>),
     /// No row, or none that can be read.
     Nothing { is_read: bool },
 }
@@ -40,7 +40,7 @@ pub fn thread_ids(tenant: &str) -> Keys<'static> {
 impl Keys<'_> {
     /// # Errors
     /// A database that cannot be asked. Damage is no error.
-    pub async fn next(&self, engine: &dyn Accessible, after: &[Cell]) -> Result<Next> {
+    pub async fn next(&self, engine: &dyn Accessible, after: &[SqlValue]) -> Result<Next> {
         match self.list(engine, (after, 1)).await? {
             (rows, None) => {
                 let row = rows.into_iter().next();
@@ -67,11 +67,11 @@ impl Keys<'_> {
     pub async fn list(
         &self,
         engine: &dyn Accessible,
-        (after, limit): (&[Cell], i64),
-    ) -> Result<(Vec<Record>, Option<Error>)> {
+        (after, limit): (&[SqlValue], i64),
+    ) -> Result<(Vec<SqlRow>, Option<Error>)> {
         let binds = [&self.before[..], after, &[limit.into()]].concat();
         let text = format!("select {} {} limit ${}", self.columns, self.rows, binds.len());
-        let mut access = engine.look().await?;
+        let mut access = engine.begin_read().await?;
         let read = access.rows_before_damage(&engine.dialect().fill(&text), &binds).await?;
         match access.end().await {
             Err(error) if !is_damage(&error) => Err(error),
@@ -86,7 +86,7 @@ impl Keys<'_> {
     pub async fn list_on(
         &self,
         engine: &dyn Accessible,
-        (after, limit): (&[Cell], i64),
+        (after, limit): (&[SqlValue], i64),
     ) -> Result<Listed> {
         let (rows, damage) = self.list(engine, (after, limit)).await?;
         if let Some(last) = rows.last() {
@@ -99,7 +99,7 @@ impl Keys<'_> {
         let (next, rows) = match self.next(engine, after).await? {
             Next::Row(key) => {
                 return Ok(Listed {
-                    rows: vec![Record(key.clone())],
+                    rows: vec![SqlRow(key.clone())],
                     next: Some(key),
                     damage: None,
                 });
@@ -113,17 +113,17 @@ impl Keys<'_> {
 
 /// Keys, and what could not be read before the next ones.
 pub struct Listed {
-    pub rows: Vec<Record>,
-    pub next: Option<Vec<Cell>>,
+    pub rows: Vec<SqlRow>,
+    pub next: Option<Vec<SqlValue>>,
     pub damage: Option<Error>,
 }
 
 /// Keys that come after one, the nearest first: each differs from it in one place, and the later the place the nearer it is.
-fn successors(after: &[Cell]) -> Vec<Vec<Cell>> {
+fn successors(after: &[SqlValue]) -> Vec<Vec<SqlValue>> {
     let mut all = Vec::new();
     for at in (0..after.len()).rev() {
         let lowest = after[at + 1..].iter().map(lowest);
-        let rest: Vec<Cell> = lowest.collect();
+        let rest: Vec<SqlValue> = lowest.collect();
         for cell in cells_after(&after[at]) {
             all.push([&after[..at], &[cell], &rest].concat());
         }
@@ -131,29 +131,31 @@ fn successors(after: &[Cell]) -> Vec<Vec<Cell>> {
     all
 }
 
-fn lowest(cell: &Cell) -> Cell {
+fn lowest(cell: &SqlValue) -> SqlValue {
     match cell {
-        Cell::Integer(_) => i64::MIN.into(),
-        Cell::Bytes(_) => Cell::Bytes(Vec::new()),
-        Cell::Text(text) if text.starts_with('[') => Cell::from("[]"),
-        Cell::Text(_) | Cell::Null => "".into(),
+        SqlValue::Integer(_) => i64::MIN.into(),
+        SqlValue::Bytes(_) => SqlValue::Bytes(Vec::new()),
+        SqlValue::Text(text) if text.starts_with('[') => SqlValue::from("[]"),
+        SqlValue::Text(_) | SqlValue::Null => "".into(),
     }
 }
 
-fn cells_after(cell: &Cell) -> Vec<Cell> {
+fn cells_after(cell: &SqlValue) -> Vec<SqlValue> {
     match cell {
-        Cell::Integer(number) => {
+        SqlValue::Integer(number) => {
             let steps = (0..63).map(|power| number.saturating_add(1 << power));
-            steps.filter(|it| *it < i64::MAX).map(Cell::Integer).collect()
+            steps.filter(|it| *it < i64::MAX).map(SqlValue::Integer).collect()
         }
-        Cell::Bytes(bytes) => bytes_after(bytes, u8::MAX).into_iter().map(Cell::Bytes).collect(),
+        SqlValue::Bytes(bytes) => {
+            bytes_after(bytes, u8::MAX).into_iter().map(SqlValue::Bytes).collect()
+        }
         // A list of labels as JSON: what differs in one place is none.
-        Cell::Text(text) if text.starts_with('[') => Vec::new(),
-        Cell::Text(text) => {
+        SqlValue::Text(text) if text.starts_with('[') => Vec::new(),
+        SqlValue::Text(text) => {
             let texts = bytes_after(text.as_bytes(), 0x7f).into_iter();
-            texts.filter_map(|it| String::from_utf8(it).ok()).map(Cell::Text).collect()
+            texts.filter_map(|it| String::from_utf8(it).ok()).map(SqlValue::Text).collect()
         }
-        Cell::Null => Vec::new(),
+        SqlValue::Null => Vec::new(),
     }
 }
 
@@ -177,13 +179,13 @@ mod tests {
 
     #[test]
     fn keys_behind_a_key_come_after_it_and_the_nearest_first() {
-        let key = [Cell::from("thread-00129"), Cell::Integer(7)];
+        let key = [SqlValue::from("thread-00129"), SqlValue::Integer(7)];
         let all = successors(&key);
-        assert_eq!(all[0], [Cell::from("thread-00129"), Cell::Integer(8)]);
+        assert_eq!(all[0], [SqlValue::from("thread-00129"), SqlValue::Integer(8)]);
         let texts: Vec<&str> = all
             .iter()
             .filter_map(|it| match &it[0] {
-                Cell::Text(text) if text != "thread-00129" => Some(text.as_str()),
+                SqlValue::Text(text) if text != "thread-00129" => Some(text.as_str()),
                 _ => None,
             })
             .collect();
@@ -192,8 +194,11 @@ mod tests {
         assert!(place("thread-0012:") < place("thread-0013"));
         assert!(place("thread-0013") < place("thread-1"));
         assert!(place("thread-1") < place("u"));
-        assert_eq!(all.iter().filter(|it| it[1] == Cell::Integer(i64::MIN)).count(), texts.len());
+        assert_eq!(
+            all.iter().filter(|it| it[1] == SqlValue::Integer(i64::MIN)).count(),
+            texts.len()
+        );
         // Beyond ASCII nothing is taken apart.
-        assert!(successors(&["ü".into()]).iter().all(|it| matches!(&it[0], Cell::Text(_))));
+        assert!(successors(&["ü".into()]).iter().all(|it| matches!(&it[0], SqlValue::Text(_))));
     }
 }

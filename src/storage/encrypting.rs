@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::access::{Access, Accessible, Cell, Source, page, rows_named};
+use super::access::{Access, Accessible, Source, SqlValue, page, rows_named};
 use super::items::encrypting::encrypt_items;
 use super::marks::Marks;
 use super::objects::packs::{PackStorage, Scope};
@@ -70,7 +70,7 @@ pub async fn encrypt(
     rotate(engine, masters).await?;
     let (mut done, mut after) = (0, String::new());
     loop {
-        let mut access = engine.look().await?;
+        let mut access = engine.begin_read().await?;
         let tenants = access.rows(TENANTS, &[after.as_str().into()]).await?;
         access.end().await?;
         let Some(last) = tenants.last() else { return Ok(done) };
@@ -94,7 +94,7 @@ pub async fn encrypt(
 /// # Errors
 /// A database that cannot be written.
 pub async fn doubt(engine: &dyn Accessible) -> Result<()> {
-    let mut access = engine.hold().await?;
+    let mut access = engine.begin_write().await?;
     access.rows("update tenant_keys set plain_rows = 1 where length(wrapped) > 0", &[]).await?;
     access.end().await
 }
@@ -106,7 +106,7 @@ async fn begin(
     tenant: &str,
     names: &[u8],
 ) -> Result<Option<Keys>> {
-    let mut access = engine.hold().await?;
+    let mut access = engine.begin_write().await?;
     let text = "select wrapped from tenant_keys where tenant = $1 order by key_no desc limit 1";
     let stored = access.rows(text, &[tenant.into()]).await?;
     let keys = match stored.first() {
@@ -117,7 +117,7 @@ async fn begin(
             let keys = Keys::for_names(names.try_into().map_err(damaged)?);
             put(access.as_mut(), masters, tenant, &keys, true).await?;
             let emptied = "update tenants set secret = $2 where tenant = $1";
-            access.rows(emptied, &[tenant.into(), Cell::Bytes(Vec::new())]).await?;
+            access.rows(emptied, &[tenant.into(), SqlValue::Bytes(Vec::new())]).await?;
             Some(keys)
         }
     };
@@ -126,7 +126,7 @@ async fn begin(
 }
 
 async fn finish(engine: &dyn Accessible, tenant: &str) -> Result<()> {
-    let mut access = engine.hold().await?;
+    let mut access = engine.begin_write().await?;
     let text = "update tenant_keys set plain_rows = 0, owner_macs = 1 where tenant = $1";
     access.rows(text, &[tenant.into()]).await?;
     access.end().await
@@ -145,7 +145,7 @@ impl Move<'_> {
         self.remove_garbage().await?;
         let mut after = i64::MIN;
         loop {
-            let mut access = self.engine.look().await?;
+            let mut access = self.engine.begin_read().await?;
             let scopes = access.rows(SCOPES, &[self.tenant.into(), after.into()]).await?;
             access.end().await?;
             if scopes.is_empty() {
@@ -165,7 +165,7 @@ impl Move<'_> {
     /// What nobody reaches is not worth encrypting.
     async fn remove_garbage(&self) -> Result<()> {
         let text = "select thread_key, scope_id from garbage where tenant = $1";
-        let mut access = self.engine.look().await?;
+        let mut access = self.engine.begin_read().await?;
         let garbage = access.rows(text, &[self.tenant.into()]).await?;
         access.end().await?;
         for row in &garbage {
@@ -178,8 +178,8 @@ impl Move<'_> {
     async fn scope(&self, scope_id: i64) -> Result<()> {
         let secret: TenantSecret = self.keys.secret(self.tenant);
         let Some(cipher) = secret.cipher() else { return Ok(()) };
-        let place = [Cell::from(self.tenant), scope_id.into()];
-        let mut access = self.engine.look().await?;
+        let place = [SqlValue::from(self.tenant), scope_id.into()];
+        let mut access = self.engine.begin_read().await?;
         let text = self.engine.dialect().fill(THREADS_OF_SCOPE);
         let threads = access.rows(&text, &place).await?;
         let threads = threads.iter().map(|row| row.integer(0)).collect::<Result<Vec<_>>>()?;
@@ -210,7 +210,7 @@ impl Move<'_> {
     async fn marks(
         &self,
         access: &mut dyn Access,
-        place: &[Cell; 2],
+        place: &[SqlValue; 2],
         threads: &[i64],
     ) -> Result<Marks> {
         let mut marks = Marks::default();
@@ -225,7 +225,7 @@ impl Move<'_> {
         for row in &lists {
             marks.add_list(row.bytes(0)?)?;
         }
-        let names: Vec<Cell> = marks.nodes().into_iter().map(Cell::Bytes).collect();
+        let names: Vec<SqlValue> = marks.nodes().into_iter().map(SqlValue::Bytes).collect();
         let text = "select body from chunks where tenant = $1 and scope_id = $2 and name in";
         for row in rows_named(access, text, place, &names).await? {
             marks.add_node(row.bytes(0)?)?;
@@ -234,17 +234,17 @@ impl Move<'_> {
     }
 
     /// Whether a chunk that no list names is a node cannot be known: it goes.
-    async fn remove_unnamed(&self, place: &[Cell; 2], marks: &Marks) -> Result<()> {
+    async fn remove_unnamed(&self, place: &[SqlValue; 2], marks: &Marks) -> Result<()> {
         let text = "delete from chunks where tenant = $1 and scope_id = $2 and name in";
-        let mut after = Cell::Bytes(Vec::new());
+        let mut after = SqlValue::Bytes(Vec::new());
         loop {
-            let mut access = self.engine.hold().await?;
+            let mut access = self.engine.begin_write().await?;
             let binds = [&place[..], &[after]].concat();
             let rows = page(access.as_mut(), self.engine.dialect(), &CHUNKS, &binds).await?;
             let Some(last) = rows.last() else { return access.end().await };
             after = last.0[0].clone();
             let unnamed = rows.iter().filter(|row| row.bytes(0).is_ok_and(|it| !marks.names(it)));
-            let unnamed: Vec<Cell> = unnamed.map(|row| row.0[0].clone()).collect();
+            let unnamed: Vec<SqlValue> = unnamed.map(|row| row.0[0].clone()).collect();
             if !unnamed.is_empty() {
                 rows_named(access.as_mut(), text, place, &unnamed).await?;
                 let raise =

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::access::{Access, Accessible, Cell, Record};
+use super::access::{Access, Accessible, SqlRow, SqlValue};
 use super::items::models::ModelMemory;
 use super::items::namespaces;
 use crate::domain::clock::Micros;
@@ -65,14 +65,14 @@ impl<T: Indexable> IndexingStorage for T {
         limit: usize,
     ) -> Result<Vec<IndexingTask>> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let mut access = self.look().await?;
+        let mut access = self.begin_read().await?;
         // Without work there is nothing to lock.
         let any = access.rows(&without_lock(DUE), &[now.into(), 1.into()]).await?;
         access.end().await?;
         if any.is_empty() {
             return Ok(Vec::new());
         }
-        let mut access = self.hold().await?;
+        let mut access = self.begin_write().await?;
         let rows = access.rows(&self.dialect().fill(DUE), &[now.into(), limit.into()]).await?;
         let claim = self.dialect().fill(CLAIM);
         let mut tasks = Vec::with_capacity(rows.len());
@@ -95,7 +95,7 @@ impl<T: Indexable> IndexingStorage for T {
         }
         let fill = |text: &str| self.dialect().fill(text);
         let place = place(self, task);
-        let mut access = self.hold().await?;
+        let mut access = self.begin_write().await?;
         if access.rows(&fill(LOCK), &place).await?.is_empty() {
             access.rows(&fill(FORGET), &place).await?;
             return access.end().await;
@@ -113,20 +113,20 @@ impl<T: Indexable> IndexingStorage for T {
 
     async fn postpone_indexing(&self, task: &IndexingTask, due_at: Micros) -> Result<()> {
         let binds = [&place(self, task)[..], &[due_at.into()]].concat();
-        let mut access = self.hold().await?;
+        let mut access = self.begin_write().await?;
         access.rows(&self.dialect().fill(POSTPONE), &binds).await?;
         access.end().await
     }
 
     async fn renew_indexing(&self, model: &Model, now: Micros) -> Result<bool> {
-        let asked = |limit: i64| [Cell::from(model.as_str()), limit.into()];
-        let mut access = self.look().await?;
+        let asked = |limit: i64| [SqlValue::from(model.as_str()), limit.into()];
+        let mut access = self.begin_read().await?;
         let any = access.rows(&without_lock(MADE_BY_OTHERS), &asked(1)).await?;
         access.end().await?;
         if any.is_empty() {
             return Ok(false);
         }
-        let mut access = self.hold().await?;
+        let mut access = self.begin_write().await?;
         let text = self.dialect().fill(MADE_BY_OTHERS);
         let rows = access.rows(&text, &asked(RENEWED_ROWS)).await?;
         let renew = self.dialect().fill(RENEW);
@@ -141,7 +141,7 @@ impl<T: Indexable> IndexingStorage for T {
 async fn add(
     access: &mut dyn Access,
     (text, as_text): (&str, bool),
-    place: &[Cell],
+    place: &[SqlValue],
     vectors: &NewVectors,
 ) -> Result<()> {
     let dims = i64::try_from(vectors.dims()).unwrap_or(i64::MAX);
@@ -149,12 +149,12 @@ async fn add(
         let no = i64::try_from(no).unwrap_or(i64::MAX);
         let numbers = it.vector.numbers();
         let numbers = if as_text {
-            Cell::Text(format!(
+            SqlValue::Text(format!(
                 "{{{}}}",
                 numbers.iter().map(f32::to_string).collect::<Vec<_>>().join(",")
             ))
         } else {
-            Cell::Bytes(numbers.iter().flat_map(|it| it.to_le_bytes()).collect())
+            SqlValue::Bytes(numbers.iter().flat_map(|it| it.to_le_bytes()).collect())
         };
         let more = [
             vectors.model().as_str().into(),
@@ -172,12 +172,12 @@ fn without_lock(text: &str) -> String {
     text.replace("{skip_locked}", "")
 }
 
-fn place<T: Accessible + ?Sized>(engine: &T, task: &IndexingTask) -> [Cell; 4] {
+fn place<T: Accessible + ?Sized>(engine: &T, task: &IndexingTask) -> [SqlValue; 4] {
     let Address { namespace, key } = &task.address;
     let namespace = if has_arrays(engine) {
-        Cell::Text(serde_json::Value::from(namespace.labels().to_vec()).to_string())
+        SqlValue::Text(serde_json::Value::from(namespace.labels().to_vec()).to_string())
     } else {
-        Cell::Bytes(namespaces::encode(namespace))
+        SqlValue::Bytes(namespaces::encode(namespace))
     };
     [task.tenant.as_str().into(), namespace, key.as_bytes().into(), task.version.into()]
 }
@@ -187,7 +187,7 @@ fn has_arrays<T: Accessible + ?Sized>(engine: &T) -> bool {
     !engine.dialect().first_namespace.is_empty()
 }
 
-fn task(row: &Record) -> Result<IndexingTask> {
+fn task(row: &SqlRow) -> Result<IndexingTask> {
     let damaged = || Error::Integrity("a namespace is damaged".into());
     let namespace = namespaces::of_cell(&row.0[1]).ok_or_else(damaged)?;
     Ok(IndexingTask {

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::access::{Access, Accessible, Cell, Record};
+use super::access::{Access, Accessible, SqlRow, SqlValue};
 use super::audit_rows::record;
 use super::rights::{Deciding, Held, KEY_COLUMNS, key};
 use crate::domain::Result;
@@ -41,7 +41,7 @@ const SLICE_ROWS: i64 = 500;
 #[async_trait]
 impl<T: Accessible> KeyStorage for T {
     async fn create_key(&self, key: &Key, act: &Act) -> Result<()> {
-        let mut access = self.hold().await?;
+        let mut access = self.begin_write().await?;
         let mut mac = Vec::new();
         if let Some(mut held) = Held::lock(self, access.as_mut(), &key.tenant).await? {
             mac = key.mac(&held.rights).to_vec();
@@ -58,8 +58,8 @@ impl<T: Accessible> KeyStorage for T {
             key.subject.as_deref().unwrap_or_default().into(),
             key.hash[..].into(),
             key.created_at.into(),
-            key.revoked_at.map_or(Cell::Null, Cell::from),
-            Cell::Bytes(mac),
+            key.revoked_at.map_or(SqlValue::Null, SqlValue::from),
+            SqlValue::Bytes(mac),
         ];
         access.rows(INSERT, &binds).await?;
         record(access.as_mut(), act).await?;
@@ -69,14 +69,14 @@ impl<T: Accessible> KeyStorage for T {
     async fn list_keys(&self, tenant: &str) -> Result<Vec<Key>> {
         let text =
             format!("select {KEY_COLUMNS} from keys where tenant = $1 order by created_at, key_id");
-        let mut access = self.look().await?;
+        let mut access = self.begin_read().await?;
         let rows = access.rows(&text, &[tenant.into()]).await?;
         access.end().await?;
         rows.iter().map(key).collect()
     }
 
     async fn revoke_key(&self, tenant: &str, key_id: &str, act: &Act) -> Result<bool> {
-        let mut access = self.hold().await?;
+        let mut access = self.begin_write().await?;
         let held = Held::lock(self, access.as_mut(), tenant).await?;
         let text = self.dialect().fill(REVOKE);
         let rows = access.rows(&text, &[tenant.into(), key_id.into()]).await?;
@@ -90,7 +90,7 @@ impl<T: Accessible> KeyStorage for T {
 }
 
 /// Takes keys that are gone out of the sum. One that was not signed was never in it.
-async fn subtract(held: Option<Held<'_>>, access: &mut dyn Access, rows: &[Record]) -> Result<()> {
+async fn subtract(held: Option<Held<'_>>, access: &mut dyn Access, rows: &[SqlRow]) -> Result<()> {
     let Some(mut held) = held.filter(|_| !rows.is_empty()) else { return Ok(()) };
     for row in rows {
         let key = key(row)?;
@@ -107,7 +107,7 @@ async fn subtract(held: Option<Held<'_>>, access: &mut dyn Access, rows: &[Recor
 /// # Errors
 /// A database that cannot be written.
 pub async fn erase_keys(engine: &dyn Accessible, tenant: &str, subject: &str) -> Result<Slice> {
-    let mut access = engine.hold().await?;
+    let mut access = engine.begin_write().await?;
     let held = Held::lock(engine, access.as_mut(), tenant).await?;
     let had_key = [tenant.into(), subject.into(), [0_u8; 32][..].into()];
     access.rows(KEEP_HAD_KEY, &had_key).await?;

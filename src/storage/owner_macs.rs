@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::access::Cell;
+use super::access::SqlValue;
 use super::sessions::SessionEngine;
 use crate::content::keys::TenantSecret;
 use crate::domain::planner::Batch;
@@ -100,8 +100,8 @@ impl<'a> OwnerRow<'a> {
     }
 
     /// As [`Self::mac`], for a bind: empty for none, since a null has no type there.
-    pub fn mac_cell(&self, secret: &TenantSecret) -> Cell {
-        Cell::Bytes(self.mac(secret).unwrap_or_default())
+    pub fn mac_cell(&self, secret: &TenantSecret) -> SqlValue {
+        SqlValue::Bytes(self.mac(secret).unwrap_or_default())
     }
 
     /// Whether the row is as a server wrote it. Always where the tenant's content is not encrypted.

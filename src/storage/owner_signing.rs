@@ -1,7 +1,7 @@
 //! Finds threads, sessions and namespace roots whose MAC is missing or wrong, for the doctor, and signs them for `threadkeep encrypt`. The
 //! same for every engine.
 
-use super::access::{Access, Accessible, Cell, Dialect, Record, Source, page};
+use super::access::{Access, Accessible, Dialect, Source, SqlRow, SqlValue, page};
 use super::owner_macs::OwnerRow;
 use super::tenant_keys::{given, opened};
 use crate::content::keys::TenantSecret;
@@ -19,11 +19,11 @@ pub struct OwnerTable {
     pub noun: Noun,
     source: Source<'static>,
     /// What comes before the first key. A key is in the first columns.
-    first: fn() -> Vec<Cell>,
+    first: fn() -> Vec<SqlValue>,
     /// $1 tenant, then the key, then the MAC.
     sign: &'static str,
     /// Its MAC is in the last column.
-    row: fn(&Record) -> Result<OwnerRow<'_>>,
+    row: fn(&SqlRow) -> Result<OwnerRow<'_>>,
 }
 
 pub const OWNER_TABLES: [OwnerTable; 3] = [
@@ -48,7 +48,7 @@ pub const OWNER_TABLES: [OwnerTable; 3] = [
             size: "256",
             rows: "from sessions s where s.tenant = $1 and (s.kind, s.key) > ($2, $3) order by s.kind, s.key",
         },
-        first: || vec!["".into(), Cell::Bytes(Vec::new())],
+        first: || vec!["".into(), SqlValue::Bytes(Vec::new())],
         sign: "update sessions set mac = $4 where tenant = $1 and kind = $2 and key = $3",
         row: |row| {
             let ids = (row.integer(2)?, row.integer(3)?);
@@ -73,11 +73,11 @@ pub const OWNER_TABLES: [OwnerTable; 3] = [
 pub struct UnsignedRow {
     /// Something else than what a server wrote: there is a MAC.
     pub is_changed: bool,
-    record: Record,
+    record: SqlRow,
 }
 
 impl OwnerTable {
-    pub fn first_key(&self) -> Vec<Cell> {
+    pub fn first_key(&self) -> Vec<SqlValue> {
         (self.first)()
     }
 
@@ -90,9 +90,9 @@ impl OwnerTable {
         access: &mut dyn Access,
         dialect: &Dialect,
         (tenant, secret): (&str, &TenantSecret),
-        after: &[Cell],
-    ) -> Result<Option<(Vec<UnsignedRow>, Vec<Cell>)>> {
-        let binds = [&[Cell::from(tenant)], after].concat();
+        after: &[SqlValue],
+    ) -> Result<Option<(Vec<UnsignedRow>, Vec<SqlValue>)>> {
+        let binds = [&[SqlValue::from(tenant)], after].concat();
         let rows = page(access, dialect, &self.source, &binds).await?;
         let Some(last) = rows.last() else { return Ok(None) };
         let last = last.0[..after.len()].to_vec();
@@ -115,9 +115,9 @@ impl OwnerTable {
         &self,
         engine: &dyn Accessible,
         of: (&str, &TenantSecret),
-        after: &[Cell],
-    ) -> Result<Option<(Vec<UnsignedRow>, Vec<Cell>)>> {
-        let mut access = engine.look().await?;
+        after: &[SqlValue],
+    ) -> Result<Option<(Vec<UnsignedRow>, Vec<SqlValue>)>> {
+        let mut access = engine.begin_read().await?;
         let page = self.unsigned(access.as_mut(), engine.dialect(), of, after).await?;
         access.end().await?;
         Ok(page)
@@ -167,7 +167,7 @@ impl OwnerTable {
     ) -> Result<()> {
         let key = &row.record.0[..self.first_key().len()];
         let mac = (self.row)(&row.record)?.mac_cell(secret);
-        let binds = [&[Cell::from(tenant)], key, &[mac]].concat();
+        let binds = [&[SqlValue::from(tenant)], key, &[mac]].concat();
         access.rows(self.sign, &binds).await?;
         Ok(())
     }
@@ -181,7 +181,7 @@ pub async fn list_unsigned(engine: &dyn Accessible) -> Result<Vec<UnsignedOwners
     let masters = given(engine.masters())?;
     let (mut all, mut after) = (Vec::new(), String::new());
     loop {
-        let mut access = engine.look().await?;
+        let mut access = engine.begin_read().await?;
         let tenants = access.rows(TENANTS, &[after.as_str().into()]).await?;
         access.end().await?;
         let Some(last) = tenants.last() else { return Ok(all) };
@@ -230,7 +230,7 @@ pub async fn sign(
     for table in &OWNER_TABLES {
         let mut after = table.first_key();
         loop {
-            let mut access = engine.hold().await?;
+            let mut access = engine.begin_write().await?;
             let page = table.unsigned(access.as_mut(), engine.dialect(), (tenant, secret), &after);
             let page = page.await?;
             let Some((rows, last)) = page else {
@@ -257,7 +257,7 @@ pub async fn sign_listed(engine: &dyn Accessible, listed: &[UnsignedOwners]) -> 
     let masters = given(engine.masters())?;
     let text = "select k.wrapped from tenant_keys k where k.tenant = $1 and length(k.wrapped) > 0";
     for UnsignedOwners { tenant, changed, .. } in listed {
-        let mut access = engine.look().await?;
+        let mut access = engine.begin_read().await?;
         let rows = access.rows(text, &[tenant.as_str().into()]).await?;
         access.end().await?;
         let Some(row) = rows.first() else { continue };

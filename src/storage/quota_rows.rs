@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use std::collections::HashMap;
 
-use super::access::{Access, Accessible, Cell, Record};
+use super::access::{Access, Accessible, SqlRow, SqlValue};
 use super::audit_rows::record;
 use super::rights::{Held, QuotaOf, UNSEALED, all_opened};
 use crate::content::master_key::MasterKeys;
@@ -43,7 +43,7 @@ select cast(t.bytes + i.bytes + v.bytes + c.bytes + s.bytes as bigint), t.n, i.n
 #[async_trait]
 impl<T: Accessible> QuotaStorage for T {
     async fn put_quota(&self, tenant: &str, quota: &Quota, act: &Act) -> Result<()> {
-        let mut access = self.hold().await?;
+        let mut access = self.begin_write().await?;
         if let Some(mut held) = Held::lock(self, access.as_mut(), tenant).await? {
             held.rights.quota = QuotaOf(tenant, quota).sealed(&held.rights);
             held.put(access.as_mut()).await?;
@@ -58,7 +58,7 @@ impl<T: Accessible> QuotaStorage for T {
                 quota.rates.per_tenant,
                 quota.rates.per_token,
             ];
-            let limits = limits.into_iter().map(number).collect::<Result<Vec<Cell>>>()?;
+            let limits = limits.into_iter().map(number).collect::<Result<Vec<SqlValue>>>()?;
             let cells = [&[tenant.into()], &limits[..], &[act.at.into()]].concat();
             access.rows(PUT, &cells).await?;
         }
@@ -67,7 +67,7 @@ impl<T: Accessible> QuotaStorage for T {
     }
 
     async fn list_quotas(&self) -> Result<Vec<(String, Quota)>> {
-        let mut access = self.look().await?;
+        let mut access = self.begin_read().await?;
         let rows = access.rows(LIST, &[]).await?;
         let all = rows.iter().map(quota).collect::<Result<Vec<_>>>()?;
         let all = match self.masters() {
@@ -79,7 +79,7 @@ impl<T: Accessible> QuotaStorage for T {
     }
 
     async fn measure_usage(&self, tenant: &str) -> Result<Usage> {
-        let mut access = self.look().await?;
+        let mut access = self.begin_read().await?;
         let usage = measured(access.as_mut(), tenant).await?;
         access.end().await?;
         Ok(usage)
@@ -161,14 +161,16 @@ pub async fn of_tenant(access: &mut dyn Access, tenant: &str) -> Result<Quota> {
     rows.first().map_or(Ok(Quota::default()), |row| quota(row).map(|(_, quota)| quota))
 }
 
-fn number(limit: Option<u64>) -> Result<Cell> {
+fn number(limit: Option<u64>) -> Result<SqlValue> {
     let too_large = |_| Error::Internal("a limit does not fit".into());
-    limit.map_or(Ok(Cell::Null), |it| i64::try_from(it).map(Cell::Integer).map_err(too_large))
+    limit.map_or(Ok(SqlValue::Null), |it| {
+        i64::try_from(it).map(SqlValue::Integer).map_err(too_large)
+    })
 }
 
-fn quota(row: &Record) -> Result<(String, Quota)> {
+fn quota(row: &SqlRow) -> Result<(String, Quota)> {
     let limit = |at: usize| match &row.0[at] {
-        Cell::Null => Ok(None),
+        SqlValue::Null => Ok(None),
         _ => row.integer(at).map(|it| u64::try_from(it).ok()),
     };
     let rates = Rates { per_tenant: limit(4)?, per_token: limit(5)? };

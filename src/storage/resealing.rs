@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use bytes::Bytes;
 
-use super::access::{Access, Accessible, Cell, Dialect, Record, Source, page};
+use super::access::{Access, Accessible, Dialect, Source, SqlRow, SqlValue, page};
 use super::documents::{BASE_PREFIX_BYTES, DOCUMENTS_PREFIX_BYTES};
 use super::homes::{CheckpointAt, ValueRow, of_chunk};
 use crate::content::cipher::{Cipher, Home};
@@ -49,8 +49,8 @@ struct Table {
     sealed: &'static str,
     rows: Source<'static>,
     /// Before the first row, in the order of the key.
-    first: fn() -> Vec<Cell>,
-    again: fn(&Resealer<'_>, &Record) -> Result<Option<Vec<u8>>>,
+    first: fn() -> Vec<SqlValue>,
+    again: fn(&Resealer<'_>, &SqlRow) -> Result<Option<Vec<u8>>>,
 }
 
 const OF_SCOPE: [Table; 2] = [
@@ -64,7 +64,7 @@ const OF_SCOPE: [Table; 2] = [
             size: "length(body)",
             rows: "from manifests where tenant = $1 and scope_id = $2 and no > $3 order by no",
         },
-        first: || vec![Cell::Integer(-1)],
+        first: || vec![SqlValue::Integer(-1)],
         again: |it, row| it.value(row),
     },
     Table {
@@ -77,7 +77,7 @@ const OF_SCOPE: [Table; 2] = [
             size: "length(body)",
             rows: "from chunks where tenant = $1 and scope_id = $2 and name > $3 and not {packed} order by name",
         },
-        first: || vec![Cell::Bytes(Vec::new())],
+        first: || vec![SqlValue::Bytes(Vec::new())],
         again: |it, row| it.chunk(row),
     },
 ];
@@ -94,7 +94,7 @@ const OF_THREAD: [Table; 3] = [
             rows: "from checkpoints where tenant = $1 and thread_key = $2 and (ns, checkpoint_id) > ($3, $4)
                 order by ns, checkpoint_id",
         },
-        first: || vec![Cell::from(""), Cell::from("")],
+        first: || vec![SqlValue::from(""), SqlValue::from("")],
         again: |it, row| it.documents(row),
     },
     Table {
@@ -109,7 +109,7 @@ const OF_THREAD: [Table; 3] = [
                 and (ns, checkpoint_id, task_id, idx) > ($3, $4, $5, $6)
                 order by ns, checkpoint_id, task_id, idx",
         },
-        first: || vec![Cell::from(""), Cell::from(""), Cell::from(""), Cell::Integer(i64::MIN)],
+        first: || vec![SqlValue::from(""), SqlValue::from(""), SqlValue::from(""), SqlValue::Integer(i64::MIN)],
         again: |it, row| it.write(row),
     },
     Table {
@@ -123,7 +123,7 @@ const OF_THREAD: [Table; 3] = [
             rows: "from delta_bases where tenant = $1 and thread_key = $2
                 and (ns, checkpoint_id, channel) > ($3, $4, $5) order by ns, checkpoint_id, channel",
         },
-        first: || vec![Cell::from(""), Cell::from(""), Cell::from("")],
+        first: || vec![SqlValue::from(""), SqlValue::from(""), SqlValue::from("")],
         again: |it, row| it.base(row),
     },
 ];
@@ -132,7 +132,7 @@ const OF_THREAD: [Table; 3] = [
 #[derive(Default)]
 pub struct Cursor {
     table: usize,
-    after: Option<Vec<Cell>>,
+    after: Option<Vec<SqlValue>>,
 }
 
 impl Resealer<'_> {
@@ -172,7 +172,7 @@ impl Resealer<'_> {
     ) -> Result<bool> {
         let Some(table) = tables.get(cursor.table) else { return Ok(false) };
         let after = cursor.after.take().unwrap_or_else(table.first);
-        let place = [Cell::from(self.tenant), owner.into()];
+        let place = [SqlValue::from(self.tenant), owner.into()];
         let rows = page(access, dialect, &table.rows, &[&place[..], &after].concat()).await?;
         let Some(last) = rows.last() else {
             cursor.table += 1;
@@ -183,25 +183,25 @@ impl Resealer<'_> {
         for row in &rows {
             if let Some(sealed) = (table.again)(self, row)? {
                 let key = &row.0[..table.key.len()];
-                changed.push([key, &[Cell::Bytes(sealed)]].concat());
+                changed.push([key, &[SqlValue::Bytes(sealed)]].concat());
             }
         }
         let text = table.update();
         for rows in changed.chunks(ROWS_TOGETHER) {
             let fill = std::iter::repeat_n(&rows[rows.len() - 1], ROWS_TOGETHER - rows.len());
             let cells = rows.iter().chain(fill).flatten().cloned();
-            let binds: Vec<Cell> = place.iter().cloned().chain(cells).collect();
+            let binds: Vec<SqlValue> = place.iter().cloned().chain(cells).collect();
             access.rows(&text, &binds).await?;
         }
         Ok(true)
     }
 
-    fn value(&self, row: &Record) -> Result<Option<Vec<u8>>> {
+    fn value(&self, row: &SqlRow) -> Result<Option<Vec<u8>>> {
         let (version, named) = (ValueRow::Version(row.integer(2)?), (row.text(3)?, row.bytes(4)?));
         self.again(row.bytes(1)?, &|scope_id, act| version.home(scope_id, named, act))
     }
 
-    fn chunk(&self, row: &Record) -> Result<Option<Vec<u8>>> {
+    fn chunk(&self, row: &SqlRow) -> Result<Option<Vec<u8>>> {
         let damaged = |_| Error::Integrity("the name of a chunk has a wrong length".into());
         let name = Name::try_from(row.bytes(0)?).map_err(damaged)?;
         let body = row.bytes(1)?;
@@ -215,7 +215,7 @@ impl Resealer<'_> {
         self.again(body, &|scope_id, act| of_chunk(scope_id, &name, act))
     }
 
-    fn write(&self, row: &Record) -> Result<Option<Vec<u8>>> {
+    fn write(&self, row: &SqlRow) -> Result<Option<Vec<u8>>> {
         let write = ValueRow::Write {
             ns: row.text(0)?,
             checkpoint_id: row.text(1)?,
@@ -227,14 +227,14 @@ impl Resealer<'_> {
         self.again(row.bytes(4)?, &|scope_id, act| write.home(scope_id, named, act))
     }
 
-    fn documents(&self, row: &Record) -> Result<Option<Vec<u8>>> {
+    fn documents(&self, row: &SqlRow) -> Result<Option<Vec<u8>>> {
         let (ns, id) = (row.text(0)?, row.text(1)?);
         self.behind(DOCUMENTS_PREFIX_BYTES, row.bytes(2)?, &|scope_id, act| {
             CheckpointAt { scope_id, ns, id }.documents(act)
         })
     }
 
-    fn base(&self, row: &Record) -> Result<Option<Vec<u8>>> {
+    fn base(&self, row: &SqlRow) -> Result<Option<Vec<u8>>> {
         let (ns, id, channel) = (row.text(0)?, row.text(1)?, row.text(2)?);
         self.behind(BASE_PREFIX_BYTES, row.bytes(3)?, &|scope_id, act| {
             CheckpointAt { scope_id, ns, id }.base(channel, act)
@@ -306,14 +306,14 @@ pub async fn seal_all_again(
     let mut cursor = Cursor::default();
     let mut more = true;
     while more {
-        let mut access = engine.hold().await?;
+        let mut access = engine.begin_write().await?;
         more = resealer.page_of_scope(access.as_mut(), dialect, &mut cursor).await?;
         access.end().await?;
     }
     let Some(thread_key) = thread_key else { return Ok(()) };
     (cursor, more) = (Cursor::default(), true);
     while more {
-        let mut access = engine.hold().await?;
+        let mut access = engine.begin_write().await?;
         more = resealer.page_of_thread(access.as_mut(), dialect, thread_key, &mut cursor).await?;
         access.end().await?;
     }

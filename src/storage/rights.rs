@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::access::{Access, Accessible, Cell, Record};
+use super::access::{Access, Accessible, SqlRow, SqlValue};
 use super::wrapped::{TENANT_RIGHTS, unwrap, wrap};
 use crate::content::master_key::MasterKeys;
 use crate::content::rights::Rights;
@@ -144,10 +144,10 @@ pub async fn make(access: &mut dyn Access, masters: &MasterKeys, tenant: &str) -
     Ok(())
 }
 
-fn sealed(masters: &MasterKeys, tenant: &str, rights: &Rights) -> [Cell; 3] {
+fn sealed(masters: &MasterKeys, tenant: &str, rights: &Rights) -> [SqlValue; 3] {
     let (sealed, master) =
         wrap(Some(masters), &TENANT_RIGHTS, &[tenant.into()], &rights.to_bytes());
-    [tenant.into(), Cell::Bytes(sealed), Cell::Bytes(master)]
+    [tenant.into(), SqlValue::Bytes(sealed), SqlValue::Bytes(master)]
 }
 
 /// What a row of `tenant_rights` holds.
@@ -270,7 +270,7 @@ pub async fn all_opened(
 /// As [`all_opened`].
 pub fn all_of<'a>(
     masters: &MasterKeys,
-    rows: impl Iterator<Item = (&'a Record, usize, usize)>,
+    rows: impl Iterator<Item = (&'a SqlRow, usize, usize)>,
 ) -> Result<HashMap<String, Rights>> {
     let mut all = HashMap::new();
     for (row, tenant, sealed) in rows {
@@ -291,7 +291,7 @@ pub const KEY_COLUMNS: &str = "tenant, key_id, subject, hash, created_at, revoke
 ///
 /// # Errors
 /// `Integrity`.
-pub fn key(row: &Record) -> Result<Key> {
+pub fn key(row: &SqlRow) -> Result<Key> {
     let damaged = |_| Error::Integrity("the hash of a key has a wrong length".into());
     Ok(Key {
         tenant: row.text(0)?.to_owned(),

@@ -1,5 +1,5 @@
 //! Which content scope a thread has, as far as this process knows: what is encrypted is sealed for a scope, before the
-//! batch knows whether the thread exists. A hint only: the batch compares it under the gate, and a commit that was sealed
+//! batch knows whether the thread exists. A hint only: the batch compares it under the scope lock, and a commit that was sealed
 //! for another scope is sealed again. Key and owner are remembered too, once the MAC of the thread's row was checked: a batch that finds
 //! others writes nothing, and the row is checked again.
 

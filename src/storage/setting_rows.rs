@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 
-use super::access::{Accessible, Cell, Record};
+use super::access::{Accessible, SqlRow, SqlValue};
 use super::audit_rows::record;
 use super::items::namespaces;
 use crate::domain::audit::Act;
@@ -55,13 +55,13 @@ impl<T: Accessible> SettingsStorage for T {
         let fields = declared.text_fields.as_ref().map(|it| serde_json::json!(it).to_string());
         let cells = [
             caller.tenant.as_str().into(),
-            Cell::Bytes(namespaces::encode(namespace)),
+            SqlValue::Bytes(namespaces::encode(namespace)),
             declared.history.map_or(-1, i64::from).into(),
             fields.unwrap_or_default().as_str().into(),
             (*changed_at).into(),
             i64::try_from(rows_max).unwrap_or(i64::MAX).into(),
         ];
-        let mut access = self.hold().await?;
+        let mut access = self.begin_write().await?;
         let walk = [cells[0].clone(), cells[1].clone(), cells[4].clone()];
         access.rows(WALK, &walk).await?;
         let stored = !access.rows(PUT, &cells).await?.is_empty();
@@ -79,8 +79,8 @@ impl<T: Accessible> SettingsStorage for T {
         namespace: &Namespace,
         act: &Act,
     ) -> Result<()> {
-        let cells = [caller.tenant.as_str().into(), Cell::Bytes(namespaces::encode(namespace))];
-        let mut access = self.hold().await?;
+        let cells = [caller.tenant.as_str().into(), SqlValue::Bytes(namespaces::encode(namespace))];
+        let mut access = self.begin_write().await?;
         access.rows(WALK, &[&cells[..], &[act.at.into()]].concat()).await?;
         access.rows(DELETE, &cells).await?;
         record(&mut *access, act).await?;
@@ -89,7 +89,7 @@ impl<T: Accessible> SettingsStorage for T {
 
     async fn list_namespace_settings(&self, caller: &Caller) -> Result<Vec<Setting>> {
         let tenant = [caller.tenant.as_str().into()];
-        let mut access = self.look_for(&caller.tenant).await?;
+        let mut access = self.begin_read_for(&caller.tenant).await?;
         let walks = access.rows(WALKS, &tenant).await?;
         let rows = access.rows(LIST, &tenant).await?;
         access.end().await?;
@@ -97,7 +97,7 @@ impl<T: Accessible> SettingsStorage for T {
         let walks = walks.collect::<Result<Vec<Namespace>>>()?;
         let is_walked =
             |it: &Namespace| walks.iter().any(|walk| walk.starts_with(it) || it.starts_with(walk));
-        let known = |row: &Record| {
+        let known = |row: &SqlRow| {
             let setting = setting(row)?.1;
             let declares = setting.declared.text_fields.is_some();
             Ok(Setting { is_indexing: declares && is_walked(&setting.namespace), ..setting })
@@ -106,17 +106,17 @@ impl<T: Accessible> SettingsStorage for T {
     }
 
     async fn load_namespace_settings(&self) -> Result<Vec<(String, Setting)>> {
-        let mut access = self.look().await?;
+        let mut access = self.begin_read().await?;
         let rows = access.rows(LOAD, &[]).await?;
         access.end().await?;
         rows.iter().map(setting).collect()
     }
 }
 
-fn setting(row: &Record) -> Result<(String, Setting)> {
+fn setting(row: &SqlRow) -> Result<(String, Setting)> {
     let damaged = |_| Error::Integrity("the setting of a namespace is damaged".into());
     let history = match &row.0[2] {
-        Cell::Null => None,
+        SqlValue::Null => None,
         _ => Some(u32::try_from(row.integer(2)?).unwrap_or(0)),
     };
     let text_fields =

@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 
-use super::access::{Access, Accessible, Cell};
+use super::access::{Access, Accessible, SqlValue};
 use super::credentials::{revocation, secret};
 use super::encrypting::doubt;
 use super::owner_signing;
@@ -54,7 +54,7 @@ impl<T: Accessible> SigningStorage for T {
 /// Tenants whose rows nothing sealed speaks for, with the keys that are there.
 async fn list_unsigned(engine: &dyn Accessible, masters: &MasterKeys) -> Result<Vec<Unsigned>> {
     let mut tenants = load(engine).await?.unsigned();
-    let mut access = engine.look().await?;
+    let mut access = engine.begin_read().await?;
     tenants.extend(quota_rows::wrong(access.as_mut(), masters).await?);
     let mut all = Vec::new();
     for tenant in tenants {
@@ -90,8 +90,8 @@ async fn sign_tenant(
 ) -> Result<()> {
     let tenant = shown.tenant.as_str();
     let dialect = engine.dialect();
-    let place = [Cell::from(tenant)];
-    let mut access = engine.hold().await?;
+    let place = [SqlValue::from(tenant)];
+    let mut access = engine.begin_write().await?;
     let Some(mut held) = Held::begin_again(engine, access.as_mut(), tenant).await? else {
         return Ok(());
     };
@@ -101,7 +101,7 @@ async fn sign_tenant(
         if !shown.keys.contains(&key) {
             continue;
         }
-        let mac = Cell::Bytes(key.mac(&held.rights).to_vec());
+        let mac = SqlValue::Bytes(key.mac(&held.rights).to_vec());
         access.rows(SET_MAC, &[tenant.into(), key.key_id.as_str().into(), mac]).await?;
         held.rights.had_keys = true;
         let hash = key.hash(&held.rights);

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::access::{Access, Accessible, Cell, Dialect, Source, page};
+use super::access::{Access, Accessible, Dialect, Source, SqlValue, page};
 use super::doctor::read_map;
 use super::documents::open_documents;
 use super::homes::CheckpointAt;
@@ -87,7 +87,7 @@ pub async fn storage_use(
     thread: Sought<'_>,
     secret: &TenantSecret,
 ) -> Result<Option<StorageUse>> {
-    let mut access = engine.look().await?;
+    let mut access = engine.begin_read().await?;
     let found = add_up(access.as_mut(), engine.dialect(), thread, secret).await;
     access.end().await?;
     found
@@ -159,10 +159,10 @@ fn check_rows(count: u64) -> Result<()> {
 async fn read_channels(
     access: &mut dyn Access,
     dialect: &Dialect,
-    thread: &[Cell],
+    thread: &[SqlValue],
 ) -> Result<HashMap<i64, Channel>> {
     let mut channels: HashMap<i64, Channel> = HashMap::new();
-    let mut after = vec![Cell::from(""), Cell::from("")];
+    let mut after = vec![SqlValue::from(""), SqlValue::from("")];
     loop {
         let rows = page(access, dialect, &MAPS, &[thread, &after].concat()).await?;
         let Some(last) = rows.last() else { return Ok(channels) };
@@ -188,7 +188,7 @@ async fn read_channels(
 async fn read_sizes(
     access: &mut dyn Access,
     dialect: &Dialect,
-    scope: &[Cell],
+    scope: &[SqlValue],
 ) -> Result<HashMap<u32, u64>> {
     let (mut sizes, mut after) = (HashMap::new(), i64::MIN);
     loop {
@@ -205,19 +205,19 @@ async fn read_sizes(
 /// Names of channels by their keys, from as few checkpoints as list them all. `thread`: tenant, thread key, scope.
 async fn read_names(
     access: &mut dyn Access,
-    thread: &[Cell; 3],
+    thread: &[SqlValue; 3],
     secret: &TenantSecret,
     channels: &HashMap<i64, Channel>,
 ) -> Result<HashMap<i64, String>> {
     let (thread, scope) = thread.split_at(2);
-    let Cell::Integer(scope_id) = scope[0] else { return Err(unnamed()) };
+    let SqlValue::Integer(scope_id) = scope[0] else { return Err(unnamed()) };
     let text = "select documents from checkpoints
         where tenant = $1 and thread_key = $2 and ns = $3 and checkpoint_id = $4";
     let places: BTreeSet<&(String, String)> =
         channels.values().filter_map(|it| it.place.as_ref()).collect();
     let mut names = HashMap::new();
     for (ns, id) in places {
-        let place = [Cell::from(ns.as_str()), Cell::from(id.as_str())];
+        let place = [SqlValue::from(ns.as_str()), SqlValue::from(id.as_str())];
         let rows = access.rows(text, &[thread, &place].concat()).await?;
         let at = CheckpointAt { scope_id, ns, id };
         let (skeleton, _) =

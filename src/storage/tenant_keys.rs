@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::Encryption;
-use super::access::{Access, Accessible, Cell, Record};
+use super::access::{Access, Accessible, SqlRow, SqlValue};
 use super::rights::{UNSEALED, make as make_rights};
 use super::secret_memory::{Memory, SecretMemory};
 use super::wrapped::{TENANT_KEYS, Wrapping, other_masters, unwrap, wrap};
@@ -88,19 +88,19 @@ impl Keys {
     }
 }
 
-fn row_key(tenant: &str) -> [Cell; 2] {
+fn row_key(tenant: &str) -> [SqlValue; 2] {
     [tenant.into(), i64::from(FIRST).into()]
 }
 
 async fn is_there(engine: &dyn Accessible, tenant: &str) -> Result<bool> {
-    let mut access = engine.look().await?;
+    let mut access = engine.begin_read().await?;
     let rows = access.rows(READ, &row_key(tenant)).await?;
     access.end().await?;
     Ok(rows.first().is_some_and(|row| row.bytes(0).is_ok_and(|it| !it.is_empty())))
 }
 
 async fn read(engine: &dyn Accessible, masters: &MasterKeys, tenant: &str) -> Result<Option<Keys>> {
-    let mut access = engine.look().await?;
+    let mut access = engine.begin_read().await?;
     let rows = access.rows(READ, &row_key(tenant)).await?;
     access.end().await?;
     let Some(row) = rows.first() else { return Ok(None) };
@@ -114,7 +114,7 @@ async fn read(engine: &dyn Accessible, masters: &MasterKeys, tenant: &str) -> Re
 ///
 /// # Errors
 /// As [`secret_of`].
-pub fn opened(masters: &MasterKeys, tenant: &str, row: &Record) -> Result<Keys> {
+pub fn opened(masters: &MasterKeys, tenant: &str, row: &SqlRow) -> Result<Keys> {
     let wrapped = row.bytes(0)?;
     if wrapped.is_empty() {
         return Err(Error::KeyDestroyed);
@@ -130,8 +130,8 @@ async fn make(engine: &dyn Accessible, masters: &MasterKeys, tenant: &str) -> Re
     let keys = Keys::for_names(rand::random());
     let text = "insert into tenants (tenant, secret, created_at) values ($1, $2, $3)
         on conflict (tenant) do nothing returning tenant";
-    let mut access = engine.hold().await?;
-    let binds = [tenant.into(), Cell::Bytes(Vec::new()), Clock::System.now().into()];
+    let mut access = engine.begin_write().await?;
+    let binds = [tenant.into(), SqlValue::Bytes(Vec::new()), Clock::System.now().into()];
     if !access.rows(text, &binds).await?.is_empty() {
         put(access.as_mut(), masters, tenant, &keys, false).await?;
     }
@@ -164,8 +164,8 @@ pub async fn put(
         (tenant, key_no, wrapped, master, created_at, plain_rows, owner_macs)
         values ($1, $2, $3, $4, $5, $6, 1 - $6)";
     let columns = [
-        Cell::Bytes(wrapped),
-        Cell::Bytes(master),
+        SqlValue::Bytes(wrapped),
+        SqlValue::Bytes(master),
         Clock::System.now().into(),
         i64::from(plain_rows).into(),
     ];
@@ -207,7 +207,7 @@ pub async fn check_start(
     if matches!(encryption, Encryption::Begins(_)) {
         return Ok(());
     }
-    let mut access = engine.look().await?;
+    let mut access = engine.begin_read().await?;
     let text = "select count(*) from tenants t where not exists (
             select 1 from tenant_keys k where k.tenant = t.tenant and k.plain_rows = 0)";
     let plain = access.rows(text, &[]).await?[0].integer(0)?;
@@ -242,7 +242,7 @@ pub async fn check_start(
 
 /// What is sealed for the tenant that nobody has names the master key.
 async fn mark(engine: &dyn Accessible, masters: &MasterKeys) -> Result<()> {
-    let mut access = engine.hold().await?;
+    let mut access = engine.begin_write().await?;
     make_rights(access.as_mut(), masters, "").await?;
     access.end().await
 }
@@ -260,8 +260,8 @@ pub fn given(masters: Option<&MasterKeys>) -> Result<&MasterKeys> {
 pub async fn destroy(engine: &dyn Accessible, tenant: &str) -> Result<bool> {
     let text = "update tenant_keys set wrapped = $2, destroyed_at = $3
         where tenant = $1 and length(wrapped) > 0 returning key_no";
-    let mut access = engine.hold().await?;
-    let binds = [tenant.into(), Cell::Bytes(Vec::new()), Clock::System.now().into()];
+    let mut access = engine.begin_write().await?;
+    let binds = [tenant.into(), SqlValue::Bytes(Vec::new()), Clock::System.now().into()];
     let gone = access.rows(text, &binds).await?;
     access.end().await?;
     Ok(!gone.is_empty())

@@ -45,14 +45,14 @@ select max(at) from (
 #[async_trait]
 impl<T: Accessible> TenantStorage for T {
     async fn has_tenant(&self, tenant: &str) -> Result<bool> {
-        let mut access = self.look().await?;
+        let mut access = self.begin_read().await?;
         let rows = access.rows(&exists_text(), &[tenant.into()]).await?;
         access.end().await?;
         Ok(!rows.is_empty())
     }
 
     async fn list_tenants(&self, after: &str, limit: usize) -> Result<Vec<TenantUse>> {
-        let mut access = self.look().await?;
+        let mut access = self.begin_read().await?;
         let (next, mut found): (String, Vec<TenantUse>) = (next_text(), Vec::new());
         while found.len() < limit {
             let after = found.last().map_or(after, |it| it.tenant.as_str());

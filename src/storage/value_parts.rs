@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
 use subtle::ConstantTimeEq as _;
 
-use super::access::{Access, Accessible, Cell, Record, lock_gate, rows_named};
+use super::access::{Access, Accessible, SqlRow, SqlValue, lock_scope, rows_named};
 use super::chunk_memory::ChunkMemory;
 use super::contents::put_chunks;
 use super::objects::shelf::Shelf;
@@ -151,7 +151,7 @@ pub async fn named_in(
         return Ok(None);
     }
     let sought = Sought::by(caller, commit.thread_id.as_str(), Action::Append);
-    let mut access = engine.look_for(&caller.tenant).await?;
+    let mut access = engine.begin_read_for(&caller.tenant).await?;
     let Some(thread) = thread_of(engine, &mut *access, sought).await? else {
         return Ok(Some(NamedParts { epoch: 0, parts: HashMap::new() }));
     };
@@ -166,13 +166,13 @@ pub async fn named_in(
     Ok(Some(NamedParts { epoch: thread.epoch, parts: parts.collect::<Result<_>>()? }))
 }
 
-fn names_in(commit: &Commit) -> Vec<Cell> {
+fn names_in(commit: &Commit) -> Vec<SqlValue> {
     let all = commit.values().filter_map(|it| it.in_parts.as_ref()).flat_map(|it| &it.names);
-    all.map(|name| Cell::from(&name[..])).collect()
+    all.map(|name| SqlValue::from(&name[..])).collect()
 }
 
 /// None for a content that is no part of a value.
-fn stored_part(row: &Record) -> Result<Option<(Vec<u8>, StoredPart)>> {
+fn stored_part(row: &SqlRow) -> Result<Option<(Vec<u8>, StoredPart)>> {
     let Some(digest) = PartDigest::read(row.bytes(3)?) else { return Ok(None) };
     let part = StoredPart {
         digest,
@@ -251,7 +251,7 @@ impl<T: Accessible> ValuePartStorage for T {
         now: Micros,
     ) -> Result<Option<Bytes>> {
         let sought = Sought::by(caller, part.thread_id.as_str(), Action::Append);
-        let mut access = self.look_for(&caller.tenant).await?;
+        let mut access = self.begin_read_for(&caller.tenant).await?;
         let thread = thread_of(self, &mut *access, sought).await?;
         access.end().await?;
         let Some(thread) = thread else { return Ok(None) };
@@ -266,27 +266,27 @@ impl<T: Accessible> ValuePartStorage for T {
         let (digest, sealed) = tokio::task::spawn_blocking(seal)
             .await
             .map_err(|error| Error::Internal(error.to_string()))?;
-        let (id, tenant) = (ContentId::random(), Cell::from(caller.tenant.as_str()));
-        let size_bytes = Cell::from(i64::try_from(part.data.len()).unwrap_or(i64::MAX));
-        let place = [tenant, Cell::from(&id.0[..])];
+        let (id, tenant) = (ContentId::random(), SqlValue::from(caller.tenant.as_str()));
+        let size_bytes = SqlValue::from(i64::try_from(part.data.len()).unwrap_or(i64::MAX));
+        let place = [tenant, SqlValue::from(&id.0[..])];
         let row = [
-            Cell::Bytes(Vec::new()),
+            SqlValue::Bytes(Vec::new()),
             scope_id.into(),
             size_bytes.clone(),
-            Cell::Bytes(digest.to_bytes()),
+            SqlValue::Bytes(digest.to_bytes()),
             now.into(),
         ];
         self.check_room()?;
-        let mut access = self.hold().await?;
-        lock_gate(&mut *access, self.dialect(), &caller.tenant, scope_id).await?;
+        let mut access = self.begin_write().await?;
+        lock_scope(&mut *access, self.dialect(), &caller.tenant, scope_id).await?;
         let put = access.rows(PUT, &[&place[..], &row].concat()).await?;
         if put.is_empty() {
             access.end().await?;
             return Ok(None);
         }
         put_chunks(&mut *access, &caller.tenant, scope_id, sealed.chunks).await?;
-        let index = Cell::from(i64::try_from(index).unwrap_or(i64::MAX));
-        let list = [index, size_bytes, scope_id.into(), Cell::Bytes(sealed.list)];
+        let index = SqlValue::from(i64::try_from(index).unwrap_or(i64::MAX));
+        let list = [index, size_bytes, scope_id.into(), SqlValue::Bytes(sealed.list)];
         access.rows(PUT_LIST, &[&place[..], &list].concat()).await?;
         access.end().await?;
         Ok(Some(Bytes::copy_from_slice(&id.0)))
@@ -297,7 +297,7 @@ impl<T: Accessible> ValuePartStorage for T {
         if names.is_empty() {
             return Ok(());
         }
-        let mut access = self.hold().await?;
+        let mut access = self.begin_write().await?;
         rows_named(&mut *access, TAKEN, &[caller.tenant.as_str().into()], &names).await?;
         access.end().await
     }
@@ -318,7 +318,7 @@ impl<T: Accessible> ValuePartStorage for T {
         let sought = Sought::by(caller, thread_id.as_str(), Action::Read);
         let shelf = Shelf::default();
         for _ in 0..READS_MAX {
-            let mut access = self.look_for(&caller.tenant).await?;
+            let mut access = self.begin_read_for(&caller.tenant).await?;
             let thread = match thread_of(self, &mut *access, sought).await {
                 // To who may only read its own, another's is not there.
                 Err(Error::Conflict(Conflict::ThreadTaken)) => None,
@@ -331,7 +331,7 @@ impl<T: Accessible> ValuePartStorage for T {
             if !bool::from(own.ct_eq(code)) {
                 return Ok(None);
             }
-            let cells: Vec<Cell> = names.iter().map(|it| Cell::from(&it[..])).collect();
+            let cells: Vec<SqlValue> = names.iter().map(|it| SqlValue::from(&it[..])).collect();
             let scope = [caller.tenant.as_str().into(), scope_id.into()];
             let rows = rows_named(&mut *access, CHUNKS, &scope, &cells).await?;
             access.end().await?;

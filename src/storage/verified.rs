@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::access::{Accessible, Record};
+use super::access::{Accessible, SqlRow};
 use super::credentials::{revocation, secret};
 use super::rights::{Deciding, RightsMemory, UNSEALED, all_of};
 use crate::content::master_key::MasterKeys;
@@ -48,7 +48,7 @@ pub struct Verified {
 /// A database that cannot be read; `Unavailable` when a master key is not here.
 pub async fn load(engine: &dyn Accessible) -> Result<Verified> {
     let seen = engine.rights().seen();
-    let mut access = engine.look_first().await?;
+    let mut access = engine.begin_priority_read().await?;
     let rows = access.rows(LOAD, &[]).await?;
     let unsealed = match engine.masters() {
         Some(_) => access.rows(UNSEALED, &[]).await?,
@@ -83,7 +83,7 @@ pub async fn load(engine: &dyn Accessible) -> Result<Verified> {
 }
 
 /// Without a master key the rows speak for themselves.
-fn plain(rows: &[Record]) -> Result<Verified> {
+fn plain(rows: &[SqlRow]) -> Result<Verified> {
     let mut all = Credentials::default();
     for row in rows {
         match row.text(0)? {
@@ -124,7 +124,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn row(&mut self, row: &Record) -> Result<()> {
+    fn row(&mut self, row: &SqlRow) -> Result<()> {
         match row.text(0)? {
             "key" => self.key(row),
             "had_key" => {
@@ -144,7 +144,7 @@ impl Reading<'_> {
         }
     }
 
-    fn key(&mut self, row: &Record) -> Result<()> {
+    fn key(&mut self, row: &SqlRow) -> Result<()> {
         let key = loaded_key(row)?;
         let Some(rights) = self.rights.get(&key.tenant) else { return Ok(()) };
         if !key.has_mac(rights, row.bytes(7)?) {
@@ -159,7 +159,7 @@ impl Reading<'_> {
     }
 
     /// One that does not open in its row was put there from outside.
-    fn secret(&mut self, row: &Record) -> Result<()> {
+    fn secret(&mut self, row: &SqlRow) -> Result<()> {
         match loaded_secret(Some(self.masters), row) {
             Ok(secret) => {
                 if let Some(rights) = self.rights.get(&secret.tenant) {
@@ -197,7 +197,7 @@ impl Reading<'_> {
     }
 }
 
-fn loaded_key(row: &Record) -> Result<Key> {
+fn loaded_key(row: &SqlRow) -> Result<Key> {
     let damaged = |_| Error::Integrity("the hash of a key has a wrong length".into());
     Ok(Key {
         tenant: row.text(1)?.to_owned(),
@@ -209,11 +209,11 @@ fn loaded_key(row: &Record) -> Result<Key> {
     })
 }
 
-fn loaded_secret(masters: Option<&MasterKeys>, row: &Record) -> Result<SigningSecret> {
+fn loaded_secret(masters: Option<&MasterKeys>, row: &SqlRow) -> Result<SigningSecret> {
     secret(masters, (row.text(1)?, row.text(2)?), row.bytes(4)?, row.integer(5)?)
 }
 
-fn loaded_revocation(row: &Record) -> Result<Revocation> {
+fn loaded_revocation(row: &SqlRow) -> Result<Revocation> {
     let place = (row.text(1)?, row.text(2)?);
     revocation(place, row.optional_text(3)?, row.integer(5)?, row.integer(6)?)
 }

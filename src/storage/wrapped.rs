@@ -1,7 +1,7 @@
 //! Secrets that stand in the database, wrapped with a master key from outside where there is one. Every table that holds
 //! some is registered here, so that changing the master key forgets none.
 
-use super::access::{Accessible, Cell, Record};
+use super::access::{Accessible, SqlRow, SqlValue};
 use crate::content::master_key::{MasterKeys, WrapError, fingerprint_of};
 use crate::domain::{Error, Result};
 
@@ -32,7 +32,7 @@ const ROWS_TOGETHER: i64 = 200;
 pub fn wrap(
     masters: Option<&MasterKeys>,
     table: &SecretTable,
-    key: &[Cell],
+    key: &[SqlValue],
     secret: &[u8],
 ) -> (Vec<u8>, Vec<u8>) {
     match masters {
@@ -53,7 +53,7 @@ pub fn wrap(
 pub fn unwrap(
     masters: Option<&MasterKeys>,
     table: &SecretTable,
-    key: &[Cell],
+    key: &[SqlValue],
     wrapped: &[u8],
 ) -> Result<Vec<u8>> {
     let damaged =
@@ -73,14 +73,14 @@ fn other_master(detail: &str) -> Error {
 }
 
 /// A secret is bound to its table and its row's key.
-fn with_name<R>(table: &SecretTable, key: &[Cell], act: impl FnOnce(&[&[u8]]) -> R) -> R {
+fn with_name<R>(table: &SecretTable, key: &[SqlValue], act: impl FnOnce(&[&[u8]]) -> R) -> R {
     let parts: Vec<Vec<u8>> = key
         .iter()
         .map(|cell| match cell {
-            Cell::Null => Vec::new(),
-            Cell::Integer(number) => number.to_le_bytes().to_vec(),
-            Cell::Text(text) => text.clone().into_bytes(),
-            Cell::Bytes(bytes) => bytes.clone(),
+            SqlValue::Null => Vec::new(),
+            SqlValue::Integer(number) => number.to_le_bytes().to_vec(),
+            SqlValue::Text(text) => text.clone().into_bytes(),
+            SqlValue::Bytes(bytes) => bytes.clone(),
         })
         .collect();
     let name: Vec<&[u8]> =
@@ -127,14 +127,14 @@ async fn rotate_some(
     let row_is = row_is.join(" and ");
     let update =
         format!("update {} set {} = $1, master = $2 where {row_is}", table.name, table.secret);
-    let mut access = engine.hold().await?;
+    let mut access = engine.begin_write().await?;
     let rows = access.rows(&select, &[current[..].into(), ROWS_TOGETHER.into()]).await?;
     for row in &rows {
         let key = &row.0[..count];
         let from = (row.integer(count + 1)? > 0).then_some(masters);
         let secret = unwrap(from, table, key, row.bytes(count)?)?;
         let (wrapped, master) = wrap(Some(masters), table, key, &secret);
-        let binds = [&[Cell::Bytes(wrapped), Cell::Bytes(master)], key].concat();
+        let binds = [&[SqlValue::Bytes(wrapped), SqlValue::Bytes(master)], key].concat();
         access.rows(&update, &binds).await?;
     }
     access.end().await?;
@@ -150,7 +150,7 @@ pub async fn other_masters(
     masters: Option<&MasterKeys>,
 ) -> Result<Wrapping> {
     let mut wrapping = Wrapping::default();
-    let mut access = engine.look().await?;
+    let mut access = engine.begin_read().await?;
     for table in TABLES {
         let any = format!("select count(*) from {} where length(master) > 0", table.name);
         wrapping.any |= access.rows(&any, &[]).await?[0].integer(0)? > 0;
@@ -161,7 +161,7 @@ pub async fn other_masters(
             "select distinct master from {} where length(master) > 0 and length({}) > 0",
             table.name, table.secret
         );
-        let rows: Vec<Record> = access.rows(&text, &[]).await?;
+        let rows: Vec<SqlRow> = access.rows(&text, &[]).await?;
         for row in &rows {
             if !masters.is_some_and(|it| it.knows(row.bytes(0).unwrap_or_default())) {
                 wrapping.foreign = Some(hex::encode(row.bytes(0)?));
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn a_secret_opens_in_its_row_only_and_plain_ones_are_refused_where_there_is_a_master_key() {
         let masters = MasterKeys { current: MasterKey::new(&[1; 32]), previous: None };
-        let row = |tenant: &str| [Cell::from(tenant), Cell::Integer(1)];
+        let row = |tenant: &str| [SqlValue::from(tenant), SqlValue::Integer(1)];
         let (wrapped, master) = wrap(Some(&masters), &TENANT_KEYS, &row("a"), b"secret");
         assert_eq!(master_of(&wrapped), Some(master));
         let opened =

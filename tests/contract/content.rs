@@ -147,7 +147,7 @@ pub async fn a_copy_for_another_owner_shares_nothing(h: Harness) {
     check_empty(&h).await;
 }
 
-/// What a commit leaves out is checked under the gate: content that a removal took in between is sent again.
+/// What a commit leaves out is checked under the scope lock: content that a removal took in between is sent again.
 pub async fn a_commit_planned_before_a_removal_is_planned_again(h: Harness) {
     for remove in ["prune", "delete"] {
         grow(&h, "t", 1, 30).await;
@@ -207,7 +207,7 @@ async fn wait_for_a_lock(connection: &mut PgConnection, waiting: i64) {
     panic!("{waiting} statements never waited for a lock");
 }
 
-/// A prune stands between locking the gate and removing, while a server with a warm memory commits what the prune is
+/// A prune stands between locking the scope and removing, while a server with a warm memory commits what the prune is
 /// about to remove; then the other order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_prune_that_is_paused_leaves_nothing_dangling_in_either_order() {
@@ -225,7 +225,7 @@ async fn a_prune_that_is_paused_leaves_nothing_dangling_in_either_order() {
         let mut pause = PgConnection::connect(h.url()).await.unwrap();
         let mut watch = PgConnection::connect(h.url()).await.unwrap();
         pause.execute("begin").await.unwrap();
-        // The prune meets a row that somebody holds after it has the gate; the commit, one that somebody is inserting.
+        // The prune meets a row that somebody holds after it has the scope lock; the commit, one that somebody is inserting.
         let stop = if prune_first {
             "select 1 from writes limit 0; select 1 from manifests where no = 1 for update"
                 .to_owned()

@@ -183,7 +183,7 @@ pub async fn a_snapshot_is_taken_beside_what_comes_and_goes(h: Harness) {
     check_sound(&h).await;
 }
 
-/// Both lock many gates: in one order, whatever the order of the request.
+/// Both lock many scopes: in one order, whatever the order of the request.
 pub async fn takes_and_restores_of_the_same_things_wait_for_each_other(h: Harness) {
     let (desk, agents) = (Desk::on(&h).await, sessions::Desk::on(&h).await);
     let store = Store::on(&h).await;

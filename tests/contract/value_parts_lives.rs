@@ -49,7 +49,7 @@ pub async fn parts_wait_for_a_day_and_what_was_committed_stays(h: Harness) {
     check_empty(&h).await;
 }
 
-/// What was seen of the parts is checked under the gate.
+/// What was seen of the parts is checked under the scope lock.
 pub async fn a_commit_of_parts_is_planned_again_after_a_removal(h: Harness) {
     let of = service(&h).await;
     let data = noise(1, LARGE);

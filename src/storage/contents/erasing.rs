@@ -5,7 +5,7 @@ use super::sweeping::drop_content;
 use crate::domain::Result;
 use crate::domain::clock::Clock;
 use crate::domain::namespace::Namespace;
-use crate::storage::access::{Accessible, Cell};
+use crate::storage::access::{Accessible, SqlValue};
 use crate::storage::items::namespaces;
 
 /// Contents of one transaction: each may have some thousand rows.
@@ -24,12 +24,12 @@ pub async fn erase_contents(
     tenant: &str,
     below: &Namespace,
 ) -> Result<(u64, u64)> {
-    let mut access = engine.hold().await?;
+    let mut access = engine.begin_write().await?;
     let end = namespaces::end(below).unwrap_or_default();
     let range = [
         tenant.into(),
-        Cell::Bytes(namespaces::encode(below)),
-        Cell::Bytes(end),
+        SqlValue::Bytes(namespaces::encode(below)),
+        SqlValue::Bytes(end),
         SLICE_CONTENTS.into(),
     ];
     let (mut count, mut bytes) = (0, 0);

@@ -1,6 +1,6 @@
 //! Contents of files as rows: uploads, their slices, and what becomes of them. Both engines speak this SQL.
 //!
-//! **Invariant:** a slice is written under the gate of its scope and the row of its upload, all of its chunks with it; so a
+//! **Invariant:** a slice is written under the lock of its scope and the row of its upload, all of its chunks with it; so a
 //! collection either sees the list that names them or comes before them.
 
 pub mod erasing;
@@ -15,7 +15,7 @@ pub use self::sweeping::{drop_content, drop_unshown, sweep};
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use super::access::{Access, Accessible, Cell, Dialect, Record, lock_gate};
+use super::access::{Access, Accessible, Dialect, SqlRow, SqlValue, lock_scope};
 use super::items::namespaces;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
@@ -112,14 +112,14 @@ impl<T: Roots> ContentStorage for T {
             let binds = [
                 key(caller, id).to_vec(),
                 vec![
-                    Cell::Bytes(namespaces::encode(&place.namespace)),
+                    SqlValue::Bytes(namespaces::encode(&place.namespace)),
                     place.key.as_bytes().into(),
                     scope_id.into(),
                     now.into(),
-                    Cell::Bytes(Vec::new()),
+                    SqlValue::Bytes(Vec::new()),
                 ],
             ];
-            let mut access = self.hold().await?;
+            let mut access = self.begin_write().await?;
             let made = access.rows(BEGIN, &binds.concat()).await?;
             access.end().await?;
             if !made.is_empty() {
@@ -133,7 +133,7 @@ impl<T: Roots> ContentStorage for T {
     async fn put_slice(&self, caller: &Caller, slice: NewSlice, now: Micros) -> Result<()> {
         self.check_room()?;
         let upload = key(caller, slice.id);
-        let mut access = self.look_for(&caller.tenant).await?;
+        let mut access = self.begin_read_for(&caller.tenant).await?;
         let found = access.rows(SCOPE, &upload).await?;
         access.end().await?;
         let scope_id = found.first().ok_or_else(gone)?.integer(0)?;
@@ -141,8 +141,8 @@ impl<T: Roots> ContentStorage for T {
         let bytes = slice.bytes.clone();
         let sealed = tokio::task::spawn_blocking(move || sealing::seal(&secret, scope_id, &bytes));
         let sealed = sealed.await.map_err(|error| Error::Internal(error.to_string()))?;
-        let mut access = self.hold().await?;
-        lock_gate(&mut *access, self.dialect(), &caller.tenant, scope_id).await?;
+        let mut access = self.begin_write().await?;
+        lock_scope(&mut *access, self.dialect(), &caller.tenant, scope_id).await?;
         touch(&mut *access, &upload, now).await?;
         sealing::put_chunks(&mut *access, &caller.tenant, scope_id, sealed.chunks).await?;
         let row = [
@@ -151,7 +151,7 @@ impl<T: Roots> ContentStorage for T {
             integer(slice.start)?,
             integer(slice.bytes.len() as u64)?,
             scope_id.into(),
-            Cell::Bytes(sealed.list),
+            SqlValue::Bytes(sealed.list),
         ];
         access.rows(PUT_SLICE, &[&upload[..], &row].concat()).await?;
         access.end().await
@@ -165,8 +165,8 @@ impl<T: Roots> ContentStorage for T {
         now: Micros,
     ) -> Result<()> {
         let upload = key(caller, id);
-        let number = Cell::from(i64::from(part.number));
-        let mut access = self.hold().await?;
+        let number = SqlValue::from(i64::from(part.number));
+        let mut access = self.begin_write().await?;
         touch(&mut *access, &upload, now).await?;
         let replaced = [&upload[..], std::slice::from_ref(&number)].concat();
         let replaced = access.rows(DROP_ATTEMPT, &replaced).await?;
@@ -175,7 +175,7 @@ impl<T: Roots> ContentStorage for T {
             number,
             part.attempt.into(),
             integer(part.size_bytes)?,
-            Cell::from(&part.sha256[..]),
+            SqlValue::from(&part.sha256[..]),
             now.into(),
         ];
         access.rows(PUT_PART, &[&upload[..], &row].concat()).await?;
@@ -185,7 +185,7 @@ impl<T: Roots> ContentStorage for T {
 
     async fn get_upload(&self, caller: &Caller, id: ContentId) -> Result<Option<Upload>> {
         let upload = key(caller, id);
-        let mut access = self.look_for(&caller.tenant).await?;
+        let mut access = self.begin_read_for(&caller.tenant).await?;
         let found = access.rows(UPLOAD, &upload).await?;
         let parts = access.rows(PARTS, &upload).await?;
         access.end().await?;
@@ -213,7 +213,7 @@ impl<T: Roots> ContentStorage for T {
     ) -> Result<Whole> {
         let upload = key(caller, id);
         let digest = self.secret_of(&caller.tenant).await?.digest(fingerprint).to_vec();
-        let mut access = self.hold().await?;
+        let mut access = self.begin_write().await?;
         let found = access.rows(&self.dialect().fill(LOCKED), &upload).await?;
         let row = found.first().ok_or_else(gone)?;
         if row.integer(2)? > 0 {
@@ -238,7 +238,7 @@ impl<T: Roots> ContentStorage for T {
         }
         let dropped = access.rows(DROP_UNPLACED, &upload).await?;
         sweeping::leave_chunks(&mut *access, &caller.tenant, &dropped, now).await?;
-        let row = [integer(size_bytes)?, Cell::from(&digest[..]), now.into()];
+        let row = [integer(size_bytes)?, SqlValue::from(&digest[..]), now.into()];
         access.rows(FINISH, &[&upload[..], &row].concat()).await?;
         access.end().await?;
         Ok(Whole { size_bytes, digest })
@@ -274,7 +274,7 @@ impl<T: Roots> ContentStorage for T {
 pub async fn place_slices(
     access: &mut dyn Access,
     dialect: &Dialect,
-    place: &[Cell; 2],
+    place: &[SqlValue; 2],
     (attempt, size_bytes): (i64, u64),
 ) -> Result<()> {
     if access.rows(&dialect.fill(LOCKED), place).await?.is_empty() {
@@ -288,16 +288,16 @@ pub async fn place_slices(
     Err(Error::Internal(format!("{arrived} bytes of {size_bytes} are there")))
 }
 
-async fn touch(access: &mut dyn Access, upload: &[Cell; 2], now: Micros) -> Result<()> {
+async fn touch(access: &mut dyn Access, upload: &[SqlValue; 2], now: Micros) -> Result<()> {
     let touched = access.rows(TOUCH, &[&upload[..], &[now.into()]].concat()).await?;
     if touched.is_empty() { Err(gone()) } else { Ok(()) }
 }
 
-fn key(caller: &Caller, id: ContentId) -> [Cell; 2] {
-    [caller.tenant.as_str().into(), Cell::from(&id.0[..])]
+fn key(caller: &Caller, id: ContentId) -> [SqlValue; 2] {
+    [caller.tenant.as_str().into(), SqlValue::from(&id.0[..])]
 }
 
-fn part(row: &Record) -> Result<Part> {
+fn part(row: &SqlRow) -> Result<Part> {
     let damaged = |_| Error::Integrity("a part of an upload is damaged".into());
     Ok(Part {
         number: u32::try_from(row.integer(0)?).unwrap_or(u32::MAX),
@@ -307,9 +307,9 @@ fn part(row: &Record) -> Result<Part> {
     })
 }
 
-fn integer(number: u64) -> Result<Cell> {
+fn integer(number: u64) -> Result<SqlValue> {
     let too_large = |_| Error::Internal("a size does not fit".into());
-    i64::try_from(number).map(Cell::Integer).map_err(too_large)
+    i64::try_from(number).map(SqlValue::Integer).map_err(too_large)
 }
 
 fn gone() -> Error {

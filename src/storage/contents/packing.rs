@@ -17,10 +17,10 @@ having max(c.finished_at) > coalesce((select p.packed_at from scope_packing p
 /// # Errors
 /// A database that cannot be read.
 pub async fn list_cold(engine: &dyn Accessible) -> Result<Vec<(Scope, Micros)>> {
-    let mut access = engine.look().await?;
+    let mut access = engine.begin_read().await?;
     let rows = access.rows(COLD, &[]).await?;
     access.end().await?;
-    let scope = |row: &crate::storage::access::Record| {
+    let scope = |row: &crate::storage::access::SqlRow| {
         Ok((Scope { tenant: row.text(0)?.to_owned(), id: row.integer(1)? }, row.integer(2)?))
     };
     rows.iter().map(scope).collect()

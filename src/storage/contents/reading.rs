@@ -9,7 +9,7 @@ use crate::content::parts::Part;
 use crate::domain::caller::Caller;
 use crate::domain::contents::ContentId;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Accessible, Cell, rows_named};
+use crate::storage::access::{Accessible, SqlValue, rows_named};
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::opening::{Chunks, parts_of};
 
@@ -34,7 +34,7 @@ pub(super) async fn read_slice(
     let secret = engine.secret_of(&caller.tenant).await?;
     let shelf = Shelf::default();
     for _ in 0..READS_MAX {
-        let mut access = engine.look_for(&caller.tenant).await?;
+        let mut access = engine.begin_read_for(&caller.tenant).await?;
         let place = [&key(caller, id)[..], &[super::integer(at)?]].concat();
         let found = access.rows(SLICE, &place).await?;
         let Some(row) = found.first() else { return Err(Error::NotFound("such a content was")) };
@@ -43,7 +43,7 @@ pub(super) async fn read_slice(
         if at >= start + size {
             return Err(Error::NotFound("such a content was"));
         }
-        let names: Vec<Cell> = parts.iter().map(|it| Cell::from(&it.name()[..])).collect();
+        let names: Vec<SqlValue> = parts.iter().map(|it| SqlValue::from(&it.name()[..])).collect();
         let scope = [caller.tenant.as_str().into(), scope_id.into()];
         let rows = rows_named(&mut *access, CHUNKS, &scope, &names).await?;
         access.end().await?;

@@ -8,7 +8,7 @@ use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::content::slicing::{cut, list};
 use crate::domain::Result;
-use crate::storage::access::{Access, Cell};
+use crate::storage::access::{Access, SqlValue};
 use crate::storage::homes::of_chunk;
 
 /// A slice as it is stored: each of its chunks once, and the list of them.
@@ -30,7 +30,7 @@ pub fn seal(secret: &TenantSecret, scope_id: i64, slice: &[u8]) -> SealedSlice {
     SealedSlice { list: list(&names), chunks }
 }
 
-/// Writes chunks, in a transaction that holds the gate. What is there already stays as it is.
+/// Writes chunks, in a transaction that holds the scope lock. What is there already stays as it is.
 ///
 /// # Errors
 /// A database that cannot be written.
@@ -53,7 +53,9 @@ pub async fn put_chunks(
     );
     let mut binds = vec![tenant.into(), scope_id.into()];
     binds.extend(
-        chunks.iter().flat_map(|(name, body)| [Cell::from(&name[..]), Cell::from(&body[..])]),
+        chunks
+            .iter()
+            .flat_map(|(name, body)| [SqlValue::from(&name[..]), SqlValue::from(&body[..])]),
     );
     access.rows(&text, &binds).await?;
     Ok(())

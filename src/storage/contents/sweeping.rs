@@ -4,7 +4,7 @@ use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::contents::{ContentId, IDLE_MAX};
-use crate::storage::access::{Access, Accessible, Cell, Dialect, Record, lock_gate};
+use crate::storage::access::{Access, Accessible, Dialect, SqlRow, SqlValue, lock_scope};
 use crate::storage::snapshots::archives;
 
 /// Contents that one statement finds.
@@ -44,7 +44,7 @@ on conflict (tenant, thread_key) do nothing";
 /// A database that cannot be written.
 pub async fn sweep(engine: &dyn Accessible, now: Micros) -> Result<()> {
     loop {
-        let mut access = engine.look().await?;
+        let mut access = engine.begin_read().await?;
         let idle = access.rows(IDLE, &[(now - IDLE_MAX).into(), FOUND_MAX.into()]).await?;
         access.end().await?;
         for row in &idle {
@@ -69,11 +69,11 @@ pub async fn drop_unshown(
     id: ContentId,
     now: Micros,
 ) -> Result<bool> {
-    let place = [tenant.into(), Cell::from(&id.0[..])];
-    let mut access = engine.hold().await?;
-    // The gate comes first; the scope of a content stays the same.
+    let place = [tenant.into(), SqlValue::from(&id.0[..])];
+    let mut access = engine.begin_write().await?;
+    // The scope lock comes first; the scope of a content stays the same.
     if let Some(row) = access.rows(SCOPE, &place).await?.first() {
-        lock_gate(&mut *access, engine.dialect(), tenant, row.integer(0)?).await?;
+        lock_scope(&mut *access, engine.dialect(), tenant, row.integer(0)?).await?;
     }
     let was_there = if is_shown(&mut *access, engine.dialect(), &place).await? {
         access.rows(IS_SHOWN, &place).await?;
@@ -96,8 +96,8 @@ pub(super) async fn discard(
     now: Micros,
 ) -> Result<()> {
     let tenant = caller.tenant.as_str();
-    let mut access = engine.look().await?;
-    let found = access.rows(SCOPE, &[tenant.into(), Cell::from(&id.0[..])]).await?;
+    let mut access = engine.begin_read().await?;
+    let found = access.rows(SCOPE, &[tenant.into(), SqlValue::from(&id.0[..])]).await?;
     access.end().await?;
     let Some(row) = found.first() else { return Ok(()) };
     let scope_id = row.integer(0)?;
@@ -122,13 +122,13 @@ pub(super) async fn discard_part(
     attempt: i64,
     now: Micros,
 ) -> Result<()> {
-    let place = [tenant.into(), Cell::from(&id.0[..])];
-    let mut access = engine.hold().await?;
+    let place = [tenant.into(), SqlValue::from(&id.0[..])];
+    let mut access = engine.begin_write().await?;
     let Some(row) = access.rows(SCOPE, &place).await?.pop() else {
         return access.end().await;
     };
     let scope_id = row.integer(0)?;
-    lock_gate(&mut *access, engine.dialect(), tenant, scope_id).await?;
+    lock_scope(&mut *access, engine.dialect(), tenant, scope_id).await?;
     let dropped = access.rows(DROP_PART, &[&place[..], &[attempt.into()]].concat()).await?;
     leave_chunks(&mut *access, tenant, &dropped, now).await?;
     access.end().await?;
@@ -138,20 +138,24 @@ pub(super) async fn discard_part(
     engine.remove_unreachable(tenant, scope_id, scope_id).await
 }
 
-async fn is_shown(access: &mut dyn Access, dialect: &Dialect, place: &[Cell; 2]) -> Result<bool> {
+async fn is_shown(
+    access: &mut dyn Access,
+    dialect: &Dialect,
+    place: &[SqlValue; 2],
+) -> Result<bool> {
     // Locked before it is looked at: what is about to be shown was touched lately.
     access.rows(&dialect.fill(LOCKED), place).await?;
     Ok(!access.rows(SHOWN, place).await?.is_empty())
 }
 
-/// Removes a content, in a transaction that holds the gate if it is an archive.
+/// Removes a content, in a transaction that holds the scope lock if it is an archive.
 ///
 /// # Errors
 /// A database that cannot be written.
 pub async fn drop_content(
     access: &mut dyn Access,
     dialect: &Dialect,
-    place: &[Cell; 2],
+    place: &[SqlValue; 2],
     now: Micros,
 ) -> Result<bool> {
     let found = access.rows(&dialect.fill(LOCKED), place).await?;
@@ -168,7 +172,7 @@ pub async fn drop_content(
 pub(super) async fn leave_chunks(
     access: &mut dyn Access,
     tenant: &str,
-    dropped: &[Record],
+    dropped: &[SqlRow],
     now: Micros,
 ) -> Result<()> {
     if let Some(row) = dropped.first() {

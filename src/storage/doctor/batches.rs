@@ -10,7 +10,7 @@ use super::threads::{CHECKPOINT_COLUMNS, Thread, write_of};
 use crate::content::parts::{Name, Part, read, read_node};
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Report, State};
-use crate::storage::access::{Access, Cell, NAMES_MAX, Record, rows_named};
+use crate::storage::access::{Access, NAMES_MAX, SqlRow, SqlValue, rows_named};
 use crate::storage::base_document::open_base;
 use crate::storage::damage::is_damage;
 use crate::storage::homes::{CheckpointAt, ValueRow};
@@ -48,7 +48,7 @@ struct Small {
 }
 
 /// Rows by the key or the scope that they belong to.
-type Grouped = HashMap<i64, Vec<Record>>;
+type Grouped = HashMap<i64, Vec<SqlRow>>;
 
 /// What belongs to some threads.
 struct Read {
@@ -89,8 +89,8 @@ impl Ward<'_> {
         ids: &[String],
         report: &mut Report,
     ) -> Result<(Vec<i64>, Vec<String>)> {
-        let names: Vec<Cell> = ids.iter().map(|id| Cell::from(id.as_str())).collect();
-        let mut access = self.engine.look().await?;
+        let names: Vec<SqlValue> = ids.iter().map(|id| SqlValue::from(id.as_str())).collect();
+        let mut access = self.engine.begin_read().await?;
         let text = self.dialect.fill(THREADS);
         let rows = rows_named(access.as_mut(), &text, &[self.name()], &names).await?;
         let (mut small, mut alone, mut scopes) = (Vec::new(), Vec::new(), Vec::new());
@@ -129,8 +129,8 @@ impl Ward<'_> {
     }
 
     async fn read_batch(&self, access: &mut dyn Access, batch: &[Small]) -> Result<Read> {
-        let keys: Vec<Cell> = batch.iter().map(|it| it.thread.key.into()).collect();
-        let scopes: Vec<Cell> = batch.iter().map(|it| it.thread.scope_id.into()).collect();
+        let keys: Vec<SqlValue> = batch.iter().map(|it| it.thread.key.into()).collect();
+        let scopes: Vec<SqlValue> = batch.iter().map(|it| it.thread.scope_id.into()).collect();
         let text = format!(
             "select {CHECKPOINT_COLUMNS}, thread_key from checkpoints where tenant = $1 and thread_key in"
         );
@@ -157,7 +157,7 @@ impl Ward<'_> {
         &self,
         access: &mut dyn Access,
         text: &str,
-        names: &[Cell],
+        names: &[SqlValue],
     ) -> Result<Grouped> {
         let mut grouped = Grouped::new();
         let text = self.dialect.fill(text);
@@ -193,7 +193,7 @@ impl Ward<'_> {
         if !versions.keys().all(|no| shown.contains(no)) {
             return Ok(None);
         }
-        let sum = |rows: &[Record], at: usize| -> Result<i64> {
+        let sum = |rows: &[SqlRow], at: usize| -> Result<i64> {
             rows.iter().try_fold(0_i64, |sum, row| Ok(sum.saturating_add(row.integer(at)?)))
         };
         let (of_checkpoints, of_writes, of_values) =
@@ -239,7 +239,7 @@ impl Ward<'_> {
         &self,
         scope_id: i64,
         values: &[(Noun, Value<'_>)],
-        rows: &[Record],
+        rows: &[SqlRow],
         report: &mut Report,
     ) -> Result<Option<Chunks>> {
         let mut bodies: HashMap<Name, &[u8]> = HashMap::new();

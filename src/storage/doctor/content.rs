@@ -12,7 +12,7 @@ use crate::content::keys::TenantSecret;
 use crate::content::parts::{Name, Part, PartsError, assemble, read, read_node};
 use crate::domain::Result;
 use crate::domain::names::Tag;
-use crate::storage::access::{Access, Cell, Record, rows_named};
+use crate::storage::access::{Access, SqlRow, SqlValue, rows_named};
 use crate::storage::homes::ValueRow;
 use crate::storage::objects::Objects;
 use crate::storage::objects::place::Place;
@@ -48,7 +48,7 @@ pub enum Verdict {
 impl<'a> Value<'a> {
     pub fn read(
         (scope_id, value): (i64, ValueRow<'a>),
-        row: &'a Record,
+        row: &'a SqlRow,
         at: usize,
     ) -> Result<Self> {
         Ok(Self {
@@ -131,7 +131,7 @@ impl Chunks {
     pub async fn load(
         access: &mut dyn Access,
         secret: &TenantSecret,
-        place: &[Cell],
+        place: &[SqlValue],
         values: &[Value<'_>],
     ) -> Result<Self> {
         let mut chunks = Self::default();
@@ -151,13 +151,14 @@ impl Chunks {
         &mut self,
         access: &mut dyn Access,
         secret: &TenantSecret,
-        place: &[Cell],
+        place: &[SqlValue],
         parts: &HashSet<Part>,
     ) -> Result<()> {
         const CHUNKS: &str =
             "select name, body from chunks where tenant = $1 and scope_id = $2 and name in";
-        let names: Vec<Cell> = parts.iter().map(|part| Cell::from(&part.name()[..])).collect();
-        let Cell::Integer(scope_id) = place[1] else { return Ok(()) };
+        let names: Vec<SqlValue> =
+            parts.iter().map(|part| SqlValue::from(&part.name()[..])).collect();
+        let SqlValue::Integer(scope_id) = place[1] else { return Ok(()) };
         for row in rows_named(access, CHUNKS, place, &names).await? {
             let (name, body) = (row.bytes(0)?, row.bytes(1)?);
             let Ok(name) = Name::try_from(name) else { continue };

@@ -6,7 +6,7 @@ use super::{Ward, size};
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Place, Report, State};
 use crate::domain::item::{Address, Key};
-use crate::storage::access::{Cell, Record, Source, page_of};
+use crate::storage::access::{Source, SqlRow, SqlValue, page_of};
 use crate::storage::homes::{ValueRow, item_place};
 use crate::storage::items::{heads, namespaces};
 
@@ -53,7 +53,8 @@ impl Ward<'_> {
     pub(super) async fn examine_versions(&self, report: &mut Report) -> Result<()> {
         self.go_through(Pass::Versions, report).await?;
         let fix = self.repairs(report);
-        let mut access = if fix { self.engine.hold() } else { self.engine.look() }.await?;
+        let mut access =
+            if fix { self.engine.begin_write() } else { self.engine.begin_read() }.await?;
         let stray = access.rows(if fix { DELETE_STRAY } else { STRAY }, &[self.name()]).await?;
         access.end().await?;
         let bytes = stray.iter().map(|row| row.integer(0)).sum::<Result<i64>>()?.unsigned_abs();
@@ -67,9 +68,9 @@ impl Ward<'_> {
         values: &Values,
         from: &Start,
         report: &mut Report,
-    ) -> Result<Option<Vec<Cell>>> {
+    ) -> Result<Option<Vec<SqlValue>>> {
         let noun = values.noun;
-        let mut access = self.engine.look().await?;
+        let mut access = self.engine.begin_read().await?;
         let binds = [&[self.name()], &from.after[..]].concat();
         let binds = (&binds[..], from.rows_max);
         let rows = page_of(access.as_mut(), self.dialect, &values.source, binds).await?;
@@ -106,10 +107,10 @@ impl Ward<'_> {
     }
 
     /// What is noted of a file behind its value opens, and belongs to the value.
-    fn has_sound_head(&self, row: &Record, values: &Values) -> bool {
+    fn has_sound_head(&self, row: &SqlRow, values: &Values) -> bool {
         let (digest, head) = (row.bytes(values.value + 2), &row.0[values.value + 5]);
-        let (Ok(digest), Ok(key), Cell::Bytes(head)) = (digest, row.bytes(1), head) else {
-            return *head == Cell::Null;
+        let (Ok(digest), Ok(key), SqlValue::Bytes(head)) = (digest, row.bytes(1), head) else {
+            return *head == SqlValue::Null;
         };
         let namespace = namespaces::of_cell(&row.0[0]).unwrap_or_default();
         let address = Address { namespace, key: Key::stored(key.to_vec()) };
@@ -117,27 +118,27 @@ impl Ward<'_> {
     }
 
     /// Comes before every item.
-    pub(super) fn first_item(&self) -> Vec<Cell> {
-        vec![Cell::from(self.dialect.first_namespace), Cell::Bytes(Vec::new())]
+    pub(super) fn first_item(&self) -> Vec<SqlValue> {
+        vec![SqlValue::from(self.dialect.first_namespace), SqlValue::Bytes(Vec::new())]
     }
 
     /// Comes before every version.
-    pub(super) fn first_version(&self) -> Vec<Cell> {
+    pub(super) fn first_version(&self) -> Vec<SqlValue> {
         [self.first_item(), vec![i64::MIN.into()]].concat()
     }
 
-    fn row_of_item(&self, row: &Record) -> Result<ValueRow<'static>> {
+    fn row_of_item(&self, row: &SqlRow) -> Result<ValueRow<'static>> {
         let namespace = namespaces::encode(&namespaces::of_cell(&row.0[0]).unwrap_or_default());
         Ok(ValueRow::Item(item_place(&self.secret, &namespace, row.bytes(1)?)))
     }
 
     /// The namespace: keys say what is remembered.
-    fn place_of_item(&self, row: &Record) -> Place {
+    fn place_of_item(&self, row: &SqlRow) -> Place {
         let namespace = namespaces::of_cell(&row.0[0]);
         Place { namespace: namespace.map(|it| it.labels().to_vec()), ..self.place(None) }
     }
 }
 
-fn scope_of(row: &Record, values: &Values) -> i64 {
+fn scope_of(row: &SqlRow, values: &Values) -> i64 {
     row.integer(values.value - 1).unwrap_or_default()
 }

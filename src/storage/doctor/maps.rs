@@ -1,14 +1,14 @@
 //! The map of a checkpoint as either engine stores it.
 
 use crate::domain::{Error, Result};
-use crate::storage::access::Record;
+use crate::storage::access::SqlRow;
 use crate::storage::channel_map::{Entry, unpack};
 
 /// Reads the three columns of `{map}` from column `at` on.
 ///
 /// # Errors
 /// `Integrity` when they are no map.
-pub fn read_map(row: &Record, at: usize) -> Result<Vec<Entry>> {
+pub fn read_map(row: &SqlRow, at: usize) -> Result<Vec<Entry>> {
     let first = row.bytes(at)?;
     let Some(versions) = row.optional_bytes(at + 1)? else {
         return unpack(first);

@@ -30,7 +30,7 @@ use std::collections::{BTreeSet, HashSet};
 pub use maps::read_map;
 use pass::find_unread;
 
-use super::access::{Accessible, Cell, Dialect};
+use super::access::{Accessible, Dialect, SqlValue};
 use super::damage::{Keys, is_damage};
 use crate::content::keys::TenantSecret;
 use crate::domain::clock::Micros;
@@ -88,7 +88,7 @@ pub async fn examine(
         rows: "from tenants where tenant > $2 and ($1 = '' or tenant = $1) order by tenant",
         before: vec![request.tenant.as_deref().unwrap_or_default().into()],
     };
-    let mut after = vec![Cell::from("")];
+    let mut after = vec![SqlValue::from("")];
     loop {
         let listed = keys.list_on(engine, (&after, KEYS_PER_PAGE)).await?;
         if let Some(damage) = &listed.damage {
@@ -171,7 +171,7 @@ impl Ward<'_> {
     /// How many there are, for those who wait; 0 where it cannot be read.
     async fn count(&self, table: &'static str) -> Result<u64> {
         let text = format!("select count(*) from {table} where tenant = $1");
-        let mut access = self.engine.look().await?;
+        let mut access = self.engine.begin_read().await?;
         match access.rows(&text, &[self.name()]).await {
             Ok(rows) => {
                 access.end().await?;
@@ -194,7 +194,7 @@ impl Ward<'_> {
             let KeysFound { keys, unread: damaged } =
                 self.keys(&STRAY_TABLES, "thread_key", after).await?;
             self.note_unread(damaged, (Noun::Rows, &mut unread), report);
-            let mut access = self.engine.look().await?;
+            let mut access = self.engine.begin_read().await?;
             let mut stray = Vec::new();
             for &key in &keys {
                 let text =
@@ -242,7 +242,7 @@ impl Ward<'_> {
                  ) select key from k where key is not null limit $3"
             );
             let binds = [self.name(), after.into(), KEYS_PER_PAGE.into()];
-            let mut access = self.engine.look().await?;
+            let mut access = self.engine.begin_read().await?;
             match access.rows(&text, &binds).await {
                 Ok(rows) => {
                     access.end().await?;
@@ -275,7 +275,7 @@ impl Ward<'_> {
 
     /// What removals left. Entries that are still worked on are only counted.
     async fn examine_garbage(&self, now: Micros, report: &mut Report) -> Result<()> {
-        let mut access = self.engine.look().await?;
+        let mut access = self.engine.begin_read().await?;
         let text = "select count(*) from garbage where tenant = $1";
         let count = access.rows(text, &[self.name()]).await?[0].integer(0)?;
         access.end().await?;
@@ -284,7 +284,7 @@ impl Ward<'_> {
             let text = "select thread_key, scope_id from garbage
                 where tenant = $1 and created_at < $2 limit $3";
             let binds = [self.name(), (now - GARBAGE_AGE).into(), KEYS_PER_PAGE.into()];
-            let mut access = self.engine.look().await?;
+            let mut access = self.engine.begin_read().await?;
             let old = access.rows(text, &binds).await?;
             access.end().await?;
             if old.is_empty() || !self.repairs(report) {
@@ -301,8 +301,8 @@ impl Ward<'_> {
         Ok(())
     }
 
-    fn name(&self) -> Cell {
-        Cell::Text(self.tenant.clone())
+    fn name(&self) -> SqlValue {
+        SqlValue::Text(self.tenant.clone())
     }
 
     fn place(&self, thread_id: Option<&str>) -> Place {

@@ -10,7 +10,7 @@ use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::doctor::{Noun, Report, State};
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Accessible, Cell, Source, lock_gate, page};
+use crate::storage::access::{Access, Accessible, Source, SqlValue, lock_scope, page};
 use crate::storage::objects::Objects;
 use crate::storage::objects::packs::bytes_by_pack;
 use crate::storage::objects::place::{PackId, Place};
@@ -60,7 +60,7 @@ impl Packed {
 /// `Invalid` with advice; `Unavailable` of the store.
 pub(super) async fn require_store(engine: &dyn Accessible, tenant: &str) -> Result<()> {
     let Some(objects) = engine.objects() else { return Ok(()) };
-    let mut access = engine.look().await?;
+    let mut access = engine.begin_read().await?;
     let found = access.rows(SOUGHT_PACKS, &[tenant.into(), SOUGHT_MAX.into()]).await?;
     access.end().await?;
     let ids = found.iter().filter_map(|row| PackId::try_from(row.bytes(0).ok()?).ok());
@@ -74,7 +74,7 @@ impl Ward<'_> {
         thread_id: Option<&str>,
         report: &mut Report,
     ) -> Result<()> {
-        let mut access = self.engine.look().await?;
+        let mut access = self.engine.begin_read().await?;
         let packed = self.packed(access.as_mut(), scope_id).await?;
         access.end().await?;
         let wrong = packed.miscounted().count();
@@ -143,8 +143,8 @@ impl Ward<'_> {
 
     /// Makes the counters of a scope's packs true. False: the scope is gone.
     async fn correct_packs(&self, scope_id: i64) -> Result<bool> {
-        let mut access = self.engine.hold().await?;
-        let is_there = lock_gate(access.as_mut(), self.dialect, &self.tenant, scope_id).await?;
+        let mut access = self.engine.begin_write().await?;
+        let is_there = lock_scope(access.as_mut(), self.dialect, &self.tenant, scope_id).await?;
         if is_there {
             self.count_packs(access.as_mut(), scope_id).await?;
         }
@@ -152,14 +152,14 @@ impl Ward<'_> {
         Ok(is_there)
     }
 
-    /// Counts again what is alive in the packs of a scope whose gate is held. A pack without anything alive is left to
+    /// Counts again what is alive in the packs of a scope that is locked. A pack without anything alive is left to
     /// the packer.
     pub(super) async fn count_packs(&self, access: &mut dyn Access, scope_id: i64) -> Result<()> {
         let text = "update packs set live_bytes = $4
             where tenant = $1 and scope_id = $2 and pack_id = $3";
         let packed = self.packed(access, scope_id).await?;
         for (id, live) in packed.miscounted() {
-            let binds = [self.name(), scope_id.into(), Cell::from(&id[..]), live.into()];
+            let binds = [self.name(), scope_id.into(), SqlValue::from(&id[..]), live.into()];
             access.rows(text, &binds).await?;
         }
         Ok(())
@@ -167,7 +167,7 @@ impl Ward<'_> {
 
     async fn packed(&self, access: &mut dyn Access, scope_id: i64) -> Result<Packed> {
         let (mut packs, mut chunks) = (BTreeMap::new(), Vec::new());
-        let mut after = Cell::Bytes(Vec::new());
+        let mut after = SqlValue::Bytes(Vec::new());
         loop {
             let binds = [self.name(), scope_id.into(), after];
             let rows = page(access, self.dialect, &PACKS, &binds).await?;
@@ -179,7 +179,7 @@ impl Ward<'_> {
                 packs.insert(id, (row.integer(1)?, row.integer(2)?));
             }
         }
-        let mut after = Cell::Bytes(Vec::new());
+        let mut after = SqlValue::Bytes(Vec::new());
         loop {
             let binds = [self.name(), scope_id.into(), after];
             let rows = page(access, self.dialect, &PLACES, &binds).await?;

@@ -5,7 +5,7 @@ use super::items::{ITEM_VALUES, VERSION_VALUES};
 use super::{KEYS_PER_PAGE, Ward};
 use crate::domain::doctor::{Noun, Place, Report, State};
 use crate::domain::{Error, Result};
-use crate::storage::access::{Cell, PAGE_ROWS};
+use crate::storage::access::{PAGE_ROWS, SqlValue};
 use crate::storage::damage::{Keys, Next, is_damage, thread_ids};
 
 /// Rows of one kind that are gone through.
@@ -24,7 +24,7 @@ pub enum Pass<'a> {
 /// Where in its table a page begins, and how many rows it has at most.
 #[derive(Debug, Clone)]
 pub struct Start {
-    pub after: Vec<Cell>,
+    pub after: Vec<SqlValue>,
     pub rows_max: i64,
 }
 
@@ -100,7 +100,7 @@ impl Ward<'_> {
         pass: Pass<'_>,
         from: &Start,
         part: &mut Report,
-    ) -> Result<Option<Vec<Cell>>> {
+    ) -> Result<Option<Vec<SqlValue>>> {
         match pass {
             Pass::Checkpoints(id) => self.examine_checkpoints(id, from, part).await,
             Pass::Writes(id) => self.examine_writes(id, from, part).await,
@@ -115,8 +115,8 @@ impl Ward<'_> {
         }
     }
 
-    fn first_key(&self, pass: Pass<'_>) -> Vec<Cell> {
-        let text = || Cell::from("");
+    fn first_key(&self, pass: Pass<'_>) -> Vec<SqlValue> {
+        let text = || SqlValue::from("");
         match pass {
             Pass::Checkpoints(_) => vec![text(), text()],
             Pass::Writes(_) => vec![text(), text(), text(), i64::MIN.into()],
@@ -125,11 +125,11 @@ impl Ward<'_> {
             Pass::Versions => self.first_version(),
             Pass::Entries => vec![i64::MIN.into(); 4],
             Pass::Values { .. } => vec![i64::MIN.into()],
-            Pass::Chunks { .. } => vec![Cell::Bytes(Vec::new())],
+            Pass::Chunks { .. } => vec![SqlValue::Bytes(Vec::new())],
         }
     }
 
-    async fn next_key(&self, pass: Pass<'_>, after: &[Cell]) -> Result<Next> {
+    async fn next_key(&self, pass: Pass<'_>, after: &[SqlValue]) -> Result<Next> {
         let (columns, rows) = match pass {
             Pass::Checkpoints(_) => (
                 "ns, checkpoint_id",
@@ -147,7 +147,7 @@ impl Ward<'_> {
         let mut before = vec![self.name()];
         match pass {
             Pass::Checkpoints(id) | Pass::Writes(id) | Pass::Bases(id) => {
-                let mut access = self.engine.look().await?;
+                let mut access = self.engine.begin_read().await?;
                 let thread = self.thread(access.as_mut(), id).await?;
                 access.end().await?;
                 let Some(thread) = thread else { return Ok(Next::Nothing { is_read: true }) };
@@ -162,9 +162,9 @@ impl Ward<'_> {
     }
 
     /// As much as the key of a row tells.
-    fn place_of_key(&self, pass: Pass<'_>, key: &[Cell]) -> Place {
+    fn place_of_key(&self, pass: Pass<'_>, key: &[SqlValue]) -> Place {
         let text = |at: usize| match key.get(at) {
-            Some(Cell::Text(text)) => Some(text.clone()),
+            Some(SqlValue::Text(text)) => Some(text.clone()),
             _ => None,
         };
         let place = self.place(pass.thread_id());
@@ -209,7 +209,7 @@ impl Ward<'_> {
         }
         let ids = listed.rows.iter().map(|row| Ok(row.text(0)?.to_owned()));
         let next = listed.next.and_then(|mut key| match key.pop() {
-            Some(Cell::Text(id)) => Some(id),
+            Some(SqlValue::Text(id)) => Some(id),
             _ => None,
         });
         Ok((ids.collect::<Result<_>>()?, next))

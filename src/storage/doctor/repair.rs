@@ -1,16 +1,16 @@
 //! What an examination may put right: counters, and content that nothing names. Everything is looked at again under the
-//! gate of its scope before it is changed.
+//! lock of its scope before it is changed.
 
 use super::survey::{Survey, sums_of_thread};
 use super::{Ward, size};
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Report, State};
-use crate::storage::access::{Access, Cell, lock_gate, rows_named};
+use crate::storage::access::{Access, SqlValue, lock_scope, rows_named};
 
 impl Ward<'_> {
     /// Makes the counters of a thread true. False: it is gone, or has no scope to be locked.
     pub(super) async fn correct_counters(&self, thread_id: &str) -> Result<bool> {
-        let mut access = self.engine.hold().await?;
+        let mut access = self.engine.begin_write().await?;
         let corrected = self.correct_held(access.as_mut(), thread_id).await?;
         access.end().await?;
         Ok(corrected)
@@ -18,7 +18,7 @@ impl Ward<'_> {
 
     async fn correct_held(&self, access: &mut dyn Access, thread_id: &str) -> Result<bool> {
         let Some(before) = self.thread(access, thread_id).await? else { return Ok(false) };
-        if !lock_gate(access, self.dialect, &self.tenant, before.scope_id).await? {
+        if !lock_scope(access, self.dialect, &self.tenant, before.scope_id).await? {
             return Ok(false);
         }
         let Some(thread) = self.thread(access, thread_id).await? else { return Ok(false) };
@@ -44,12 +44,13 @@ impl Ward<'_> {
         scope_id: i64,
         report: &mut Report,
     ) -> Result<Survey> {
-        let mut access = self.engine.hold().await?;
+        let mut access = self.engine.begin_write().await?;
         let Some(survey) = self.survey_held(access.as_mut(), scope_id).await? else {
             access.end().await?;
             return Ok(Survey::default());
         };
-        let numbers: Vec<Cell> = survey.superseded.iter().map(|no| Cell::Integer(*no)).collect();
+        let numbers: Vec<SqlValue> =
+            survey.superseded.iter().map(|no| SqlValue::Integer(*no)).collect();
         let text = "delete from manifests where tenant = $1 and scope_id = $2 and no in";
         self.remove(access.as_mut(), scope_id, text, &numbers).await?;
         let holders = self.holders(access.as_mut(), scope_id).await?;
@@ -60,7 +61,7 @@ impl Ward<'_> {
                 self.correct_counters(thread_id).await?;
             }
         }
-        let mut access = self.engine.hold().await?;
+        let mut access = self.engine.begin_write().await?;
         let Some(survey) = self.survey_held(access.as_mut(), scope_id).await? else {
             access.end().await?;
             return Ok(Survey::default());
@@ -75,7 +76,7 @@ impl Ward<'_> {
 
     /// None: the scope is gone, or what names its content is damaged or missing now.
     async fn survey_held(&self, access: &mut dyn Access, scope_id: i64) -> Result<Option<Survey>> {
-        if !lock_gate(access, self.dialect, &self.tenant, scope_id).await? {
+        if !lock_scope(access, self.dialect, &self.tenant, scope_id).await? {
             return Ok(None);
         }
         let holders = self.holders(access, scope_id).await?;
@@ -92,7 +93,7 @@ impl Ward<'_> {
         access: &mut dyn Access,
         scope_id: i64,
         text: &str,
-        names: &[Cell],
+        names: &[SqlValue],
     ) -> Result<()> {
         if names.is_empty() {
             return Ok(());

@@ -9,7 +9,7 @@ use crate::content::parts::{NAME_BYTES, NODE_BYTES_MAX, Name};
 use crate::domain::Result;
 use crate::domain::clock::random_id;
 use crate::domain::doctor::{Noun, PLACES_MAX, Place, Report, State};
-use crate::storage::access::{Access, Cell, Source, page, page_of};
+use crate::storage::access::{Access, Source, SqlValue, page, page_of};
 use crate::storage::damage::is_damage;
 use crate::storage::homes::ValueRow;
 use crate::storage::objects::place as packed;
@@ -79,7 +79,7 @@ impl Ward<'_> {
     }
 
     async fn examine_scope(&mut self, scope_id: i64, report: &mut Report) -> Result<()> {
-        let mut access = self.engine.look().await?;
+        let mut access = self.engine.begin_read().await?;
         let holders = self.holders(access.as_mut(), scope_id).await?;
         if !holders.any {
             let bytes = self.unreachable_bytes(access.as_mut(), scope_id).await?;
@@ -158,11 +158,11 @@ impl Ward<'_> {
         scope_id: i64,
         from: &Start,
         report: &mut Report,
-    ) -> Result<Option<Vec<Cell>>> {
+    ) -> Result<Option<Vec<SqlValue>>> {
         let columns = format!("no, version_key, {VALUE_COLUMNS}");
         let source = Source { columns: &columns, size: VALUE_SIZE, rows: VALUES };
         let scope = [self.name(), scope_id.into()];
-        let mut access = self.engine.look().await?;
+        let mut access = self.engine.begin_read().await?;
         let holders = self.holders(access.as_mut(), scope_id).await?;
         if !holders.any {
             return access.end().await.map(|()| None);
@@ -211,7 +211,7 @@ impl Ward<'_> {
 
     /// The first checkpoint that shows a value, as things are now.
     async fn place_of_value(&self, scope_id: i64, no: i64) -> Result<Place> {
-        let mut access = self.engine.look().await?;
+        let mut access = self.engine.begin_read().await?;
         let holders = self.holders(access.as_mut(), scope_id).await?;
         let place = self.first_to_show(access.as_mut(), &holders, no).await?;
         access.end().await?;
@@ -231,7 +231,7 @@ impl Ward<'_> {
                 order by ns, checkpoint_id",
         };
         for (thread_id, key) in &holders.threads {
-            let mut after = vec![Cell::from(""), Cell::from("")];
+            let mut after = vec![SqlValue::from(""), SqlValue::from("")];
             loop {
                 let binds = [vec![self.name(), (*key).into()], after].concat();
                 let rows = page(access, self.dialect, &MAPS, &binds).await?;
@@ -253,8 +253,8 @@ impl Ward<'_> {
         (scope_id, thread_id): (i64, Option<&str>),
         from: &Start,
         report: &mut Report,
-    ) -> Result<Option<Vec<Cell>>> {
-        let mut access = self.engine.look().await?;
+    ) -> Result<Option<Vec<SqlValue>>> {
+        let mut access = self.engine.begin_read().await?;
         let binds = [&[self.name(), scope_id.into()], &from.after[..]].concat();
         let binds = (&binds[..], from.rows_max);
         let rows = page_of(access.as_mut(), self.dialect, &CHUNKS, binds).await?;
@@ -295,7 +295,7 @@ impl Ward<'_> {
         thread_id: Option<&str>,
         report: &mut Report,
     ) -> Result<()> {
-        let mut access = self.engine.look().await?;
+        let mut access = self.engine.begin_read().await?;
         let holders = self.holders(access.as_mut(), scope_id).await?;
         if !holders.any {
             return access.end().await;

@@ -5,7 +5,7 @@ use super::pass::{Pass, Start};
 use super::{Ward, size};
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Report, State};
-use crate::storage::access::{Cell, Source, page_of};
+use crate::storage::access::{Source, SqlValue, page_of};
 use crate::storage::homes::ValueRow;
 
 pub const ENTRIES: Source<'static> = Source {
@@ -48,7 +48,7 @@ impl Ward<'_> {
     }
 
     async fn count_entries(&self, report: &mut Report) -> Result<()> {
-        let mut access = self.engine.look().await?;
+        let mut access = self.engine.begin_read().await?;
         let lacking = access.rows(INCOMPLETE, &[self.name()]).await?[0].integer(0)?;
         access.end().await?;
         for _ in 0..lacking {
@@ -62,8 +62,8 @@ impl Ward<'_> {
         &self,
         from: &Start,
         report: &mut Report,
-    ) -> Result<Option<Vec<Cell>>> {
-        let mut access = self.engine.look().await?;
+    ) -> Result<Option<Vec<SqlValue>>> {
+        let mut access = self.engine.begin_read().await?;
         let binds = [&[self.name()], &from.after[..]].concat();
         let binds = (&binds[..], from.rows_max);
         let rows = page_of(access.as_mut(), self.dialect, &ENTRIES, binds).await?;
@@ -97,7 +97,7 @@ impl Ward<'_> {
     async fn examine_stray_entries(&self, report: &mut Report) -> Result<()> {
         let fix = self.repairs(report);
         loop {
-            let mut access = self.engine.look().await?;
+            let mut access = self.engine.begin_read().await?;
             let stray = access.rows(STRAY, &[self.name()]).await?;
             access.end().await?;
             for row in &stray {

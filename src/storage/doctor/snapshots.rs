@@ -8,7 +8,7 @@ use crate::domain::names::ThreadId;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::snapshots::Snapshot;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Cell, Dialect};
+use crate::storage::access::{Access, Dialect, SqlValue};
 use crate::storage::snapshots::item_sql::ItemSql;
 use crate::storage::snapshots::items::Items;
 use crate::storage::snapshots::rows::{COLUMNS, add_parts, read};
@@ -95,7 +95,7 @@ impl Ward<'_> {
     pub(super) async fn examine_snapshots(&self, report: &mut Report) -> Result<()> {
         let mut after = String::new();
         loop {
-            let mut access = self.engine.look().await?;
+            let mut access = self.engine.begin_read().await?;
             let of = (self.tenant.as_str(), &self.secret);
             let found = page(access.as_mut(), self.dialect, of, &after).await?;
             access.end().await?;
@@ -113,7 +113,7 @@ impl Ward<'_> {
         }
         let mut stray = 0;
         for text in [STRAY, STRAY_ARCHIVES] {
-            let mut access = self.engine.look().await?;
+            let mut access = self.engine.begin_read().await?;
             stray += access.rows(text, &[self.name()]).await?[0].integer(0)?.unsigned_abs();
             access.end().await?;
         }
@@ -129,7 +129,7 @@ impl Ward<'_> {
         let [first, end] = hidden.all;
         let (mut after, mut stray) = (first.to_owned(), 0);
         loop {
-            let mut access = self.engine.look().await?;
+            let mut access = self.engine.begin_read().await?;
             let binds = [self.name(), after.as_str().into(), end.into()];
             let found = access.rows(hidden.next, &binds).await?;
             let Some(name) = found.first().map(|row| row.optional_text(0)).transpose()?.flatten()
@@ -224,7 +224,7 @@ async fn missing(
     for part in &snapshot.threads {
         let part_no = usize::try_from(part.part_no).unwrap_or(usize::MAX);
         let hidden = ThreadId::hidden(snapshot.no, part_no);
-        let rows = access.rows(THREAD, &[Cell::from(tenant), hidden.as_str().into()]).await?;
+        let rows = access.rows(THREAD, &[SqlValue::from(tenant), hidden.as_str().into()]).await?;
         if rows.first().and_then(|row| row.integer(0).ok()) != Some(part.checkpoints) {
             missing.push("a thread of a snapshot, or some of its checkpoints");
         }

@@ -8,7 +8,7 @@ use super::threads::Thread;
 use super::{Ward, read_map};
 use crate::content::parts::{Name, Part, read, read_node};
 use crate::domain::Result;
-use crate::storage::access::{Access, Cell, Dialect, Source, page, rows_named};
+use crate::storage::access::{Access, Dialect, Source, SqlValue, page, rows_named};
 use crate::storage::objects::place::Place;
 
 /// Names that are held at one time; a scope with more chunks is gone through several times.
@@ -87,7 +87,7 @@ pub struct Survey {
     pub superseded_bytes: u64,
     /// Count and bytes of values whose version no checkpoint lists.
     pub unlisted: (u64, u64),
-    pub chunks: Vec<Cell>,
+    pub chunks: Vec<SqlValue>,
     pub chunk_bytes: u64,
     pub missing_chunks: u64,
 }
@@ -127,7 +127,7 @@ impl Shown {
         tenant: &str,
         thread_key: i64,
     ) -> Result<()> {
-        let mut after = vec![Cell::from(""), Cell::from("")];
+        let mut after = vec![SqlValue::from(""), SqlValue::from("")];
         loop {
             let binds = [vec![tenant.into(), thread_key.into()], after].concat();
             let rows = page(access, dialect, &MAPS, &binds).await?;
@@ -278,7 +278,7 @@ impl Ward<'_> {
             let lists = rows.iter().map(|row| row.bytes(3)).collect::<Result<Vec<_>>>()?;
             self.mark_lists(access, scope_id, &lists, marks).await?;
         }
-        let mut after = vec![Cell::Bytes(Vec::new()), i64::MIN.into(), i64::MIN.into()];
+        let mut after = vec![SqlValue::Bytes(Vec::new()), i64::MIN.into(), i64::MIN.into()];
         loop {
             let binds = [vec![self.name(), scope_id.into()], after].concat();
             let rows = page(access, self.dialect, &LISTS_OF_CONTENTS, &binds).await?;
@@ -287,7 +287,7 @@ impl Ward<'_> {
             let lists = rows.iter().map(|row| row.bytes(3)).collect::<Result<Vec<_>>>()?;
             self.mark_lists(access, scope_id, &lists, marks).await?;
         }
-        let mut after: Vec<Cell> = vec![i64::MIN.into(); 4];
+        let mut after: Vec<SqlValue> = vec![i64::MIN.into(); 4];
         loop {
             let binds = [vec![self.name()], after, vec![scope_id.into()]].concat();
             let rows = page(access, self.dialect, &LISTS_OF_ENTRIES, &binds).await?;
@@ -297,7 +297,8 @@ impl Ward<'_> {
             self.mark_lists(access, scope_id, &lists, marks).await?;
         }
         for key in holders {
-            let mut after = vec![Cell::from(""), Cell::from(""), Cell::from(""), i64::MIN.into()];
+            let mut after =
+                vec![SqlValue::from(""), SqlValue::from(""), SqlValue::from(""), i64::MIN.into()];
             loop {
                 let binds = [vec![self.name(), (*key).into()], after].concat();
                 let rows = page(access, self.dialect, &LISTS_OF_WRITES, &binds).await?;
@@ -330,7 +331,7 @@ impl Ward<'_> {
                 if let Part::Node(name) = part
                     && marks.nodes.insert(name)
                 {
-                    nodes.push(Cell::from(&name[..]));
+                    nodes.push(SqlValue::from(&name[..]));
                 }
             }
         }
@@ -357,7 +358,7 @@ impl Ward<'_> {
         mut marks: Marks<'_>,
         survey: &mut Survey,
     ) -> Result<()> {
-        let mut after = Cell::Bytes(Vec::new());
+        let mut after = SqlValue::Bytes(Vec::new());
         loop {
             let binds = [self.name(), scope_id.into(), after];
             let rows = page(access, self.dialect, &NAMES, &binds).await?;

@@ -8,7 +8,7 @@ use super::survey::{Sums, sums_of_thread};
 use super::{Ward, read_map, size};
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Place, Report, State};
-use crate::storage::access::{Access, Cell, Record, Source, page_of, rows_named};
+use crate::storage::access::{Access, Source, SqlRow, SqlValue, page_of, rows_named};
 use crate::storage::base_document::open_base;
 use crate::storage::channel_map::Entry;
 use crate::storage::documents::open_documents;
@@ -56,7 +56,7 @@ pub struct Thread {
 
 impl Thread {
     /// From its key, scope, counters, and whether it has scope and holder, behind its id.
-    pub(super) fn of(row: &Record) -> Result<Self> {
+    pub(super) fn of(row: &SqlRow) -> Result<Self> {
         Ok(Self {
             key: row.integer(1)?,
             scope_id: row.integer(2)?,
@@ -84,7 +84,7 @@ impl Ward<'_> {
     }
 
     async fn examine_thread(&self, thread_id: &str, report: &mut Report) -> Result<()> {
-        let mut access = self.engine.look().await?;
+        let mut access = self.engine.begin_read().await?;
         let Some(thread) = self.thread(access.as_mut(), thread_id).await? else {
             return access.end().await;
         };
@@ -142,8 +142,8 @@ impl Ward<'_> {
         thread_id: &str,
         from: &Start,
         report: &mut Report,
-    ) -> Result<Option<Vec<Cell>>> {
-        let mut access = self.engine.look().await?;
+    ) -> Result<Option<Vec<SqlValue>>> {
+        let mut access = self.engine.begin_read().await?;
         let Some(thread) = self.thread(access.as_mut(), thread_id).await? else {
             return access.end().await.map(|()| None);
         };
@@ -163,12 +163,13 @@ impl Ward<'_> {
         &self,
         access: &mut dyn Access,
         scope_id: i64,
-        rows: &[Record],
+        rows: &[SqlRow],
     ) -> Result<HashMap<i64, i64>> {
         let maps = rows.iter().filter_map(|row| read_map(row, 3).ok());
         let named: BTreeSet<u32> =
             maps.flatten().map(|it| it.value_no).filter(|no| *no != 0).collect();
-        let named: Vec<Cell> = named.into_iter().map(|no| Cell::Integer(no.into())).collect();
+        let named: Vec<SqlValue> =
+            named.into_iter().map(|no| SqlValue::Integer(no.into())).collect();
         let text =
             "select no, version_key from manifests where tenant = $1 and scope_id = $2 and no in";
         let found = rows_named(access, text, &[self.name(), scope_id.into()], &named).await?;
@@ -178,7 +179,7 @@ impl Ward<'_> {
     pub(super) fn examine_checkpoint(
         &self,
         (thread_id, scope_id): (&str, i64),
-        row: &Record,
+        row: &SqlRow,
         versions: &HashMap<i64, i64>,
         report: &mut Report,
     ) -> Result<()> {
@@ -241,11 +242,11 @@ impl Ward<'_> {
         thread_id: &str,
         from: &Start,
         report: &mut Report,
-    ) -> Result<Option<Vec<Cell>>> {
+    ) -> Result<Option<Vec<SqlValue>>> {
         const KEY_COLUMNS: usize = 4;
         let columns = format!("ns, checkpoint_id, task_id, idx, channel, {VALUE_COLUMNS}");
         let source = Source { columns: &columns, size: VALUE_SIZE, rows: WRITES };
-        let mut access = self.engine.look().await?;
+        let mut access = self.engine.begin_read().await?;
         let Some(thread) = self.thread(access.as_mut(), thread_id).await? else {
             return access.end().await.map(|()| None);
         };
@@ -285,8 +286,8 @@ impl Ward<'_> {
         thread_id: &str,
         from: &Start,
         report: &mut Report,
-    ) -> Result<Option<Vec<Cell>>> {
-        let mut access = self.engine.look().await?;
+    ) -> Result<Option<Vec<SqlValue>>> {
+        let mut access = self.engine.begin_read().await?;
         let Some(thread) = self.thread(access.as_mut(), thread_id).await? else {
             return access.end().await.map(|()| None);
         };
@@ -308,7 +309,7 @@ impl Ward<'_> {
     }
 
     /// The place of a row that begins with namespace and checkpoint id.
-    pub(super) fn place_of(&self, thread_id: &str, row: &Record) -> Result<Place> {
+    pub(super) fn place_of(&self, thread_id: &str, row: &SqlRow) -> Result<Place> {
         Ok(Place {
             checkpoint_ns: Some(row.text(0)?.to_owned()),
             checkpoint_id: Some(row.text(1)?.to_owned()),
@@ -322,7 +323,7 @@ fn keys(entry: &Entry) -> (i64, i64) {
 }
 
 /// From a row that begins with namespace, checkpoint, task, number and channel.
-pub(super) fn write_of(row: &Record) -> Result<ValueRow<'_>> {
+pub(super) fn write_of(row: &SqlRow) -> Result<ValueRow<'_>> {
     Ok(ValueRow::Write {
         ns: row.text(0)?,
         checkpoint_id: row.text(1)?,

@@ -6,7 +6,7 @@ use crate::domain::checkpoint::{PENDING_SENDS, Value};
 use crate::domain::export::{ThreadBase, ThreadWrite};
 use crate::domain::history::Base;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Record};
+use crate::storage::access::{Access, SqlRow};
 use crate::storage::base_document::open_base;
 use crate::storage::homes::{CheckpointAt, ValueRow};
 use crate::storage::objects::shelf::Shelf;
@@ -26,8 +26,8 @@ impl Reader<'_> {
     pub(super) async fn bases(
         &mut self,
         access: &mut dyn Access,
-        checkpoints: &[Record],
-        rows: &[Record],
+        checkpoints: &[SqlRow],
+        rows: &[SqlRow],
     ) -> Result<Vec<ThreadBase>> {
         let scope_id = self.scope_id()?;
         let mut bases = Vec::new();
@@ -75,7 +75,7 @@ impl Reader<'_> {
             let of = (self.tenant, self.secret);
             let chunks = chunks_of(access, of, scope_id, (&rows, WRITE_VALUE), &shelf).await?;
             if shelf.is_complete() {
-                let write = |row: &Record| {
+                let write = |row: &SqlRow| {
                     let value =
                         open(self.secret, (scope_id, home_of(row)?), (row, WRITE_VALUE), &chunks)?;
                     Ok((row.text(2)?.to_owned(), value))
@@ -87,7 +87,7 @@ impl Reader<'_> {
     }
 }
 
-pub fn home_of(row: &Record) -> Result<ValueRow<'_>> {
+pub fn home_of(row: &SqlRow) -> Result<ValueRow<'_>> {
     Ok(ValueRow::Write {
         ns: row.text(0)?,
         checkpoint_id: row.text(1)?,
@@ -97,7 +97,7 @@ pub fn home_of(row: &Record) -> Result<ValueRow<'_>> {
     })
 }
 
-pub fn write_of(row: &Record, value: Value) -> Result<ThreadWrite> {
+pub fn write_of(row: &SqlRow, value: Value) -> Result<ThreadWrite> {
     let idx = i32::try_from(row.integer(3)?);
     let idx = idx.map_err(|_| Error::Integrity("a write has an impossible position".into()))?;
     // Of others nobody asks who wrote them.

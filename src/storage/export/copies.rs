@@ -24,7 +24,7 @@ pub async fn put<T: Roots>(
     for item in items {
         batch.add(engine, (tenant, secret), item).await?;
     }
-    let mut access = engine.hold().await?;
+    let mut access = engine.begin_write().await?;
     batch.lock(&mut *access, dialect, tenant).await?;
     batch.put_beside(&mut *access, tenant).await?;
     let rows = batch.items.binds();

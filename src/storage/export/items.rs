@@ -11,7 +11,7 @@ use crate::domain::item::{Address, Key};
 use crate::domain::namespace::Namespace;
 use crate::domain::vector::{FieldVector, Model, NewVectors, Vector};
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Accessible, Cell, Dialect, Record, Source, page};
+use crate::storage::access::{Access, Accessible, Dialect, Source, SqlRow, SqlValue, page};
 use crate::storage::items::heads::{Noted, open as open_head};
 use crate::storage::items::{namespaces, row_of};
 use crate::storage::objects::shelf::Shelf;
@@ -53,19 +53,19 @@ const COPIES: &str = "(select c.tenant, c.namespace, c.key, v.version, v.updated
     where c.tenant = $1 and c.snapshot_no = {number}) i";
 
 /// How a namespace goes into a statement.
-pub fn cell(dialect: &Dialect, namespace: &Namespace) -> Cell {
+pub fn cell(dialect: &Dialect, namespace: &Namespace) -> SqlValue {
     if dialect.first_namespace.is_empty() {
-        return Cell::Bytes(namespaces::encode(namespace));
+        return SqlValue::Bytes(namespaces::encode(namespace));
     }
-    Cell::Text(serde_json::Value::from(namespace.labels().to_vec()).to_string())
+    SqlValue::Text(serde_json::Value::from(namespace.labels().to_vec()).to_string())
 }
 
 /// A row with its versions, and what of it is not in its row.
 struct Found {
-    row: Record,
-    earlier: Vec<Record>,
-    vectors: Vec<Record>,
-    indexing: Option<Record>,
+    row: SqlRow,
+    earlier: Vec<SqlRow>,
+    vectors: Vec<SqlRow>,
+    indexing: Option<SqlRow>,
 }
 
 impl Ground<'_> {
@@ -78,14 +78,14 @@ impl Ground<'_> {
         let source = Source { columns: &columns, size: SIZE, rows: &rows };
         let shelf = Shelf::default();
         loop {
-            let mut access = self.engine.look().await?;
+            let mut access = self.engine.begin_read().await?;
             let mut rows = page(&mut *access, dialect, &source, &place).await?;
             if after.is_none() {
                 // The empty key of the prefix itself stands at no place after anything.
                 let text = dialect.fill(&self.text(&format!("select {columns} {THIS}")));
                 rows.splice(0..0, access.rows(&text, &place).await?);
             }
-            let is_inside = |row: &Record| {
+            let is_inside = |row: &SqlRow| {
                 namespaces::of_cell(&row.0[0]).is_some_and(|it| it.starts_with(prefix))
             };
             let inside = rows.iter().take_while(|row| is_inside(row)).count();
@@ -104,7 +104,7 @@ impl Ground<'_> {
         let text = self.engine.dialect().fill(&self.text(&format!("select {columns} {THIS}")));
         let shelf = Shelf::default();
         loop {
-            let mut access = self.engine.look().await?;
+            let mut access = self.engine.begin_read().await?;
             let rows = access.rows(&text, &self.place(address)).await?;
             let (found, chunks) = self.complete(access, rows, &shelf).await?;
             if shelf.is_complete() {
@@ -135,7 +135,7 @@ impl Ground<'_> {
             .replace("item_vectors", &vectors)
     }
 
-    fn place(&self, address: &Address) -> [Cell; 3] {
+    fn place(&self, address: &Address) -> [SqlValue; 3] {
         let namespace = cell(self.engine.dialect(), &address.namespace);
         [self.tenant.into(), namespace, address.key.as_bytes().into()]
     }
@@ -144,13 +144,13 @@ impl Ground<'_> {
     async fn complete<'e>(
         &self,
         mut access: Box<dyn Access + 'e>,
-        rows: Vec<Record>,
+        rows: Vec<SqlRow>,
         shelf: &Shelf,
     ) -> Result<(Vec<Found>, HashMap<i64, Chunks>)> {
         let dialect = self.engine.dialect();
         let mut found = Vec::with_capacity(rows.len());
         for row in rows {
-            let place = [Cell::from(self.tenant), row.0[0].clone(), row.0[1].clone()];
+            let place = [SqlValue::from(self.tenant), row.0[0].clone(), row.0[1].clone()];
             let with_version = [&place[..], &row.0[2..3]].concat();
             let mut it = Found { row, earlier: Vec::new(), vectors: Vec::new(), indexing: None };
             // Of an item that a snapshot keeps there is one version.
@@ -169,7 +169,7 @@ impl Ground<'_> {
             }
             found.push(it);
         }
-        let mut by_scope: HashMap<i64, Vec<Record>> = HashMap::new();
+        let mut by_scope: HashMap<i64, Vec<SqlRow>> = HashMap::new();
         for row in found.iter().flat_map(|it| it.earlier.iter().chain([&it.row])) {
             if let Some(scope_id) = row.optional_integer(5)? {
                 by_scope.entry(scope_id).or_default().push(row.clone());
@@ -246,7 +246,7 @@ impl Ground<'_> {
     fn value(
         &self,
         address: &Address,
-        row: &Record,
+        row: &SqlRow,
         chunks: &HashMap<i64, Chunks>,
         contents: &mut Vec<ContentId>,
     ) -> Result<(bytes::Bytes, Option<FileHead>)> {
@@ -268,7 +268,7 @@ impl Ground<'_> {
     }
 }
 
-fn address_of(row: &Record) -> Result<Address> {
+fn address_of(row: &SqlRow) -> Result<Address> {
     let damaged = || Error::Integrity("a namespace is damaged".into());
     let namespace = namespaces::of_cell(&row.0[0]).ok_or_else(damaged)?;
     Ok(Address { namespace, key: Key::stored(row.bytes(1)?.to_vec()) })
@@ -278,13 +278,13 @@ fn value_columns() -> &'static str {
     COLUMNS.trim_start_matches("tag, ")
 }
 
-fn vectors(rows: &[Record]) -> Result<Option<NewVectors>> {
+fn vectors(rows: &[SqlRow]) -> Result<Option<NewVectors>> {
     let Some(first) = rows.first() else { return Ok(None) };
     let damaged = |_| Error::Integrity("a vector is damaged".into());
     let mut all = Vec::with_capacity(rows.len());
     for row in rows {
         let numbers = match &row.0[2] {
-            Cell::Bytes(bytes) => {
+            SqlValue::Bytes(bytes) => {
                 bytes.as_chunks::<4>().0.iter().map(|it| f32::from_le_bytes(*it)).collect()
             }
             _ => serde_json::from_str(&row.text(2)?.replace('{', "[").replace('}', "]"))

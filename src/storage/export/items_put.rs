@@ -21,7 +21,7 @@ use crate::domain::item::{Address, ChangeItem, KeptContent, NewValue};
 use crate::domain::item_batch::PreparedValue;
 use crate::domain::vector::NewVectors;
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::access::{Access, Cell, Dialect, lock_gate};
+use crate::storage::access::{Access, Dialect, SqlValue, lock_scope};
 use crate::storage::contents::Roots;
 use crate::storage::items::{Target, namespaces, needs_content, prepare};
 use crate::storage::sessions::rows::{Rows, bytes, number};
@@ -77,7 +77,7 @@ pub async fn put<T: Roots>(
         all.push((item.record, sealed));
     }
     engine.check_room()?;
-    let mut access = engine.hold().await?;
+    let mut access = engine.begin_write().await?;
     batch.lock(&mut *access, dialect, tenant).await?;
     let begins_anew = existing == Existing::Replace || has_removed(&mut *access, tenant).await?;
     for (mut record, sealed) in all {
@@ -117,11 +117,11 @@ pub async fn put<T: Roots>(
 pub async fn keep_times<T: Roots>(engine: &T, tenant: &str, items: &[ItemTimes]) -> Result<()> {
     let dialect = engine.dialect();
     let text = dialect.fill(TIMES);
-    let mut access = engine.hold().await?;
+    let mut access = engine.begin_write().await?;
     for item in items {
         let Address { namespace, key } = &item.address;
         let place = [tenant.into(), cell(dialect, namespace), key.as_bytes().into()];
-        let times = [item.version, item.created_at, item.updated_at].map(Cell::from);
+        let times = [item.version, item.created_at, item.updated_at].map(SqlValue::from);
         access.rows(&text, &[&place[..], &times].concat()).await?;
     }
     access.end().await
@@ -150,7 +150,7 @@ async fn make_room(
 }
 
 impl Batch {
-    /// The gates of the scopes into which it writes chunks.
+    /// The scopes, locked, into which it writes chunks.
     pub async fn lock(
         &self,
         access: &mut dyn Access,
@@ -159,7 +159,7 @@ impl Batch {
     ) -> Result<()> {
         let scopes: BTreeSet<i64> = self.chunks.iter().map(|it| it.0).collect();
         for scope_id in scopes {
-            if !lock_gate(access, dialect, tenant, scope_id).await? {
+            if !lock_scope(access, dialect, tenant, scope_id).await? {
                 return Err(removed());
             }
         }
@@ -172,7 +172,7 @@ impl Batch {
             put_all_chunks(access, tenant, scope_id, chunks).await?;
         }
         for (model, dims) in &self.models {
-            let key = [Cell::from(tenant), model.as_str().into()];
+            let key = [SqlValue::from(tenant), model.as_str().into()];
             access.rows(MODEL, &[&key[..], &[(*dims).into()]].concat()).await?;
             let known = access.rows(DIMS, &key).await?;
             if known.first().is_none_or(|row| row.integer(0).ok() != Some(*dims)) {

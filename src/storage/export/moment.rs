@@ -1,7 +1,7 @@
 //! One moment of a noun, read in several transactions: its row tells whether it changed in between.
 
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Accessible, Cell, Record};
+use crate::storage::access::{Access, Accessible, SqlRow, SqlValue};
 
 /// Attempts before a noun is read in one transaction.
 pub const ATTEMPTS: u32 = 4;
@@ -22,9 +22,9 @@ pub struct Moment<'a> {
     pub engine: &'a dyn Accessible,
     /// Finds the noun's row, which changes with everything in it.
     text: &'static str,
-    binds: Vec<Cell>,
+    binds: Vec<SqlValue>,
     /// As it was found first.
-    row: Option<Record>,
+    row: Option<SqlRow>,
     /// Everything is read in one transaction, because it changed again and again.
     is_one: bool,
     held: Option<Box<dyn Access + 'a>>,
@@ -33,7 +33,7 @@ pub struct Moment<'a> {
 impl<'a> Moment<'a> {
     pub fn new(
         engine: &'a dyn Accessible,
-        (text, binds): (&'static str, Vec<Cell>),
+        (text, binds): (&'static str, Vec<SqlValue>),
         attempt: u32,
     ) -> Self {
         let is_one = attempt == ATTEMPTS;
@@ -48,7 +48,7 @@ impl<'a> Moment<'a> {
     }
 
     /// The row that was found.
-    pub fn row(&self) -> Result<&Record> {
+    pub fn row(&self) -> Result<&SqlRow> {
         let unknown = || Error::Internal("a noun is read before it was found".into());
         self.row.as_ref().ok_or_else(unknown)
     }
@@ -58,7 +58,7 @@ impl<'a> Moment<'a> {
         if let Some(access) = self.held.take() {
             return Ok(Some(access));
         }
-        let mut access = self.engine.look().await?;
+        let mut access = self.engine.begin_read().await?;
         let found = access.rows(self.text, &self.binds).await?.into_iter().next();
         match (&self.row, found) {
             (None, None) => {

@@ -8,7 +8,7 @@ use crate::domain::item::{Address, Key};
 use crate::domain::names::ThreadId;
 use crate::domain::namespace::Namespace;
 use crate::domain::sessions::name::SessionName;
-use crate::storage::access::{Accessible, Cell, Record};
+use crate::storage::access::{Accessible, SqlRow, SqlValue};
 use crate::storage::damage::{Keys, thread_ids};
 use crate::storage::items::namespaces;
 
@@ -16,7 +16,7 @@ const NAMES_PER_PAGE: i64 = 500;
 
 /// Not those that snapshots keep.
 pub async fn threads(engine: &dyn Accessible, tenant: &str) -> Result<Readable<String>> {
-    let name = |row: &Record| match row.text(0) {
+    let name = |row: &SqlRow| match row.text(0) {
         Ok(id) => Name::of(ThreadId::new(id).is_ok().then(|| id.to_owned())),
         Err(_) => Name::Damaged,
     };
@@ -30,14 +30,14 @@ pub async fn sessions(engine: &dyn Accessible, tenant: &str) -> Result<Readable<
         rows: "from sessions s where s.tenant = $1 and (s.kind, s.key) > ($2, $3) order by s.kind, s.key",
         before: vec![tenant.into()],
     };
-    let name = |row: &Record| match (row.text(0), row.bytes(1)) {
+    let name = |row: &SqlRow| match (row.text(0), row.bytes(1)) {
         (Ok(kind), _) if kind.starts_with(':') => Name::Hidden,
         (Ok(kind), Ok(key)) => {
             SessionName::stored(kind.to_owned(), key).map_or(Name::Damaged, Name::Of)
         }
         _ => Name::Damaged,
     };
-    all(engine, &keys, vec!["".into(), Cell::Bytes(Vec::new())], name).await
+    all(engine, &keys, vec!["".into(), SqlValue::Bytes(Vec::new())], name).await
 }
 
 pub async fn items(
@@ -53,11 +53,11 @@ pub async fn items(
     let first = match after {
         Some(after) => {
             let namespace = cell(engine.dialect(), &after.namespace);
-            vec![namespace, Cell::Bytes(after.key.as_bytes().to_vec())]
+            vec![namespace, SqlValue::Bytes(after.key.as_bytes().to_vec())]
         }
-        None => vec![Cell::from(engine.dialect().first_namespace), Cell::Bytes(Vec::new())],
+        None => vec![SqlValue::from(engine.dialect().first_namespace), SqlValue::Bytes(Vec::new())],
     };
-    let name = |row: &Record| match (namespaces::of_cell(&row.0[0]), row.bytes(1)) {
+    let name = |row: &SqlRow| match (namespaces::of_cell(&row.0[0]), row.bytes(1)) {
         (Some(namespace), Ok(key)) => {
             let is_inside = namespace.starts_with(prefix);
             let key = Key::stored(key.to_vec());
@@ -84,8 +84,8 @@ impl<T> Name<T> {
 async fn all<T>(
     engine: &dyn Accessible,
     keys: &Keys<'_>,
-    first: Vec<Cell>,
-    name: impl Fn(&Record) -> Name<T> + Send + Sync,
+    first: Vec<SqlValue>,
+    name: impl Fn(&SqlRow) -> Name<T> + Send + Sync,
 ) -> Result<Readable<T>> {
     let (mut readable, mut after) = (Readable::default(), first);
     loop {

@@ -12,7 +12,7 @@ use crate::domain::export::{
     ThreadBase, ThreadCheckpoint, ThreadHead, ThreadRecord, ThreadSink, ThreadValue,
 };
 use crate::domain::{Error, Result};
-use crate::storage::access::{Accessible, Cell, Record, Source, page, rows_named};
+use crate::storage::access::{Accessible, Source, SqlRow, SqlValue, page, rows_named};
 use crate::storage::channel_map::Entry;
 use crate::storage::doctor::read_map;
 use crate::storage::documents::open_documents;
@@ -59,7 +59,7 @@ pub async fn read(
     sink: &mut dyn ThreadSink,
 ) -> Result<bool> {
     for attempt in 0..=ATTEMPTS {
-        let place = vec![Cell::from(tenant), thread_id.into()];
+        let place = vec![SqlValue::from(tenant), thread_id.into()];
         let mut reader = Reader {
             moment: Moment::new(engine, (THREAD, place), attempt),
             tenant,
@@ -91,7 +91,7 @@ pub struct Reader<'a> {
 
 /// A page of checkpoints, with what is known of their values.
 struct Page {
-    rows: Vec<Record>,
+    rows: Vec<SqlRow>,
     bases: VecDeque<ThreadBase>,
     /// Values that no page before has shown, in the order in which checkpoints show them, with their sizes.
     values: VecDeque<(u32, i64)>,
@@ -104,7 +104,7 @@ impl Reader<'_> {
         }
         self.check_mac()?;
         sink.begin(self.head()?).await?;
-        let mut after = vec![Cell::from(""), Cell::from("")];
+        let mut after = vec![SqlValue::from(""), SqlValue::from("")];
         loop {
             let page = self.page(&after).await?;
             let Some(last) = page.rows.last() else { break };
@@ -116,7 +116,7 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    pub(super) fn place(&self) -> Result<[Cell; 2]> {
+    pub(super) fn place(&self) -> Result<[SqlValue; 2]> {
         Ok([self.tenant.into(), self.moment.row()?.0[0].clone()])
     }
 
@@ -149,7 +149,7 @@ impl Reader<'_> {
         })
     }
 
-    async fn page(&mut self, after: &[Cell]) -> Result<Page, Stop> {
+    async fn page(&mut self, after: &[SqlValue]) -> Result<Page, Stop> {
         let mut access = self.moment.require().await?;
         let place = self.place()?;
         let binds = [&place[..], after].concat();
@@ -168,8 +168,9 @@ impl Reader<'_> {
                     }
                 }
             }
-            let scope = [Cell::from(self.tenant), self.scope_id()?.into()];
-            let nos: Vec<Cell> = wanted.iter().map(|it| Cell::Integer((*it).into())).collect();
+            let scope = [SqlValue::from(self.tenant), self.scope_id()?.into()];
+            let nos: Vec<SqlValue> =
+                wanted.iter().map(|it| SqlValue::Integer((*it).into())).collect();
             let mut sizes = HashMap::new();
             for row in rows_named(&mut *access, SIZES, &scope, &nos).await? {
                 sizes.insert(row.integer(0)?, row.integer(1)?);
@@ -246,14 +247,14 @@ impl Reader<'_> {
             if !nos.is_empty() && bytes > VALUES_BYTES {
                 break;
             }
-            nos.push(Cell::Integer((*no).into()));
+            nos.push(SqlValue::Integer((*no).into()));
             pending.pop_front();
         }
         let text = format!(
             "select no, {COLUMNS} from manifests where tenant = $1 and scope_id = $2 and no in"
         );
         let scope_id = self.scope_id()?;
-        let scope = [Cell::from(self.tenant), scope_id.into()];
+        let scope = [SqlValue::from(self.tenant), scope_id.into()];
         let shelf = Shelf::default();
         loop {
             let mut access = self.moment.require().await?;
@@ -262,7 +263,7 @@ impl Reader<'_> {
             let chunks = chunks_of(&mut *access, of, scope_id, (&rows, 1), &shelf).await?;
             self.moment.close(access).await?;
             if shelf.is_complete() {
-                let value = |row: &Record| {
+                let value = |row: &SqlRow| {
                     let no = u32::try_from(row.integer(0)?).unwrap_or(0);
                     let key = versions.get(&no).copied().unwrap_or(0);
                     let home = (scope_id, ValueRow::Version(key));
@@ -278,7 +279,8 @@ impl Reader<'_> {
     async fn put_writes(&mut self, sink: &mut dyn ThreadSink) -> Result<(), Stop> {
         let columns = format!("{WRITE_KEY}, {COLUMNS}");
         let source = Source { columns: &columns, size: SIZE, rows: WRITES };
-        let mut after = vec![Cell::from(""), Cell::from(""), Cell::from(""), i64::MIN.into()];
+        let mut after =
+            vec![SqlValue::from(""), SqlValue::from(""), SqlValue::from(""), i64::MIN.into()];
         loop {
             let shelf = Shelf::default();
             let (rows, chunks) = loop {
@@ -311,7 +313,7 @@ impl Reader<'_> {
 }
 
 /// Keys of the versions of the values that some checkpoints show.
-fn map_keys(rows: &[Record]) -> Result<HashMap<u32, i64>> {
+fn map_keys(rows: &[SqlRow]) -> Result<HashMap<u32, i64>> {
     let mut keys = HashMap::new();
     for row in rows {
         let entry = |it: Entry| (it.value_no, it.version_key);

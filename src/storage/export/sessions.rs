@@ -8,7 +8,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::export::{SessionEntry, SessionHead, SessionLog, SessionRecord, SessionSink};
 use crate::domain::sessions::name::SessionName;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Accessible, Cell, Record, Source, page};
+use crate::storage::access::{Accessible, Source, SqlRow, SqlValue, page};
 use crate::storage::homes::ValueRow;
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::sessions::open_title;
@@ -54,20 +54,20 @@ pub async fn names(
 ) -> Result<Vec<SessionName>> {
     let (kind, key) = after.map_or(("", Vec::new()), |it| (it.kind(), it.key_bytes()));
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut access = engine.look().await?;
-    let binds = [tenant.into(), kind.into(), Cell::Bytes(key), limit.into()];
+    let mut access = engine.begin_read().await?;
+    let binds = [tenant.into(), kind.into(), SqlValue::Bytes(key), limit.into()];
     let rows = access.rows(NAMES, &binds).await?;
     access.end().await?;
     let damaged = || Error::Integrity("the key of a session is damaged".into());
-    let name = |row: &Record| {
+    let name = |row: &SqlRow| {
         SessionName::stored(row.text(0)?.to_owned(), row.bytes(1)?).ok_or_else(damaged)
     };
     rows.iter().map(name).collect()
 }
 
 pub async fn has(engine: &dyn Accessible, tenant: &str, session: &SessionName) -> Result<bool> {
-    let mut access = engine.look().await?;
-    let place = [tenant.into(), session.kind().into(), Cell::Bytes(session.key_bytes())];
+    let mut access = engine.begin_read().await?;
+    let place = [tenant.into(), session.kind().into(), SqlValue::Bytes(session.key_bytes())];
     let found = access.rows(SESSION, &place).await?;
     access.end().await?;
     Ok(!found.is_empty())
@@ -80,7 +80,8 @@ pub async fn read(
     sink: &mut dyn SessionSink,
 ) -> Result<bool> {
     for attempt in 0..=ATTEMPTS {
-        let place = vec![tenant.into(), session.kind().into(), Cell::Bytes(session.key_bytes())];
+        let place =
+            vec![tenant.into(), session.kind().into(), SqlValue::Bytes(session.key_bytes())];
         let moment = Moment::new(engine, (SESSION, place), attempt);
         let mut reader = Reader { moment, tenant, secret, session };
         match reader.read(sink).await {
@@ -113,7 +114,7 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    fn place(&self) -> Result<[Cell; 2]> {
+    fn place(&self) -> Result<[SqlValue; 2]> {
         Ok([self.tenant.into(), self.moment.row()?.0[0].clone()])
     }
 
@@ -138,7 +139,7 @@ impl Reader<'_> {
     }
 
     async fn put_logs(&mut self, sink: &mut dyn SessionSink) -> Result<(), Stop> {
-        let mut after = vec![Cell::Integer(-1), Cell::Bytes(Vec::new())];
+        let mut after = vec![SqlValue::Integer(-1), SqlValue::Bytes(Vec::new())];
         loop {
             let mut access = self.moment.require().await?;
             let binds = [&self.place()?[..], &after].concat();
@@ -169,7 +170,7 @@ impl Reader<'_> {
         let columns = format!("{ENTRY_KEY}, {}", COLUMNS.trim_start_matches("tag, "));
         let source = Source { columns: &columns, size: SIZE, rows: ENTRIES };
         let scope_id = self.moment.row()?.integer(1)?;
-        let mut after = vec![Cell::Integer(i64::MIN); 3];
+        let mut after = vec![SqlValue::Integer(i64::MIN); 3];
         loop {
             let shelf = Shelf::default();
             let (rows, chunks) = loop {

@@ -12,7 +12,7 @@ use crate::domain::clock::{Clock, random_id};
 use crate::domain::export::{Existing, SessionHead, SessionRecord, Staged};
 use crate::domain::sessions::name::SessionName;
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::access::{Access, Accessible, Cell, Dialect, lock_gate};
+use crate::storage::access::{Access, Accessible, Dialect, SqlValue, lock_scope};
 use crate::storage::chunk_memory::Known;
 use crate::storage::owner_macs::OwnerRow;
 use crate::storage::sealing::Sealer;
@@ -92,11 +92,11 @@ pub async fn stage(
     let (chunks, _) = sealer.finish();
     let dialect = engine.dialect();
     engine.check_room()?;
-    let mut access = engine.hold().await?;
+    let mut access = engine.begin_write().await?;
     touch(&mut *access, dialect, tenant, staged).await?;
     let chunks = chunks.into_iter().map(|it| (it.name, it.body)).collect();
     put_all_chunks(&mut *access, tenant, staged.scope_id, chunks).await?;
-    let owner = [Cell::from(tenant), staged.key.into()];
+    let owner = [SqlValue::from(tenant), staged.key.into()];
     for (text, rows) in [(logs_text(), logs), (entries_text(), entries)] {
         if !rows.is_empty() {
             access.rows(&dialect.fill(&text), &[rows.binds(), owner.to_vec()].concat()).await?;
@@ -136,8 +136,8 @@ pub async fn show(
     existing: Existing,
 ) -> Result<Option<(i64, i64)>> {
     let dialect = engine.dialect();
-    let mut access = engine.hold().await?;
-    let place = [tenant.into(), name.kind().into(), Cell::Bytes(name.key_bytes())];
+    let mut access = engine.begin_write().await?;
+    let place = [tenant.into(), name.kind().into(), SqlValue::Bytes(name.key_bytes())];
     let old = find(&mut *access, dialect, (tenant, &place)).await?;
     if let Some((session_no, scope_id)) = old {
         if existing == Existing::Refuse {
@@ -196,15 +196,15 @@ pub async fn show(
     Ok(old)
 }
 
-/// The session under its gate.
+/// The session under its scope lock.
 async fn find(
     access: &mut dyn Access,
     dialect: &Dialect,
-    (tenant, place): (&str, &[Cell; 3]),
+    (tenant, place): (&str, &[SqlValue; 3]),
 ) -> Result<Option<(i64, i64)>> {
     let Some(row) = access.rows(FOUND, place).await?.into_iter().next() else { return Ok(None) };
     let old = (row.integer(0)?, row.integer(1)?);
-    lock_gate(access, dialect, tenant, old.1).await?;
+    lock_scope(access, dialect, tenant, old.1).await?;
     let again = access.rows(FOUND, place).await?;
     if again.first().is_some_and(|it| it.0 == row.0) { Ok(Some(old)) } else { Err(removed()) }
 }

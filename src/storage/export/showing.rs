@@ -7,7 +7,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::clock::{random_hex, random_id};
 use crate::domain::export::{Existing, Staged, ThreadHead};
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::access::{Access, Accessible, Cell, Dialect, lock_gate};
+use crate::storage::access::{Access, Accessible, Dialect, SqlValue, lock_scope};
 use crate::storage::owner_macs::OwnerRow;
 use crate::storage::sessions::rows::{Rows, bytes, number};
 
@@ -53,8 +53,8 @@ pub async fn show(
     existing: Existing,
 ) -> Result<Option<(i64, i64)>> {
     let dialect = engine.dialect();
-    let mut access = engine.hold().await?;
-    let place = [Cell::from(tenant), head.thread_id.as_str().into()];
+    let mut access = engine.begin_write().await?;
+    let place = [SqlValue::from(tenant), head.thread_id.as_str().into()];
     let old = find(&mut *access, dialect, &place).await?;
     let mut fence = head.fence;
     let mut generation = head.generation.clone();
@@ -103,17 +103,17 @@ struct Old {
     is_leased: bool,
 }
 
-/// The thread, locked: its gate first, as for every write.
+/// The thread, locked: its scope lock first, as for every write.
 async fn find(
     access: &mut dyn Access,
     dialect: &Dialect,
-    place: &[Cell; 2],
+    place: &[SqlValue; 2],
 ) -> Result<Option<Old>> {
-    let Cell::Text(tenant) = &place[0] else { return Ok(None) };
+    let SqlValue::Text(tenant) = &place[0] else { return Ok(None) };
     let text = dialect.fill(FOUND);
     let Some(row) = access.rows(&text, place).await?.into_iter().next() else { return Ok(None) };
     let scope_id = row.integer(1)?;
-    lock_gate(access, dialect, tenant, scope_id).await?;
+    lock_scope(access, dialect, tenant, scope_id).await?;
     let locked = dialect.fill(&format!("{FOUND} {{lock}}"));
     let again = access.rows(&locked, place).await?.into_iter().next();
     let Some(row) = again.filter(|it| it.integer(1).ok() == Some(scope_id)) else {
@@ -131,7 +131,7 @@ async fn put_thread(
     access: &mut dyn Access,
     dialect: &Dialect,
     (staged, head): (&Staged, &ThreadHead),
-    (place, generation, fence, mac): (&[Cell; 2], String, i64, Option<Vec<u8>>),
+    (place, generation, fence, mac): (&[SqlValue; 2], String, i64, Option<Vec<u8>>),
 ) -> Result<()> {
     let next_no = i64::try_from(staged.versions.len() + 1);
     let next_no = next_no.map_err(|_| Error::Internal("too many values".into()))?;

@@ -16,7 +16,7 @@ use crate::domain::export::{
 };
 use crate::domain::prepared::Sealed;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Accessible, Cell, Dialect};
+use crate::storage::access::{Access, Accessible, Dialect, SqlValue};
 use crate::storage::base_document::seal_base;
 use crate::storage::channel_map::{Entry, pack};
 use crate::storage::chunk_memory::Known;
@@ -51,7 +51,7 @@ pub async fn begin(engine: &dyn Accessible, tenant: &str) -> Result<Staged> {
         checkpoints: 0,
         size_bytes: 0,
     };
-    let mut access = engine.hold().await?;
+    let mut access = engine.begin_write().await?;
     let binds = [tenant.into(), staged.key.into(), staged.scope_id.into()];
     access.rows(&engine.dialect().fill(REGISTER), &binds).await?;
     access.end().await?;
@@ -65,7 +65,7 @@ pub async fn touch(
     tenant: &str,
     staged: &Staged,
 ) -> Result<()> {
-    let key = [Cell::from(tenant), staged.key.into()];
+    let key = [SqlValue::from(tenant), staged.key.into()];
     let touched = access.rows(&dialect.fill(TOUCH), &key).await?;
     if touched.is_empty() { Err(lost()) } else { Ok(()) }
 }
@@ -110,12 +110,12 @@ pub async fn stage(
     let (mut batch, next) = sealed?;
     let dialect = engine.dialect();
     engine.check_room()?;
-    let mut access = engine.hold().await?;
-    let key = [Cell::from(tenant), staged.key.into()];
+    let mut access = engine.begin_write().await?;
+    let key = [SqlValue::from(tenant), staged.key.into()];
     touch(&mut *access, dialect, tenant, staged).await?;
     let chunks = std::mem::take(&mut batch.chunks);
     put_all_chunks(&mut *access, tenant, staged.scope_id, chunks).await?;
-    let of_scope = [Cell::from(tenant), staged.scope_id.into()];
+    let of_scope = [SqlValue::from(tenant), staged.scope_id.into()];
     for (text, rows, owner) in [
         (values_text(), batch.values, &of_scope),
         (dialect.checkpoint_rows.to_owned(), batch.checkpoints, &key),

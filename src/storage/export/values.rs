@@ -6,7 +6,7 @@ use crate::content::keys::TenantSecret;
 use crate::content::parts::{Name, Part};
 use crate::domain::Result;
 use crate::domain::checkpoint::Value;
-use crate::storage::access::{Access, Cell, Record, rows_named};
+use crate::storage::access::{Access, SqlRow, SqlValue, rows_named};
 use crate::storage::homes::ValueRow;
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::opening::{Chunks, StoredValue, open_value, parts_of};
@@ -25,7 +25,7 @@ pub async fn chunks_of(
     access: &mut dyn Access,
     (tenant, secret): (&str, &TenantSecret),
     scope_id: i64,
-    (rows, at): (&[Record], usize),
+    (rows, at): (&[SqlRow], usize),
     shelf: &Shelf,
 ) -> Result<Chunks> {
     let mut chunks = Chunks::default();
@@ -39,7 +39,7 @@ pub async fn chunks_of(
             };
         }
     }
-    let scope = [Cell::from(tenant), scope_id.into()];
+    let scope = [SqlValue::from(tenant), scope_id.into()];
     for row in named(access, &scope, &nodes).await? {
         leaves.extend(chunks.add_node(secret, row.bytes(0)?, row.bytes(1)?)?);
     }
@@ -52,10 +52,10 @@ pub async fn chunks_of(
 
 async fn named(
     access: &mut dyn Access,
-    scope: &[Cell],
+    scope: &[SqlValue],
     names: &BTreeSet<Name>,
-) -> Result<Vec<Record>> {
-    let names: Vec<Cell> = names.iter().map(|it| Cell::from(&it[..])).collect();
+) -> Result<Vec<SqlRow>> {
+    let names: Vec<SqlValue> = names.iter().map(|it| SqlValue::from(&it[..])).collect();
     rows_named(access, CHUNKS, scope, &names).await
 }
 
@@ -66,7 +66,7 @@ async fn named(
 pub fn open(
     secret: &TenantSecret,
     (scope_id, home): (i64, ValueRow<'_>),
-    (row, at): (&Record, usize),
+    (row, at): (&SqlRow, usize),
     chunks: &Chunks,
 ) -> Result<Value> {
     let stored = StoredValue {

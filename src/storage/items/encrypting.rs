@@ -7,7 +7,7 @@ use crate::content::cipher::Cipher;
 use crate::content::encrypted::{encrypt_plain, move_encrypted};
 use crate::content::keys::TenantSecret;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Accessible, Cell, Record, Source, page};
+use crate::storage::access::{Accessible, Source, SqlRow, SqlValue, page};
 use crate::storage::homes::{ValueRow, item_place};
 
 /// Rows of a table, and how one of them is changed. The first `key` columns say where it stands, then come scope, digest and envelope.
@@ -82,7 +82,7 @@ pub async fn encrypt_items(
     tenant: &str,
     secret: &TenantSecret,
 ) -> Result<()> {
-    let mut access = engine.hold().await?;
+    let mut access = engine.begin_write().await?;
     for text in VECTORS {
         access.rows(text, &[tenant.into()]).await?;
     }
@@ -102,18 +102,18 @@ async fn encrypt_rows(
     let Some(cipher) = secret.cipher() else { return Ok(()) };
     let dialect = engine.dialect();
     let change = dialect.fill(of.change);
-    let first = [dialect.first_namespace.into(), Cell::Bytes(Vec::new()), i64::MIN.into()];
+    let first = [dialect.first_namespace.into(), SqlValue::Bytes(Vec::new()), i64::MIN.into()];
     let mut after = first[..of.key].to_vec();
     loop {
-        let mut access = engine.hold().await?;
-        let binds = [vec![Cell::from(tenant)], after].concat();
+        let mut access = engine.begin_write().await?;
+        let binds = [vec![SqlValue::from(tenant)], after].concat();
         let rows = page(access.as_mut(), dialect, &of.source, &binds).await?;
         let Some(last) = rows.last() else { return access.end().await };
         after = last.0[..of.key].to_vec();
         for row in &rows {
             if let Some(body) = encrypted((secret, cipher), row, of)? {
-                let place = [&[Cell::from(tenant)], &row.0[..of.key]].concat();
-                let binds = [&place[..], &[Cell::Bytes(body.to_vec())]].concat();
+                let place = [&[SqlValue::from(tenant)], &row.0[..of.key]].concat();
+                let binds = [&place[..], &[SqlValue::Bytes(body.to_vec())]].concat();
                 access.rows(&change, &binds).await?;
             }
         }
@@ -124,7 +124,7 @@ async fn encrypt_rows(
 /// None: it is encrypted already.
 fn encrypted(
     (secret, cipher): (&TenantSecret, &Cipher),
-    row: &Record,
+    row: &SqlRow,
     of: &Rows,
 ) -> Result<Option<Bytes>> {
     let at = of.key;
@@ -132,7 +132,7 @@ fn encrypted(
     let namespace = namespaces::of_cell(&row.0[0]).ok_or_else(damaged)?;
     let namespace = namespaces::encode(&namespace);
     let scope_id = match &row.0[at] {
-        Cell::Null => NO_SCOPE,
+        SqlValue::Null => NO_SCOPE,
         _ => row.integer(at)?,
     };
     let place = ValueRow::Item(item_place(secret, &namespace, row.bytes(1)?));

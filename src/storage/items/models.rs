@@ -94,7 +94,7 @@ impl ModelMemory {
         if let Some(known) = self.0.get(&place) {
             return Ok(Some(known));
         }
-        let mut access = engine.look_for(tenant).await?;
+        let mut access = engine.begin_read_for(tenant).await?;
         let rows = access.rows(FIND, &[tenant.into(), model.as_str().into()]).await?;
         access.end().await?;
         let Some(row) = rows.first() else { return Ok(None) };
@@ -112,7 +112,7 @@ impl ModelMemory {
     ) -> Result<usize> {
         let max = LIMITS.models_max;
         let count = i64::try_from(dims).unwrap_or(i64::MAX);
-        let mut access = engine.hold().await?;
+        let mut access = engine.begin_write().await?;
         let rows = access.rows(COUNT, &[tenant.into()]).await?;
         let used = rows.first().map_or(Ok(0), |row| row.integer(0))?;
         if used.unsigned_abs() >= max {

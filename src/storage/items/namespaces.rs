@@ -3,7 +3,7 @@
 
 use crate::domain::namespace::Namespace;
 use crate::domain::{Error, Result};
-use crate::storage::access::Cell;
+use crate::storage::access::SqlValue;
 
 pub fn encode(namespace: &Namespace) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -28,10 +28,10 @@ pub fn decode(bytes: &[u8]) -> Result<Namespace> {
 }
 
 /// A namespace as a row of either engine shows it; None where it is damaged.
-pub fn of_cell(cell: &Cell) -> Option<Namespace> {
+pub fn of_cell(cell: &SqlValue) -> Option<Namespace> {
     match cell {
-        Cell::Bytes(bytes) => decode(bytes).ok(),
-        Cell::Text(json) => serde_json::from_str(json).ok().map(Namespace::stored),
+        SqlValue::Bytes(bytes) => decode(bytes).ok(),
+        SqlValue::Text(json) => serde_json::from_str(json).ok().map(Namespace::stored),
         _ => None,
     }
 }

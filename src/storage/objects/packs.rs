@@ -104,7 +104,7 @@ pub trait PackStorage: BackgroundTaskStorage {
     /// Notes, durably, that an object is about to be written.
     async fn intend(&self, scope: &Scope, pack: &PackId, now: Micros) -> Result<()>;
 
-    /// Under the scope's gate: points those chunks that still exist to the pack and takes the intent back. A pack that
+    /// Under the scope lock: points those chunks that still exist to the pack and takes the intent back. A pack that
     /// nothing points to, because its scope or its intent is gone, goes to the outbox. Answers the bytes it holds.
     async fn install(&self, scope: &Scope, pack: &NewPack, now: Micros) -> Result<i64>;
 

@@ -1,6 +1,6 @@
 //! The text of the batch statement, in the order in which its parts run.
 //!
-//! **Invariant:** the gates (`scopes`) and threads are locked first, in (tenant, scope) order; everything else selects
+//! **Invariant:** rows of scopes and threads are locked first, in (tenant, scope) order; everything else selects
 //! from what was locked. What a caller can get wrong comes back as a row, never as an SQL error.
 
 use std::collections::HashMap;
@@ -64,7 +64,7 @@ with t as materialized (
 )
 ";
 
-/// `seen` is the epoch in this statement's snapshot, `gate` the one after the lock was had: where they
+/// `seen` is the epoch in this statement's snapshot, `scope_lock` the one after the lock was had: where they
 /// differ, content was removed in between and the snapshot must not be used.
 ///
 /// Whose the thread is comes before everything that would tell something of it.
@@ -84,7 +84,7 @@ const GATE: &str = r"
     cross join lateral (select s.epoch from scopes s
         where s.tenant = t.tenant and s.scope_id = x.scope_id limit 1) s
     order by t.tenant, x.scope_id
-), gate as materialized (
+), scope_lock as materialized (
     select seen.ord, x.tenant, x.thread_id, x.thread_key, x.scope_id, x.generation, x.fence, x.owner, x.mac,
         s.epoch, s.next_no,
         case when s.epoch <> seen.epoch or x.thread_key <> seen.thread_key then 'raced'
@@ -107,7 +107,7 @@ const GATE: &str = r"
     select g.ord, g.tenant, g.thread_key, g.scope_id,
         g.next_no + (sum(t.value_count) over (partition by g.tenant, g.scope_id order by g.ord)
             - t.value_count)::integer as base
-    from gate g join t on t.ord = g.ord where g.state = 'ok'
+    from scope_lock g join t on t.ord = g.ord where g.state = 'ok'
     union all
     select t.ord, b.tenant, b.thread_key, b.scope_id, 1
     from born b join t on t.tenant = b.tenant and t.thread_id = b.thread_id
@@ -289,32 +289,32 @@ const FINISH: &str = r"
         graph_id = coalesce(t.graph_id, x.graph_id),
         assistant_id = coalesce(t.assistant_id, x.assistant_id),
         user_id = coalesce(t.user_id, x.user_id)
-    from gate join t on t.ord = gate.ord
-    left join sums on sums.tenant = gate.tenant and sums.thread_key = gate.thread_key
-    where gate.state = 'ok' and x.tenant = any (array[gate.tenant])
-        and x.thread_id = any (array[gate.thread_id])
+    from scope_lock join t on t.ord = scope_lock.ord
+    left join sums on sums.tenant = scope_lock.tenant and sums.thread_key = scope_lock.thread_key
+    where scope_lock.state = 'ok' and x.tenant = any (array[scope_lock.tenant])
+        and x.thread_id = any (array[scope_lock.thread_id])
 ), touched_scopes as (
     update scopes s set next_no = s.next_no + taken.value_count
-    from (select gate.tenant, gate.scope_id, sum(t.value_count)::integer as value_count
-        from gate join t on t.ord = gate.ord where gate.state = 'ok' and t.value_count > 0
-        group by gate.tenant, gate.scope_id) taken
+    from (select scope_lock.tenant, scope_lock.scope_id, sum(t.value_count)::integer as value_count
+        from scope_lock join t on t.ord = scope_lock.ord where scope_lock.state = 'ok' and t.value_count > 0
+        group by scope_lock.tenant, scope_lock.scope_id) taken
     where s.tenant = any (array[taken.tenant]) and s.scope_id = any (array[taken.scope_id])
 )
 select t.ord,
-    case when b.generation is not null then 'ok' when gate.state is not null then gate.state
+    case when b.generation is not null then 'ok' when scope_lock.state is not null then scope_lock.state
          when t.want_generation <> d.generation then 'generation'
          when t.want_fence <> coalesce(d.fence, 0) then 'fence'
-         when t.fresh_key is null and gate.ord is null then 'quota'
+         when t.fresh_key is null and scope_lock.ord is null then 'quota'
          when t.seal_scope < 0 then 'scope'
          when t.want_epoch is not null then 'epoch' else 'missing' end as state,
-    coalesce(b.generation, gate.generation, d.generation, '') as generation,
-    coalesce(gate.fence, d.fence, 0) as fence, coalesce(b.epoch, gate.epoch, 0) as epoch, gate.scope_id,
-    gate.thread_key, case when gate.state = 'scope' then gate.owner end as owner,
-    case when gate.state = 'scope' then gate.mac end as mac
-from t left join gate on gate.ord = t.ord
+    coalesce(b.generation, scope_lock.generation, d.generation, '') as generation,
+    coalesce(scope_lock.fence, d.fence, 0) as fence, coalesce(b.epoch, scope_lock.epoch, 0) as epoch, scope_lock.scope_id,
+    scope_lock.thread_key, case when scope_lock.state = 'scope' then scope_lock.owner end as owner,
+    case when scope_lock.state = 'scope' then scope_lock.mac end as mac
+from t left join scope_lock on scope_lock.ord = t.ord
 left join born b on b.tenant = t.tenant and b.thread_id = t.thread_id
 left join lateral (select d.generation, d.fence from thread_tombstones d
-    where gate.ord is null and d.tenant = t.tenant and d.thread_id = t.thread_id
+    where scope_lock.ord is null and d.tenant = t.tenant and d.thread_id = t.thread_id
         and (t.want_owner is null or d.owner = t.want_owner) limit 1) d on true
 order by t.ord
 ";

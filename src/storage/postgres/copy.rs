@@ -5,7 +5,7 @@ use sqlx::{Executor, Row};
 
 use super::connection::Connection;
 use super::copy_packed::{Fresh, lacks_packed, take_staged};
-use super::doctor::{DIALECT, Within};
+use super::doctor::{BorrowedTransaction, DIALECT};
 use super::removal::{check, lock};
 use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
@@ -222,7 +222,7 @@ async fn seal_again(
     resealer: Resealer<'_>,
     thread_key: i64,
 ) -> Result<()> {
-    let mut access = Within(connection);
+    let mut access = BorrowedTransaction(connection);
     let mut cursor = Cursor::default();
     while resealer.page_of_scope(&mut access, &DIALECT, &mut cursor).await? {}
     let mut cursor = Cursor::default();
@@ -254,7 +254,7 @@ struct Source {
     owner: Option<String>,
 }
 
-/// Finds a thread and holds its gate against removals, not against commits.
+/// Finds a thread and holds its scope lock against removals, not against commits.
 async fn find(
     connection: &mut Connection,
     thread: Sought<'_>,
@@ -289,26 +289,26 @@ async fn make_way(
 ) -> Result<Option<Option<String>>> {
     let tenant = target.tenant;
     let any = Sought { owner: None, ..target };
-    let Some(gate) = lock(connection, any).await? else {
+    let Some(locked) = lock(connection, any).await? else {
         return request.check_room(false).map(|()| None);
     };
-    if target.is_taken(gate.owner.as_deref()) {
+    if target.is_taken(locked.owner.as_deref()) {
         return Err(Error::Conflict(Conflict::ThreadTaken));
     }
-    gate.check_mac(secret)?;
+    locked.check_mac(secret)?;
     let row = sqlx::query(
         "select exists (select from checkpoints where tenant = $1 and thread_key = $2)
             or exists (select from writes where tenant = $1 and thread_key = $2) as occupied",
     )
     .bind(tenant)
-    .bind(gate.thread_key)
+    .bind(locked.thread_key)
     .fetch_one(&mut *connection)
     .await
     .map_err(|error| failure::of_call(&error))?;
     if row.get("occupied") {
         return Err(Error::Conflict(Conflict::ThreadExists));
     }
-    check(&gate, None, None)?;
+    check(&locked, None, None)?;
     request.check_room(true)?;
     sqlx::query(
         "with holder as (
@@ -321,12 +321,12 @@ async fn make_way(
          values ($1, $3, $2, (extract(epoch from clock_timestamp()) * 1000000)::bigint)",
     )
     .bind(tenant)
-    .bind(gate.scope_id)
-    .bind(gate.thread_key)
+    .bind(locked.scope_id)
+    .bind(locked.thread_key)
     .execute(connection)
     .await
     .map_err(|error| failure::of_call(&error))?;
-    Ok(Some(gate.owner))
+    Ok(Some(locked.owner))
 }
 
 /// The answer of the same request, if it was answered before.

@@ -13,7 +13,7 @@ use super::{PostgresStorage, TENANT_IN_INDEX, failure};
 use crate::content::keys::TenantSecret;
 use crate::content::master_key::MasterKeys;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Accessible, Cell, Dialect, Record};
+use crate::storage::access::{Access, Accessible, Dialect, SqlRow, SqlValue};
 use crate::storage::objects::Objects;
 use crate::storage::rights::RightsMemory;
 use crate::storage::tenant_keys::stored_secret;
@@ -100,15 +100,15 @@ impl Accessible for PostgresStorage {
         self.objects.as_deref()
     }
 
-    async fn look(&self) -> Result<Box<dyn Access + '_>> {
-        begin_access(&self.pool, LOOK).await
+    async fn begin_read(&self) -> Result<Box<dyn Access + '_>> {
+        begin_access(&self.pool, BEGIN_READ).await
     }
 
-    async fn look_first(&self) -> Result<Box<dyn Access + '_>> {
-        begin_access(&self.first, LOOK).await
+    async fn begin_priority_read(&self) -> Result<Box<dyn Access + '_>> {
+        begin_access(&self.first, BEGIN_READ).await
     }
 
-    async fn hold(&self) -> Result<Box<dyn Access + '_>> {
+    async fn begin_write(&self) -> Result<Box<dyn Access + '_>> {
         begin_access(&self.pool, "begin").await
     }
 
@@ -120,7 +120,7 @@ impl Accessible for PostgresStorage {
     }
 }
 
-const LOOK: &str = "begin isolation level repeatable read read only";
+const BEGIN_READ: &str = "begin isolation level repeatable read read only";
 
 pub(super) async fn begin_access<'a>(
     pool: &Pool,
@@ -128,16 +128,16 @@ pub(super) async fn begin_access<'a>(
 ) -> Result<Box<dyn Access + 'a>> {
     let mut connection = pool.get().await?;
     connection.execute(begin).await.map_err(|error| failure::of_call(&error))?;
-    let damaging = if begin == LOOK { &UNREADABLE[..] } else { &DAMAGED };
+    let damaging = if begin == BEGIN_READ { &UNREADABLE[..] } else { &DAMAGED };
     Ok(Box::new(Transaction { connection, damaging }))
 }
 
 /// A transaction that somebody else began and ends.
-pub(super) struct Within<'a>(pub &'a mut Connection);
+pub(super) struct BorrowedTransaction<'a>(pub &'a mut Connection);
 
 #[async_trait]
-impl Access for Within<'_> {
-    async fn rows(&mut self, statement: &str, binds: &[Cell]) -> Result<Vec<Record>> {
+impl Access for BorrowedTransaction<'_> {
+    async fn rows(&mut self, statement: &str, binds: &[SqlValue]) -> Result<Vec<SqlRow>> {
         fetch(self.0, statement, binds, &DAMAGED).await
     }
 
@@ -148,19 +148,19 @@ impl Access for Within<'_> {
 
 #[async_trait]
 impl Access for Transaction {
-    async fn rows(&mut self, statement: &str, binds: &[Cell]) -> Result<Vec<Record>> {
+    async fn rows(&mut self, statement: &str, binds: &[SqlValue]) -> Result<Vec<SqlRow>> {
         fetch(&mut self.connection, statement, binds, self.damaging).await
     }
 
     async fn rows_before_damage(
         &mut self,
         statement: &str,
-        binds: &[Cell],
-    ) -> Result<(Vec<Record>, Option<Error>)> {
+        binds: &[SqlValue],
+    ) -> Result<(Vec<SqlRow>, Option<Error>)> {
         fetch_before_damage(&mut self.connection, statement, binds, self.damaging).await
     }
 
-    async fn run_all(&mut self, statements: &[(String, Vec<Cell>)]) -> Result<usize> {
+    async fn run_all(&mut self, statements: &[(String, Vec<SqlValue>)]) -> Result<usize> {
         if statements.is_empty() {
             return Ok(0);
         }
@@ -178,7 +178,7 @@ impl Access for Transaction {
 }
 
 /// One statement of several, each with its own binds.
-fn together(statements: &[(String, Vec<Cell>)]) -> (String, Vec<Cell>) {
+fn together(statements: &[(String, Vec<SqlValue>)]) -> (String, Vec<SqlValue>) {
     let (mut parts, mut all) = (Vec::new(), Vec::new());
     for (at, (text, binds)) in statements.iter().enumerate() {
         parts.push(format!("w{at} as ({})", renumbered(text, all.len())));
@@ -202,9 +202,9 @@ fn renumbered(text: &str, by: usize) -> String {
 async fn fetch(
     connection: &mut Connection,
     statement: &str,
-    binds: &[Cell],
+    binds: &[SqlValue],
     damaging: &[&str],
-) -> Result<Vec<Record>> {
+) -> Result<Vec<SqlRow>> {
     match fetch_before_damage(connection, statement, binds, damaging).await? {
         (rows, None) => Ok(rows),
         (_, Some(damage)) => Err(damage),
@@ -214,18 +214,18 @@ async fn fetch(
 async fn fetch_before_damage(
     connection: &mut Connection,
     statement: &str,
-    binds: &[Cell],
+    binds: &[SqlValue],
     damaging: &[&str],
-) -> Result<(Vec<Record>, Option<Error>)> {
+) -> Result<(Vec<SqlRow>, Option<Error>)> {
     // Texts are put together from constants only.
     let text = AssertSqlSafe(statement.to_owned()).into_sql_str();
     let mut query: Query<'_, Postgres, PgArguments> = sqlx::query(text);
     for bind in binds {
         query = match bind {
-            Cell::Null => query.bind(None::<i64>),
-            Cell::Integer(value) => query.bind(*value),
-            Cell::Text(value) => query.bind(value.clone()),
-            Cell::Bytes(value) => query.bind(value.clone()),
+            SqlValue::Null => query.bind(None::<i64>),
+            SqlValue::Integer(value) => query.bind(*value),
+            SqlValue::Text(value) => query.bind(value.clone()),
+            SqlValue::Bytes(value) => query.bind(value.clone()),
         };
     }
     let mut rows = Vec::new();
@@ -252,29 +252,31 @@ fn is_damage(error: &sqlx::Error, damaging: &[&str]) -> bool {
     code.is_some_and(|code| damaging.contains(&&*code))
 }
 
-fn record(row: &PgRow) -> Result<Record> {
+fn record(row: &PgRow) -> Result<SqlRow> {
     let cells = (0..row.len()).map(|at| cell(row, at)).collect::<Result<_, sqlx::Error>>();
-    cells.map(Record).map_err(|error| Error::Internal(error.to_string()))
+    cells.map(SqlRow).map_err(|error| Error::Internal(error.to_string()))
 }
 
-fn cell(row: &PgRow, at: usize) -> Result<Cell, sqlx::Error> {
+fn cell(row: &PgRow, at: usize) -> Result<SqlValue, sqlx::Error> {
     if row.try_get_raw(at)?.is_null() {
-        return Ok(Cell::Null);
+        return Ok(SqlValue::Null);
     }
     let little_endian =
         |numbers: Vec<i64>| numbers.into_iter().flat_map(i64::to_le_bytes).collect();
     Ok(match row.column(at).type_info().name() {
-        "INT8" => Cell::Integer(row.try_get(at)?),
-        "INT4" => Cell::Integer(row.try_get::<i32, _>(at)?.into()),
-        "BOOL" => Cell::Integer(row.try_get::<bool, _>(at)?.into()),
-        "BYTEA" => Cell::Bytes(row.try_get(at)?),
-        "INT8[]" => Cell::Bytes(little_endian(row.try_get(at)?)),
+        "INT8" => SqlValue::Integer(row.try_get(at)?),
+        "INT4" => SqlValue::Integer(row.try_get::<i32, _>(at)?.into()),
+        "BOOL" => SqlValue::Integer(row.try_get::<bool, _>(at)?.into()),
+        "BYTEA" => SqlValue::Bytes(row.try_get(at)?),
+        "INT8[]" => SqlValue::Bytes(little_endian(row.try_get(at)?)),
         "INT4[]" => {
             let numbers: Vec<i32> = row.try_get(at)?;
-            Cell::Bytes(little_endian(numbers.into_iter().map(i64::from).collect()))
+            SqlValue::Bytes(little_endian(numbers.into_iter().map(i64::from).collect()))
         }
         // As the other engine keeps lists of texts.
-        "TEXT[]" => Cell::Text(serde_json::json!(row.try_get::<Vec<String>, _>(at)?).to_string()),
-        _ => Cell::Text(row.try_get(at)?),
+        "TEXT[]" => {
+            SqlValue::Text(serde_json::json!(row.try_get::<Vec<String>, _>(at)?).to_string())
+        }
+        _ => SqlValue::Text(row.try_get(at)?),
     })
 }

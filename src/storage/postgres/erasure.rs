@@ -179,7 +179,7 @@ impl PostgresStorage {
     }
 }
 
-/// Under the gates; a thread whose scope is another one by now, or one too many, is left to the next slice.
+/// Under the scope locks; a thread whose scope is another one by now, or one too many, is left to the next slice.
 async fn cut_off(
     connection: &mut Connection,
     tenant: &str,

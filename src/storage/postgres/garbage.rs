@@ -4,8 +4,8 @@ use sqlx::Row;
 
 use super::connection::Connection;
 use super::content::collect;
-use super::doctor::{DIALECT, Within};
-use super::removal::{Gate, begin};
+use super::doctor::{BorrowedTransaction, DIALECT};
+use super::removal::{LockedThread, begin};
 use super::{PostgresStorage, failure};
 use crate::domain::Result;
 use crate::domain::clock::Micros;
@@ -49,7 +49,11 @@ impl PostgresStorage {
 }
 
 /// Makes a thread unreachable: from here on it is absent, its rows are garbage.
-pub(super) async fn bury(connection: &mut Connection, tenant: &str, gate: &Gate) -> Result<()> {
+pub(super) async fn bury(
+    connection: &mut Connection,
+    tenant: &str,
+    locked: &LockedThread,
+) -> Result<()> {
     sqlx::query(
         "with clock as (
             select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now, $7::text as owner
@@ -70,12 +74,12 @@ pub(super) async fn bury(connection: &mut Connection, tenant: &str, gate: &Gate)
          delete from threads where tenant = $1 and thread_id = $2",
     )
     .bind(tenant)
-    .bind(&gate.thread_id)
-    .bind(gate.thread_key)
-    .bind(gate.scope_id)
-    .bind(&gate.generation)
-    .bind(gate.fence)
-    .bind(&gate.owner)
+    .bind(&locked.thread_id)
+    .bind(locked.thread_key)
+    .bind(locked.scope_id)
+    .bind(&locked.generation)
+    .bind(locked.fence)
+    .bind(&locked.owner)
     .execute(connection)
     .await
     .map_err(|error| failure::of_call(&error))?;
@@ -195,7 +199,7 @@ async fn remove_session_rows(
 ) -> Result<()> {
     loop {
         let mut transaction = begin(connection).await?;
-        let access: &mut dyn Access = &mut Within(&mut transaction);
+        let access: &mut dyn Access = &mut BorrowedTransaction(&mut transaction);
         let more = remove_slice(access, &DIALECT, tenant, scope_id).await?;
         transaction.commit().await.map_err(|error| failure::of_call(&error))?;
         if !more {

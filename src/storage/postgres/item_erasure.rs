@@ -50,7 +50,7 @@ with settings as (
     delete from word_walks where tenant = $1 and namespace >= $4 and namespace < $5
 ), root as (
     delete from namespace_roots where tenant = $1 and root = $2 returning scope_id
-), gate as (
+), scope_lock as (
     update scopes s set epoch = s.epoch + 1 from root
     where s.tenant = $1 and s.scope_id = root.scope_id
 ), holder as (

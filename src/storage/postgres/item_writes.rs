@@ -1,6 +1,6 @@
 //! Changes of items: one statement for a batch. Batches of puts alone have a narrower one (`item_puts`).
 //!
-//! **Invariant:** gates of scopes are locked first, then items, both in order. What a caller can get wrong comes back as a
+//! **Invariant:** rows of scopes are locked first, then items, both in order. What a caller can get wrong comes back as a
 //! row. Two servers that create one item at the same moment meet at its key: the one that came second begins again.
 
 use sqlx::postgres::PgRow;
@@ -40,7 +40,7 @@ const PRIOR: &str = r"
 const NO_PRIOR: &str =
     ", prior as (select null::bigint as grp, true as same, null::bytea as answer where false)";
 
-/// A scope that nobody holds any more, or that lost content between the snapshot and the lock, has no gate.
+/// A scope that nobody holds any more, or that lost content between the snapshot and the lock, has no scope lock.
 const GATE: &str = r"
 , seen as materialized (
     select w.tenant, w.scope_id, s.epoch
@@ -48,7 +48,7 @@ const GATE: &str = r"
     cross join lateral (select s.epoch from scopes s
         where s.tenant = w.tenant and s.scope_id = w.scope_id limit 1) s
     where exists (select from scope_holders h where h.tenant = w.tenant and h.scope_id = w.scope_id)
-), gate as materialized (
+), scope_lock as materialized (
     select s.tenant, s.scope_id, s.epoch
     from seen join scopes s on s.tenant = seen.tenant and s.scope_id = seen.scope_id
     where s.epoch = seen.epoch
@@ -56,14 +56,14 @@ const GATE: &str = r"
 )
 ";
 
-const NO_GATE: &str = ", gate as (select null::text as tenant, null::bigint as scope_id, null::bigint as epoch where false)";
+const NO_SCOPE_LOCK: &str = ", scope_lock as (select null::text as tenant, null::bigint as scope_id, null::bigint as epoch where false)";
 
-/// `gate` is read in here before any item is locked.
+/// `scope_lock` is read in here before any item is locked.
 const JUDGED: &str = r"
 , gated as materialized (
-    select r.*, gate.epoch from r
-    left join lateral (select gate.epoch from gate
-        where gate.tenant = r.tenant and gate.scope_id = r.scope_id limit 1) gate on true
+    select r.*, scope_lock.epoch from r
+    left join lateral (select scope_lock.epoch from scope_lock
+        where scope_lock.tenant = r.tenant and scope_lock.scope_id = r.scope_id limit 1) scope_lock on true
 ), found as materialized (
     select g.*, i.version as old_version, i.created_at as old_created_at, i.scope_id as old_scope_id,
         i.vector_bytes as old_vector_bytes, i.is_indexed as old_is_indexed,
@@ -236,7 +236,7 @@ fn text(batch: &ItemBatch) -> String {
     let parts = [
         ROWS,
         if asks { PRIOR } else { NO_PRIOR },
-        if has_content { GATE } else { NO_GATE },
+        if has_content { GATE } else { NO_SCOPE_LOCK },
         JUDGED,
         changes.as_str(),
         LOGGED,

@@ -1,4 +1,4 @@
-//! What the packer writes: intents, packs, the outbox. Chunks change under the gate of their scope.
+//! What the packer writes: intents, packs, the outbox. Chunks change under their scope lock.
 
 use std::collections::HashMap;
 
@@ -180,10 +180,10 @@ impl PostgresStorage {
     }
 }
 
-/// Locks the gate and takes the intent back. Answers whether the pack is still wanted: the intent was there, and somebody
+/// Locks the scope and takes the intent back. Answers whether the pack is still wanted: the intent was there, and somebody
 /// holds the scope.
 async fn lock_for(connection: &mut Connection, scope: &Scope, pack: &PackId) -> Result<bool> {
-    let gate =
+    let locked =
         sqlx::query("select epoch from scopes where tenant = $1 and scope_id = $2 for update")
             .bind(&scope.tenant)
             .bind(scope.id)
@@ -203,7 +203,7 @@ async fn lock_for(connection: &mut Connection, scope: &Scope, pack: &PackId) -> 
     .fetch_one(&mut *connection)
     .await
     .map_err(|error| failure::of_call(&error))?;
-    Ok(gate.is_some() && row.get("wanted"))
+    Ok(locked.is_some() && row.get("wanted"))
 }
 
 /// Points the chunks that still exist, and are not in a pack but one of those replaced, to the new pack. Answers its bytes
@@ -256,7 +256,7 @@ async fn point(
     Ok((live, left))
 }
 
-/// Takes what chunks no longer point to off their packs, under the gate; a pack with nothing left goes to the outbox.
+/// Takes what chunks no longer point to off their packs, under the scope lock; a pack with nothing left goes to the outbox.
 pub(super) async fn release(
     connection: &mut Connection,
     scope: &Scope,

@@ -1,4 +1,4 @@
-//! Removing checkpoints from a thread: the gate is locked first, then, in later statements of the same
+//! Removing checkpoints from a thread: the scope lock is locked first, then, in later statements of the same
 //! transaction, goes what nothing names any more, and the epoch rises. Also deleting whole threads.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,8 +29,8 @@ use crate::storage::prepare::channel_key;
 use crate::storage::retention::{Orphan, Plan, Stored, parents_of};
 use crate::storage::sought::Sought;
 
-/// A thread whose gate this transaction holds.
-pub(super) struct Gate {
+/// A thread whose scope lock this transaction holds.
+pub(super) struct LockedThread {
     pub thread_id: String,
     pub thread_key: i64,
     pub scope_id: i64,
@@ -41,7 +41,7 @@ pub(super) struct Gate {
     mac: Option<Vec<u8>>,
 }
 
-impl Gate {
+impl LockedThread {
     /// Before anything of the thread is opened, and before its owner is taken over.
     pub(super) fn check_mac(&self, secret: &TenantSecret) -> Result<()> {
         let ids = (self.thread_key, self.scope_id);
@@ -60,8 +60,11 @@ pub(super) async fn begin(connection: &mut Connection) -> Result<Transaction<'_>
     Ok(transaction)
 }
 
-/// Locks the gate and the thread against commits and other removals. None: no such thread for whoever asks.
-pub(super) async fn lock(connection: &mut Connection, thread: Sought<'_>) -> Result<Option<Gate>> {
+/// Locks the scope and the thread against commits and other removals. None: no such thread for whoever asks.
+pub(super) async fn lock(
+    connection: &mut Connection,
+    thread: Sought<'_>,
+) -> Result<Option<LockedThread>> {
     let row = sqlx::query(
         "select x.thread_key, x.scope_id, x.generation, x.fence, x.owner, x.mac,
             coalesce(x.lease_expires_at > (extract(epoch from clock_timestamp()) * 1000000)::bigint,
@@ -76,7 +79,7 @@ pub(super) async fn lock(connection: &mut Connection, thread: Sought<'_>) -> Res
     .fetch_optional(connection)
     .await
     .map_err(|error| failure::of_call(&error))?;
-    Ok(row.map(|row| Gate {
+    Ok(row.map(|row| LockedThread {
         thread_id: thread.thread_id.to_owned(),
         thread_key: row.get("thread_key"),
         scope_id: row.get("scope_id"),
@@ -201,32 +204,38 @@ impl PostgresStorage {
         let thread = Sought::by(caller, request.thread_id.as_str(), Action::Write);
         let mut connection = self.pool.get().await?;
         let mut transaction = begin(&mut connection).await?;
-        let gate = lock(&mut transaction, thread).await?;
-        if let Some(gate) = &gate {
-            check(gate, request.generation.as_deref(), request.fence)?;
-            bury(&mut transaction, tenant, gate).await?;
-            forget_policy(&mut transaction, tenant, &gate.thread_id).await?;
+        let locked = lock(&mut transaction, thread).await?;
+        if let Some(locked) = &locked {
+            check(locked, request.generation.as_deref(), request.fence)?;
+            bury(&mut transaction, tenant, locked).await?;
+            forget_policy(&mut transaction, tenant, &locked.thread_id).await?;
         }
         transaction.commit().await.map_err(|error| failure::of_call(&error))?;
-        if let Some(gate) = &gate {
+        if let Some(locked) = &locked {
             self.known.remove(tenant, thread.thread_id);
             self.chunks.forget(tenant, thread.thread_id);
-            remove_garbage(&mut connection, tenant, gate.thread_key, gate.scope_id).await?;
+            remove_garbage(&mut connection, tenant, locked.thread_key, locked.scope_id).await?;
         }
         connection.release();
-        Ok(gate.is_some())
+        Ok(locked.is_some())
     }
 }
 
 /// The conditions that guard every kind of write to a thread.
-pub(super) fn check(gate: &Gate, generation: Option<&str>, fence: Option<i64>) -> Result<()> {
-    if generation.is_some_and(|it| it != gate.generation) {
-        return Err(Error::Conflict(Conflict::ThreadRestored { current: gate.generation.clone() }));
+pub(super) fn check(
+    locked: &LockedThread,
+    generation: Option<&str>,
+    fence: Option<i64>,
+) -> Result<()> {
+    if generation.is_some_and(|it| it != locked.generation) {
+        return Err(Error::Conflict(Conflict::ThreadRestored {
+            current: locked.generation.clone(),
+        }));
     }
     match fence {
-        None if gate.leased => Err(Error::Conflict(Conflict::LeaseHeld)),
-        Some(fence) if fence != gate.fence => {
-            Err(Error::Conflict(Conflict::FenceStale { current: gate.fence }))
+        None if locked.leased => Err(Error::Conflict(Conflict::LeaseHeld)),
+        Some(fence) if fence != locked.fence => {
+            Err(Error::Conflict(Conflict::FenceStale { current: locked.fence }))
         }
         _ => Ok(()),
     }
@@ -244,20 +253,20 @@ pub(super) struct NewBase {
 pub(super) async fn carry_out(
     connection: &mut Connection,
     tenant: &str,
-    gate: &Gate,
+    locked: &LockedThread,
     plan: &Plan,
     bases: Vec<NewBase>,
 ) -> Result<()> {
-    cut_off(connection, (tenant, gate.thread_key), &plan.orphans, bases).await?;
+    cut_off(connection, (tenant, locked.thread_key), &plan.orphans, bases).await?;
     // From here on every statement is about most of a thread. Without statistics the planner takes the thread for small
     // and compares each row with each: 2,400 of 3,000 checkpoints took 10 s.
     connection
         .execute("set local enable_nestloop = off")
         .await
         .map_err(|error| failure::of_call(&error))?;
-    remove_rows(connection, tenant, gate, plan).await?;
-    collect(connection, tenant, gate.scope_id).await?;
-    count_again(connection, tenant, gate).await
+    remove_rows(connection, tenant, locked, plan).await?;
+    collect(connection, tenant, locked.scope_id).await?;
+    count_again(connection, tenant, locked).await
 }
 
 /// Writes the bases of checkpoints that stay and takes their parent pointers away.
@@ -309,7 +318,7 @@ async fn cut_off(
 async fn remove_rows(
     connection: &mut Connection,
     tenant: &str,
-    gate: &Gate,
+    locked: &LockedThread,
     plan: &Plan,
 ) -> Result<()> {
     let stays: (Vec<String>, Vec<String>) = plan.kept.iter().cloned().unzip();
@@ -317,7 +326,7 @@ async fn remove_rows(
         "select distinct ns, checkpoint_id from writes where tenant = $1 and thread_key = $2",
     )
     .bind(tenant)
-    .bind(gate.thread_key)
+    .bind(locked.thread_key)
     .fetch_all(&mut *connection)
     .await
     .map_err(|error| failure::of_call(&error))?;
@@ -356,7 +365,7 @@ async fn remove_rows(
     ] {
         sqlx::query(text)
             .bind(tenant)
-            .bind(gate.thread_key)
+            .bind(locked.thread_key)
             .bind(nss)
             .bind(ids)
             .execute(&mut *connection)
@@ -373,7 +382,11 @@ pub(super) fn key_of(secret: &TenantSecret) -> impl Fn(&str) -> i64 {
 }
 
 /// Makes the counts of a thread true after a removal.
-async fn count_again(connection: &mut Connection, tenant: &str, gate: &Gate) -> Result<()> {
+async fn count_again(
+    connection: &mut Connection,
+    tenant: &str,
+    locked: &LockedThread,
+) -> Result<()> {
     sqlx::query(
         "update threads t set
             checkpoint_count = (select count(*) from checkpoints c
@@ -389,8 +402,8 @@ async fn count_again(connection: &mut Connection, tenant: &str, gate: &Gate) -> 
          where t.tenant = $1 and t.thread_key = $3",
     )
     .bind(tenant)
-    .bind(gate.scope_id)
-    .bind(gate.thread_key)
+    .bind(locked.scope_id)
+    .bind(locked.thread_key)
     .execute(connection)
     .await
     .map_err(|error| failure::of_call(&error))?;

@@ -8,7 +8,7 @@ use super::connection::Connection;
 use super::freed::{Place, content, contents, stored_bases};
 use super::garbage::{bury, remove_garbage};
 use super::policies::{forget_policy, record};
-use super::removal::{Gate, NewBase, begin, carry_out, check, key_of, lock};
+use super::removal::{LockedThread, NewBase, begin, carry_out, check, key_of, lock};
 use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
@@ -188,13 +188,15 @@ impl PostgresStorage {
     async fn try_part(&self, job: &Job<'_>, secret: &TenantSecret, shelf: &Shelf) -> Result<Part> {
         let mut connection = self.pool.get().await?;
         let mut transaction = begin(&mut connection).await?;
-        let gate = lock(&mut transaction, job.thread).await?;
-        let part = match &gate {
+        let locked = lock(&mut transaction, job.thread).await?;
+        let part = match &locked {
             None => Part { retained: Retained::Untouched, is_last: true },
-            Some(gate) if check(gate, None, None).is_err() => {
+            Some(locked) if check(locked, None, None).is_err() => {
                 Part { retained: Retained::LeaseHeld, is_last: true }
             }
-            Some(gate) => self.remove_locked(&mut transaction, job, (secret, shelf), gate).await?,
+            Some(locked) => {
+                self.remove_locked(&mut transaction, job, (secret, shelf), locked).await?
+            }
         };
         let Retained::Pruned(pruned) = part.retained else {
             transaction.rollback().await.map_err(|error| failure::of_call(&error))?;
@@ -209,9 +211,9 @@ impl PostgresStorage {
             return Ok(Part { retained: Retained::NotClaimed, is_last: true });
         }
         transaction.commit().await.map_err(|error| failure::of_call(&error))?;
-        if let Some(gate) = gate.filter(|_| pruned.deleted) {
+        if let Some(locked) = locked.filter(|_| pruned.deleted) {
             self.known.remove(job.thread.tenant, job.thread.thread_id);
-            remove_garbage(&mut connection, job.thread.tenant, gate.thread_key, gate.scope_id)
+            remove_garbage(&mut connection, job.thread.tenant, locked.thread_key, locked.scope_id)
                 .await?;
         }
         connection.release();
@@ -223,10 +225,10 @@ impl PostgresStorage {
         connection: &mut Connection,
         job: &Job<'_>,
         (secret, shelf): (&TenantSecret, &Shelf),
-        gate: &Gate,
+        locked: &LockedThread,
     ) -> Result<Part> {
-        gate.check_mac(secret)?;
-        let (thread_key, scope_id) = (gate.thread_key, gate.scope_id);
+        locked.check_mac(secret)?;
+        let (thread_key, scope_id) = (locked.thread_key, locked.scope_id);
         let place = Place { tenant: job.thread.tenant, thread_key, scope_id };
         let contents = contents(connection, secret, place).await?;
         let channel_key = key_of(secret);
@@ -234,7 +236,7 @@ impl PostgresStorage {
             Decision::Nothing => return Ok(Part { retained: Retained::Untouched, is_last: true }),
             Decision::Delete => {
                 let removed = everything(connection, place, &contents).await?;
-                bury(connection, job.thread.tenant, gate).await?;
+                bury(connection, job.thread.tenant, locked).await?;
                 if job.round.is_none() {
                     forget_policy(connection, job.thread.tenant, job.thread.thread_id).await?;
                 }
@@ -257,7 +259,7 @@ impl PostgresStorage {
             return Ok(Part { retained: Retained::Untouched, is_last: true });
         }
         let removed = freed(connection, place, (&contents, &plan), &bases).await?;
-        carry_out(connection, job.thread.tenant, gate, &plan, bases).await?;
+        carry_out(connection, job.thread.tenant, locked, &plan, bases).await?;
         Ok(Part { retained: Retained::Pruned(Pruned { removed, deleted: false }), is_last })
     }
 }

@@ -95,10 +95,10 @@ impl PostgresStorage {
         let (tenant, thread_id) = (thread.tenant, thread.thread_id);
         let mut connection = self.pool.get().await?;
         let mut transaction = begin(&mut connection).await?;
-        if let Some(gate) = lock(&mut transaction, thread).await? {
-            check(&gate, None, None)?;
-            gate.check_mac(secret)?;
-            let (thread_key, scope_id) = (gate.thread_key, gate.scope_id);
+        if let Some(locked) = lock(&mut transaction, thread).await? {
+            check(&locked, None, None)?;
+            locked.check_mac(secret)?;
+            let (thread_key, scope_id) = (locked.thread_key, locked.scope_id);
             let rows =
                 stored_rows(&mut transaction, secret, Place { tenant, thread_key, scope_id })
                     .await?;
@@ -114,7 +114,7 @@ impl PostgresStorage {
                     connection.release();
                     return Ok(());
                 }
-                carry_out(&mut transaction, tenant, &gate, &plan, bases).await?;
+                carry_out(&mut transaction, tenant, &locked, &plan, bases).await?;
             }
         }
         transaction.commit().await.map_err(|error| failure::of_call(&error))?;

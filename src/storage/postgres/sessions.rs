@@ -24,7 +24,7 @@ impl SessionEngine for PostgresStorage {
     }
 
     async fn begin_session_write(&self) -> Result<Box<dyn Access + '_>> {
-        self.hold().await
+        self.begin_write().await
     }
 
     fn note_loss(&self) {

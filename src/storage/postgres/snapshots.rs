@@ -1,7 +1,7 @@
 //! Copying everything of a snapshot at one moment, in a transaction of read committed. The first statement takes `for key
-//! share` on the gates of everything chosen, in the order of batches: prunes, deletions and restores wait, commits do not. Then it
+//! share` on the scope locks of everything chosen, in the order of batches: prunes, deletions and restores wait, commits do not. Then it
 //! is looked what is behind them. The last is one statement, so it sees one state of the database, and copies all of it. Only that
-//! one needs to be one: what was found before cannot be removed or replaced while the gates are held.
+//! one needs to be one: what was found before cannot be removed or replaced while the scope locks are held.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use sqlx::{AssertSqlSafe, Row};
 
 use super::connection::Connection;
-use super::doctor::Within;
+use super::doctor::BorrowedTransaction;
 use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
@@ -21,14 +21,14 @@ use crate::domain::sessions::name::SessionName;
 use crate::domain::snapshots::take::TakeSnapshot;
 use crate::domain::thread::THREAD;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Accessible, Cell};
+use crate::storage::access::{Accessible, SqlValue};
 use crate::storage::owner_macs::OwnerRow;
 use crate::storage::snapshots::SnapshotEngine;
 use crate::storage::snapshots::item_sql::{self, ItemSql};
 use crate::storage::snapshots::items::Items;
 use crate::storage::snapshots::sessions;
 
-/// $1 tenant, $2 thread ids, $3 roots of namespaces, $4 kinds and $5 keys of sessions. The gates of all of it, in the order in
+/// $1 tenant, $2 thread ids, $3 roots of namespaces, $4 kinds and $5 keys of sessions. The scope locks of all of it, in the order in
 /// which everybody locks them: who removes or replaces any of it waits, and who collects its content.
 const LOCK: &str = r"
 select s.scope_id from scopes s
@@ -42,7 +42,7 @@ where s.tenant = $1 and s.scope_id in (
 order by s.scope_id for key share of s
 ";
 
-/// $1 tenant, $2 thread ids, $3 whose each has to be, null for anybody's. Behind the gates: what was removed meanwhile is gone.
+/// $1 tenant, $2 thread ids, $3 whose each has to be, null for anybody's. Behind the scope locks: what was removed meanwhile is gone.
 const FIND: &str = r"
 select x.thread_key, x.scope_id, x.owner, x.mac
 from unnest($2::text[], $3::text[]) with ordinality w (thread_id, owner, at)
@@ -106,7 +106,7 @@ impl SnapshotEngine for PostgresStorage {
         const NOTE: &str = "insert into garbage (tenant, thread_key, scope_id, created_at)
             values ($1, $2, $3, (extract(epoch from clock_timestamp()) * 1000000)::bigint)";
         let (from, to) = numbers;
-        let mut access = self.hold().await?;
+        let mut access = self.begin_write().await?;
         access.rows(NOTE, &[tenant.into(), to.into(), scope_id.into()]).await?;
         for text in sessions::ROWS {
             access.rows(text, &[tenant.into(), from.into(), to.into()]).await?;
@@ -135,7 +135,7 @@ impl SnapshotEngine for PostgresStorage {
 }
 
 impl PostgresStorage {
-    /// None: a thread or session was made between the locks and the look at it, so that its gate is not held.
+    /// None: a thread or session was made between the locks and the look at it, so that its scope lock is not held.
     async fn copy_moment(
         &self,
         (caller, secret): (&Caller, &TenantSecret),
@@ -145,16 +145,16 @@ impl PostgresStorage {
     ) -> Result<Option<Micros>> {
         let mut connection = self.pool.get().await?;
         let mut transaction = connection.begin().await.map_err(|error| failure::of_call(&error))?;
-        let gates = lock(&mut transaction, caller, request).await?;
-        let found = threads(&mut transaction, (caller, secret), request, &gates).await?;
+        let locked_scopes = lock(&mut transaction, caller, request).await?;
+        let found = threads(&mut transaction, (caller, secret), request, &locked_scopes).await?;
         let Some(found) = found else {
             transaction.rollback().await.map_err(|error| failure::of_call(&error))?;
             connection.release();
             return Ok(None);
         };
-        let mut within = Within(&mut transaction);
+        let mut within = BorrowedTransaction(&mut transaction);
         let sessions = sessions::find_all(&mut within, (caller, secret), &request.sessions).await?;
-        if sessions.iter().any(|it| !gates.contains(&it.scope_id)) {
+        if sessions.iter().any(|it| !locked_scopes.contains(&it.scope_id)) {
             transaction.rollback().await.map_err(|error| failure::of_call(&error))?;
             connection.release();
             return Ok(None);
@@ -175,7 +175,7 @@ impl PostgresStorage {
             .bind(macs.collect::<Vec<_>>());
         for namespace in &request.namespaces {
             for bound in items.sql.bounds(namespace) {
-                if let Cell::Text(text) = bound {
+                if let SqlValue::Text(text) = bound {
                     query = query.bind(text);
                 }
             }
@@ -227,7 +227,7 @@ fn with_binds(text: &str, numbers: [usize; 5]) -> String {
     out
 }
 
-/// Scopes whose gates are locked until the transaction ends.
+/// Scopes whose scope locks are locked until the transaction ends.
 async fn lock(
     connection: &mut Connection,
     caller: &Caller,
@@ -260,12 +260,12 @@ struct FoundThread {
     owner: Option<String>,
 }
 
-/// The threads in the order of the request; none where one has a gate that is not held.
+/// The threads in the order of the request; none where one has a scope lock that is not held.
 async fn threads(
     connection: &mut Connection,
     (caller, secret): (&Caller, &TenantSecret),
     request: &TakeSnapshot,
-    gates: &HashSet<i64>,
+    locked_scopes: &HashSet<i64>,
 ) -> Result<Option<Vec<FoundThread>>> {
     let ids = request.threads.iter().map(|it| it.thread_id.as_str());
     let owners = ids.clone().map(|it| caller.thread_owner(it, Action::Read));
@@ -287,6 +287,6 @@ async fn threads(
             .check(secret, row.get("mac"))?;
         all.push(FoundThread { thread_key, scope_id, owner });
     }
-    let is_held = all.iter().all(|it| gates.contains(&it.scope_id));
+    let is_held = all.iter().all(|it| locked_scopes.contains(&it.scope_id));
     Ok(is_held.then_some(all))
 }

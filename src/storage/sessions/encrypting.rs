@@ -8,15 +8,15 @@ use crate::content::cipher::{Cipher, Home};
 use crate::content::encrypted::{encrypt_plain, move_encrypted};
 use crate::content::keys::TenantSecret;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Accessible, Cell, Record, Source, page};
+use crate::storage::access::{Accessible, Source, SqlRow, SqlValue, page};
 use crate::storage::homes::ValueRow;
 
 /// Rows of a table, and how one of them is changed. The first columns say where it stands, as many as `first` has.
 pub(in crate::storage) struct Rows {
     pub source: Source<'static>,
-    pub first: fn() -> Vec<Cell>,
+    pub first: fn() -> Vec<SqlValue>,
     pub change: &'static str,
-    pub again: fn(&Cipher, &Record) -> Result<Option<Bytes>>,
+    pub again: fn(&Cipher, &SqlRow) -> Result<Option<Bytes>>,
 }
 
 const ENTRIES: Rows = Rows {
@@ -44,7 +44,7 @@ const TITLES: Rows = Rows {
         rows: "from sessions s where s.tenant = $1 and (s.kind, s.key) > ($2, $3) and s.title is not null
             order by s.kind, s.key",
     },
-    first: || vec!["".into(), Cell::Bytes(Vec::new())],
+    first: || vec!["".into(), SqlValue::Bytes(Vec::new())],
     change: "update sessions set title = $4 where tenant = $1 and kind = $2 and key = $3",
     again: |cipher, row| {
         let (place, title) = ((row.text(0)?, row.bytes(1)?), row.bytes(3)?);
@@ -77,15 +77,15 @@ pub(in crate::storage) async fn encrypt_rows(
 ) -> Result<()> {
     let mut after = (of.first)();
     loop {
-        let mut access = engine.hold().await?;
-        let binds = [vec![Cell::from(tenant)], after.clone()].concat();
+        let mut access = engine.begin_write().await?;
+        let binds = [vec![SqlValue::from(tenant)], after.clone()].concat();
         let rows = page(access.as_mut(), engine.dialect(), &of.source, &binds).await?;
         let Some(last) = rows.last() else { return access.end().await };
         after = last.0[..after.len()].to_vec();
         for row in &rows {
             if let Some(body) = (of.again)(cipher, row)? {
-                let place = [&[Cell::from(tenant)], &row.0[..after.len()]].concat();
-                let binds = [&place[..], &[Cell::Bytes(body.to_vec())]].concat();
+                let place = [&[SqlValue::from(tenant)], &row.0[..after.len()]].concat();
+                let binds = [&place[..], &[SqlValue::Bytes(body.to_vec())]].concat();
                 access.rows(of.change, &binds).await?;
             }
         }

@@ -21,7 +21,7 @@ use crate::domain::sessions::name::{KeyRange, SessionName};
 use crate::domain::sessions::storage::FindDocuments;
 use crate::domain::sessions::{Content, Document, Entry};
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Cell, Dialect, Record};
+use crate::storage::access::{Access, Dialect, SqlRow, SqlValue};
 use crate::storage::homes::ValueRow;
 use crate::storage::opening::{Chunks, StoredValue, open_value};
 
@@ -58,7 +58,7 @@ pub async fn load<T: SessionEngine>(
     asked: &Asked,
 ) -> Result<Option<Loaded>> {
     let secret = engine.session_secret(&caller.tenant).await?;
-    let mut access = engine.look_for(&caller.tenant).await?;
+    let mut access = engine.begin_read_for(&caller.tenant).await?;
     let named = (Kind::Stream, asked.stream.as_str());
     let found = find(access.as_mut(), engine.dialect(), (caller, &secret), session, named).await?;
     let Some(place) = found else {
@@ -81,7 +81,7 @@ pub async fn document<T: SessionEngine>(
     name: &str,
 ) -> Result<Option<Content>> {
     let secret = engine.session_secret(&caller.tenant).await?;
-    let mut access = engine.look_for(&caller.tenant).await?;
+    let mut access = engine.begin_read_for(&caller.tenant).await?;
     let named = (Kind::Document, name);
     let found = find(access.as_mut(), engine.dialect(), (caller, &secret), session, named).await?;
     let Some(place) = found else {
@@ -114,7 +114,7 @@ pub async fn find_documents<T: SessionEngine>(
         "select s.key, s.session_no, s.scope_id, {LOG_COLUMNS}, s.owner, s.mac from sessions s {log}
          where {within} order by s.key limit ${limit}"
     );
-    let mut access = engine.look_for(&caller.tenant).await?;
+    let mut access = engine.begin_read_for(&caller.tenant).await?;
     let found = access.rows(&dialect.fill(&text), &binds).await?;
     let mut bytes = 0;
     let mut wanted = Rows::default();
@@ -180,9 +180,9 @@ async fn find<'a>(
         "select s.session_no, s.scope_id, {LOG_COLUMNS}, s.owner, s.mac from sessions s {log} where {SOUGHT}"
     );
     let mut binds = sought(caller, session, Action::Read);
-    binds.extend([Cell::from(kind as i64), name.as_bytes().into()]);
+    binds.extend([SqlValue::from(kind as i64), name.as_bytes().into()]);
     let found = access.rows(&text, &binds).await?;
-    let place = |row: &Record| {
+    let place = |row: &SqlRow| {
         check_row((session.kind(), &session.key_bytes()), (row, [0, 1, 11, 12]), secret)?;
         Ok(Place {
             tenant: caller.tenant.as_str(),
@@ -291,7 +291,7 @@ async fn read_range(
 }
 
 impl StoredEntry {
-    fn read(row: &Record, scope_id: i64) -> Result<Self> {
+    fn read(row: &SqlRow, scope_id: i64) -> Result<Self> {
         Ok(Self {
             scope_id,
             seq: row.integer(0)?,

@@ -12,7 +12,7 @@ use super::rows::{Rows, number};
 use crate::domain::sessions::ledger::{Batch, LogKey, State};
 use crate::domain::sessions::name::SessionName;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Cell, Dialect};
+use crate::storage::access::{Access, Dialect, SqlValue};
 
 const LATER: &str = "
 on conflict (tenant, thread_id) do update set deleted_at = excluded.deleted_at, owner = excluded.owner,
@@ -87,7 +87,7 @@ pub async fn read(
     Ok(former)
 }
 
-/// Before a session is deleted, under its gate.
+/// Before a session is deleted, under its scope lock.
 ///
 /// # Errors
 /// A database that cannot be written.
@@ -98,13 +98,13 @@ pub async fn remember_session(
     session_no: i64,
 ) -> Result<()> {
     let text = dialect.fill(&REMEMBER_SESSION.replace("{later}", LATER));
-    let binds = [tenant.into(), session_no.into(), Cell::Text(session.tombstone(None))];
+    let binds = [tenant.into(), session_no.into(), SqlValue::Text(session.tombstone(None))];
     access.rows(&text, &binds).await?;
     Ok(())
 }
 
 /// Streams of a session that takes the place of another one, or of none (0), get numbers that their names never had, unless they are as
-/// they were there. Both are under their gates.
+/// they were there. Both are under their scope locks.
 ///
 /// # Errors
 /// A database that cannot be written.
@@ -120,8 +120,9 @@ pub async fn renumber(
         if replaced.as_ref().is_some_and(|it| it.is_same(&stream)) {
             continue;
         }
-        let tombstones = [session.tombstone(None), session.tombstone(Some(&name))].map(Cell::Text);
-        let binds = [&[Cell::from(tenant)][..], &tombstones].concat();
+        let tombstones =
+            [session.tombstone(None), session.tombstone(Some(&name))].map(SqlValue::Text);
+        let binds = [&[SqlValue::from(tenant)][..], &tombstones].concat();
         let remembered = access.rows(FENCE, &binds).await?[0].integer(0)?;
         let last = replaced.map_or(0, |it| it.head).max(remembered);
         if last > 0 {
@@ -166,7 +167,7 @@ async fn streams(
 ) -> Result<HashMap<String, LiveStream>> {
     let rows = access.rows(STREAMS, &[tenant.into(), session_no.into()]).await?;
     let damaged = |_| Error::Integrity("the name of a stream is damaged".into());
-    let stream = |row: &crate::storage::access::Record| {
+    let stream = |row: &crate::storage::access::SqlRow| {
         let name = String::from_utf8(row.bytes(0)?.to_vec()).map_err(damaged)?;
         let last_entry_no = row.optional_integer(5)?;
         let [log_no, head, era, floor] = [1, 2, 3, 4].map(|at| row.integer(at));

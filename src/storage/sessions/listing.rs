@@ -15,7 +15,7 @@ use crate::domain::sessions::name::{KeyRange, Listed, SessionName};
 use crate::domain::sessions::storage::{Described, ListSessions};
 use crate::domain::sessions::{Document, Session, Stream};
 use crate::domain::{Error, Result};
-use crate::storage::access::{Cell, Record};
+use crate::storage::access::{SqlRow, SqlValue};
 
 const COLUMNS: &str = "s.key, s.scope_id, s.user_id, s.agent, s.title, s.created_at";
 
@@ -35,7 +35,7 @@ pub async fn get<T: SessionEngine>(
     let text = format!(
         "select {COLUMNS}, s.updated_at, {OWNED}, s.archives from sessions s where {SOUGHT}"
     );
-    let mut access = engine.look_for(&caller.tenant).await?;
+    let mut access = engine.begin_read_for(&caller.tenant).await?;
     let found = access.rows(&text, &sought(caller, session, action)).await?;
     access.end().await?;
     let Some(row) = found.first() else { return Ok(None) };
@@ -53,11 +53,11 @@ pub async fn streams<T: SessionEngine>(
         "select l.name, l.head, l.updated_at, {OWNED} from sessions s {logs}
          where {SOUGHT} order by l.name"
     );
-    let mut access = engine.look_for(&caller.tenant).await?;
+    let mut access = engine.begin_read_for(&caller.tenant).await?;
     let found = access.rows(&text, &sought(caller, session, Action::Read)).await?;
     access.end().await?;
     check_first(engine, (caller, session), (&found, 3)).await?;
-    let stream = |row: &Record| {
+    let stream = |row: &SqlRow| {
         Ok(Stream { stream: text_of(row, 0)?, head: row.integer(1)?, updated_at: row.integer(2)? })
     };
     found.iter().map(stream).collect()
@@ -76,12 +76,12 @@ pub async fn documents<T: SessionEngine>(
     );
     let mut binds = sought(caller, session, Action::Read);
     let length = i64::try_from(name_prefix.len()).unwrap_or(i64::MAX);
-    binds.extend([Cell::from(length), name_prefix.as_bytes().into()]);
-    let mut access = engine.look_for(&caller.tenant).await?;
+    binds.extend([SqlValue::from(length), name_prefix.as_bytes().into()]);
+    let mut access = engine.begin_read_for(&caller.tenant).await?;
     let found = access.rows(&text, &binds).await?;
     access.end().await?;
     check_first(engine, (caller, session), (&found, 4)).await?;
-    let document = |row: &Record| {
+    let document = |row: &SqlRow| {
         Ok(Document {
             name: text_of(row, 0)?,
             version: row.integer(1)?,
@@ -103,7 +103,7 @@ pub async fn counters<T: SessionEngine>(
         "select l.name, l.head, {OWNED} from sessions s {logs}
          where {SOUGHT}"
     );
-    let mut access = engine.look_for(&caller.tenant).await?;
+    let mut access = engine.begin_read_for(&caller.tenant).await?;
     let found = access.rows(&text, &sought(caller, session, Action::Read)).await?;
     access.end().await?;
     check_first(engine, (caller, session), (&found, 2)).await?;
@@ -128,17 +128,17 @@ pub async fn heads<T: SessionEngine>(
 ) -> Result<Vec<(SessionName, i64)>> {
     let (within, mut binds) = within(caller, &KeyRange::below(kind, &[]));
     let limit = limit_of(LIMITS.session_documents_max);
-    binds.extend([Cell::from(part as i64), name.as_bytes().into(), limit.into()]);
+    binds.extend([SqlValue::from(part as i64), name.as_bytes().into(), limit.into()]);
     let (part, name, limit) = (binds.len() - 2, binds.len() - 1, binds.len());
     let log = log_of_session(engine.dialect(), &format!("l.kind = ${part} and l.name = ${name}"));
     let text = format!(
         "select s.key, l.head, {OWNED} from sessions s {log} where {within} order by s.key limit ${limit}"
     );
-    let mut access = engine.look_for(&caller.tenant).await?;
+    let mut access = engine.begin_read_for(&caller.tenant).await?;
     let found = access.rows(&engine.dialect().fill(&text), &binds).await?;
     access.end().await?;
     let secret = engine.session_secret(&caller.tenant).await?;
-    let head = |row: &Record| {
+    let head = |row: &SqlRow| {
         check_row((kind, row.bytes(0)?), (row, [2, 3, 4, 5]), &secret)?;
         let name = SessionName::stored(kind.to_owned(), row.bytes(0)?);
         Ok((name.ok_or_else(damaged)?, row.integer(1)?))
@@ -155,7 +155,7 @@ pub async fn list<T: SessionEngine>(
     let secret = engine.session_secret(&caller.tenant).await?;
     let range = KeyRange::below(&query.kind, &query.key_prefix);
     let (mut within, mut binds) = within(caller, &range);
-    let mut bind = |cell: Cell| {
+    let mut bind = |cell: SqlValue| {
         binds.push(cell);
         format!("${}", binds.len())
     };
@@ -169,7 +169,7 @@ pub async fn list<T: SessionEngine>(
         join = log_of_session(engine.dialect(), &named);
     }
     if let Some(after) = &query.after {
-        let (at, key) = (bind(after.updated_at.into()), bind(Cell::Bytes(after.key.clone())));
+        let (at, key) = (bind(after.updated_at.into()), bind(SqlValue::Bytes(after.key.clone())));
         within.push_str(&format!(" and ({time} < {at} or {time} = {at} and s.key > {key})"));
     }
     let limit = bind(i64::try_from(query.limit).unwrap_or(i64::MAX).into());
@@ -177,14 +177,14 @@ pub async fn list<T: SessionEngine>(
         "select {COLUMNS}, {time}, {OWNED} from sessions s {join} where {within}
          order by {time} desc, s.key limit {limit}"
     );
-    let mut access = engine.look().await?;
+    let mut access = engine.begin_read().await?;
     let found = access.rows(&engine.dialect().fill(&text), &binds).await?;
     access.end().await?;
     found.iter().map(|row| read(&secret, &query.kind, row)).collect()
 }
 
 /// The condition, with its binds, for sessions in a range that the caller may read.
-pub fn within(caller: &Caller, range: &KeyRange) -> (String, Vec<Cell>) {
+pub fn within(caller: &Caller, range: &KeyRange) -> (String, Vec<SqlValue>) {
     let Listed { everything, owner, ranges } = Listed::from(caller.reach_sessions(Action::Read));
     let mut granted = Rows::default();
     let end = |it: &KeyRange| it.to.clone().unwrap_or_else(|| LAST.to_vec());
@@ -194,10 +194,10 @@ pub fn within(caller: &Caller, range: &KeyRange) -> (String, Vec<Cell>) {
     }
     let mut binds = granted.binds();
     binds.extend([
-        Cell::from(caller.tenant.as_str()),
+        SqlValue::from(caller.tenant.as_str()),
         range.kind.as_str().into(),
-        Cell::Bytes(range.from.clone()),
-        Cell::Bytes(end(range)),
+        SqlValue::Bytes(range.from.clone()),
+        SqlValue::Bytes(end(range)),
         i64::from(everything).into(),
         owner.as_deref().unwrap_or_default().into(),
     ]);
@@ -214,7 +214,7 @@ pub fn within(caller: &Caller, range: &KeyRange) -> (String, Vec<Cell>) {
 async fn check_first<T: SessionEngine>(
     engine: &T,
     (caller, session): (&Caller, &SessionName),
-    (rows, at): (&[Record], usize),
+    (rows, at): (&[SqlRow], usize),
 ) -> Result<()> {
     let Some(row) = rows.first() else { return Ok(()) };
     let secret = engine.session_secret(&caller.tenant).await?;
@@ -223,7 +223,7 @@ async fn check_first<T: SessionEngine>(
 }
 
 /// From [`COLUMNS`], the time that counts, and [`OWNED`].
-fn read(secret: &TenantSecret, kind: &str, row: &Record) -> Result<Session> {
+fn read(secret: &TenantSecret, kind: &str, row: &SqlRow) -> Result<Session> {
     check_row((kind, row.bytes(0)?), (row, [7, 8, 9, 10]), secret)?;
     let name = SessionName::stored(kind.to_owned(), row.bytes(0)?);
     let name = name.ok_or_else(damaged)?;
@@ -244,7 +244,7 @@ fn damaged() -> Error {
     Error::Integrity("the key of a session is damaged".into())
 }
 
-fn text_of(row: &Record, at: usize) -> Result<String> {
+fn text_of(row: &SqlRow, at: usize) -> Result<String> {
     String::from_utf8(row.bytes(at)?.to_vec())
         .map_err(|_| Error::Integrity("a name in a session is damaged".into()))
 }

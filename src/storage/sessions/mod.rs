@@ -1,4 +1,4 @@
-//! Sessions as rows. Both engines speak this SQL: what callers do is decided in `domain/sessions/ledger.rs`, under the gates,
+//! Sessions as rows. Both engines speak this SQL: what callers do is decided in `domain/sessions/ledger.rs`, under the scope locks,
 //! and a batch is a handful of statements over sets of rows.
 
 mod chunks;

@@ -8,7 +8,7 @@ use crate::domain::clock::Micros;
 use crate::domain::erasure::{More, Receipt, Slice};
 use crate::domain::grants::Action;
 use crate::domain::sessions::name::SessionName;
-use crate::storage::access::{Access, Accessible, Cell, Dialect, lock_gate};
+use crate::storage::access::{Access, Accessible, Dialect, SqlValue, lock_scope};
 
 /// Sessions that one transaction cuts off.
 const SLICE_SESSIONS: i64 = 100;
@@ -39,8 +39,8 @@ pub async fn delete<T: SessionEngine>(
     let binds = sought(caller, session, Action::Write);
     let mut access = engine.begin_session_write().await?;
     let Some(found) = access.rows(&text, &binds).await?.pop() else { return access.end().await };
-    lock_gate(access.as_mut(), engine.dialect(), &caller.tenant, found.integer(1)?).await?;
-    // Again under the gate: it may have been another's meanwhile.
+    lock_scope(access.as_mut(), engine.dialect(), &caller.tenant, found.integer(1)?).await?;
+    // Again under the scope lock: it may have been another's meanwhile.
     let still = access.rows(&text, &binds).await?;
     let Some(row) = still.first().filter(|it| it.0 == found.0) else { return access.end().await };
     let (session_no, scope_id) = (row.integer(0)?, row.integer(1)?);
@@ -53,7 +53,7 @@ pub async fn delete<T: SessionEngine>(
     engine.remove_unreachable(&caller.tenant, session_no, scope_id).await
 }
 
-/// From here on nobody finds it; under its gate.
+/// From here on nobody finds it; under its scope lock.
 ///
 /// # Errors
 /// A database that cannot be written.
@@ -88,12 +88,12 @@ pub async fn erase<T: SessionEngine>(
     for row in &scopes {
         let scope_id = row.integer(0)?;
         // In the order of scopes, as batches lock them.
-        if !lock_gate(access.as_mut(), engine.dialect(), tenant, scope_id).await? {
+        if !lock_scope(access.as_mut(), engine.dialect(), tenant, scope_id).await? {
             continue;
         }
         let text = "select s.session_no, s.kind, s.key, s.size_bytes from sessions s
             where s.tenant = $1 and s.scope_id = $2 and s.owner = $3";
-        let binds = [tenant.into(), scope_id.into(), Cell::from(subject)];
+        let binds = [tenant.into(), scope_id.into(), SqlValue::from(subject)];
         let Some(found) = access.rows(text, &binds).await?.pop() else { continue };
         bury(access.as_mut(), tenant, found.integer(0)?, now).await?;
         if let Some(name) = SessionName::stored(found.text(1)?.to_owned(), found.bytes(2)?) {
@@ -114,7 +114,7 @@ pub async fn erase<T: SessionEngine>(
 
 const SLICE: u64 = SLICE_SESSIONS.unsigned_abs();
 
-/// One slice of the rows of removed streams and documents of a session that is still there, under its gate. False: there are no more.
+/// One slice of the rows of removed streams and documents of a session that is still there, under its scope lock. False: there are no more.
 ///
 /// # Errors
 /// A database that cannot be written.
@@ -135,13 +135,13 @@ pub async fn remove_slice(
                 and (e.era = $4 and $4 > 0 or e.era = 0 and e.seq > $5 and e.seq <= $6)
             order by e.era, e.seq limit $7)
         returning size_bytes";
-    lock_gate(access, dialect, tenant, scope_id).await?;
+    lock_scope(access, dialect, tenant, scope_id).await?;
     let Some(log) = access.rows(FIRST, &[tenant.into(), scope_id.into()]).await?.pop() else {
         return Ok(false);
     };
     let session_no = log.integer(0)?;
     let binds = [
-        Cell::from(tenant),
+        SqlValue::from(tenant),
         session_no.into(),
         log.integer(2)?.into(),
         log.integer(3)?.into(),
@@ -167,7 +167,7 @@ pub async fn remove_slice(
 /// A database that cannot be written.
 pub async fn remove_rows(engine: &dyn Accessible, tenant: &str, scope_id: i64) -> Result<()> {
     loop {
-        let mut access = engine.hold().await?;
+        let mut access = engine.begin_write().await?;
         let more = remove_slice(access.as_mut(), engine.dialect(), tenant, scope_id).await?;
         access.end().await?;
         if !more {

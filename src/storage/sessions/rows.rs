@@ -8,7 +8,7 @@ use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::grants::Action;
 use crate::domain::sessions::name::SessionName;
-use crate::storage::access::{Cell, Dialect, Record};
+use crate::storage::access::{Dialect, SqlRow, SqlValue};
 use crate::storage::owner_macs::OwnerRow;
 
 #[derive(Debug, Default)]
@@ -48,12 +48,12 @@ impl Rows {
     }
 
     /// What to bind as `$1` and `$2`.
-    pub fn binds(mut self) -> Vec<Cell> {
+    pub fn binds(mut self) -> Vec<SqlValue> {
         if self.blob.is_empty() {
             // SQLite takes a part of an empty blob for null.
             self.blob.push(0);
         }
-        vec![Cell::Text(Json::from(self.rows).to_string()), Cell::Bytes(self.blob)]
+        vec![SqlValue::Text(Json::from(self.rows).to_string()), SqlValue::Bytes(self.blob)]
     }
 }
 
@@ -96,7 +96,7 @@ fn of_session(named: &str) -> String {
 /// `Integrity` for a row that no server wrote like this.
 pub fn check_row(
     name: (&str, &[u8]),
-    (row, columns): (&Record, [usize; 4]),
+    (row, columns): (&SqlRow, [usize; 4]),
     secret: &TenantSecret,
 ) -> Result<()> {
     let [session_no, scope_id, owner, mac] = columns;
@@ -106,13 +106,13 @@ pub fn check_row(
 }
 
 /// Binds for statements about one session, as `$1` to `$4`: tenant, kind, key, the subject that it must belong to.
-pub fn sought(caller: &Caller, session: &SessionName, action: Action) -> Vec<Cell> {
+pub fn sought(caller: &Caller, session: &SessionName, action: Action) -> Vec<SqlValue> {
     let owner = caller.session_owner(session, action);
     vec![
         caller.tenant.as_str().into(),
         session.kind().into(),
-        Cell::Bytes(session.key_bytes()),
-        owner.map_or(Cell::Text(String::new()), Cell::from),
+        SqlValue::Bytes(session.key_bytes()),
+        owner.map_or(SqlValue::Text(String::new()), SqlValue::from),
         i64::from(owner.is_some()).into(),
     ]
 }

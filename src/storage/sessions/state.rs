@@ -1,4 +1,4 @@
-//! Reads what decides about a batch: gates first, then one statement for everything else.
+//! Reads what decides about a batch: scope locks first, then one statement for everything else.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -10,23 +10,23 @@ use super::rows::{Rows, bytes, number, session_of_row};
 use crate::domain::sessions::change::Done;
 use crate::domain::sessions::ledger::{Batch, LogKey, LogRow, SessionRow, State};
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Cell, Dialect, Record};
+use crate::storage::access::{Access, Dialect, SqlRow, SqlValue};
 use crate::storage::owner_macs::{OwnerRow, Secrets};
 
-/// How often gates are locked before the batch begins anew.
+/// How often scopes are locked before the batch begins anew.
 const LOCKS_MAX: usize = 4;
 pub const RACED: &str = "another server made the session at the same moment";
 
-/// What decides, under the gates of all that is there.
+/// What decides, under the scope locks of all that is there.
 pub async fn read_locked(
     access: &mut dyn Access,
     dialect: &Dialect,
     (batch, secrets): (&Batch, &Secrets),
 ) -> Result<State> {
     for _ in 0..LOCKS_MAX {
-        let locked = lock_gates(access, dialect, batch).await?;
+        let locked = lock_scopes(access, dialect, batch).await?;
         let mut state = read_state(access, dialect, (batch, secrets)).await?;
-        // Between the two another server may have made a session, whose gate is open then.
+        // Between the two another server may have made a session, whose scope lock is open then.
         let is_locked = |it: &SessionRow| locked.contains(&it.scope_id);
         if state.sessions.iter().flatten().all(is_locked) {
             state.former = former::read(access, dialect, batch, &state).await?;
@@ -37,7 +37,7 @@ pub async fn read_locked(
 }
 
 /// In the order of (tenant, scope), as every other statement that locks several. Answers the scopes.
-async fn lock_gates(
+async fn lock_scopes(
     access: &mut dyn Access,
     dialect: &Dialect,
     batch: &Batch,
@@ -129,7 +129,7 @@ fn state_text(dialect: &Dialect, with_ids: bool) -> String {
         2,
         "s.tenant, s.session_no, s.scope_id, s.owner, s.updated_at, s.archives, s.next_log, s.size_bytes, s.mac",
     );
-    let gate =
+    let scope_lock =
         dialect.probe("g.epoch", "scopes", "g", "g.tenant = s.tenant and g.scope_id = s.scope_id");
     let log = dialect.probe(
         "l.tenant, l.session_no, l.log_no, l.era, l.floor, l.ceiling, l.head, l.compacted_head, l.version, l.size_bytes, l.updated_at",
@@ -171,7 +171,7 @@ fn state_text(dialect: &Dialect, with_ids: bool) -> String {
     dialect.fill(&format!(
         "select 1, {place}, s.session_no, s.scope_id, g.epoch, s.updated_at, s.archives, s.next_log, s.size_bytes,
             {none}, {none}, s.owner, s.mac, substr($2, 1, 0)
-         {{from_each}} {session} {gate} where j.value ->> 0 = 's'
+         {{from_each}} {session} {scope_lock} where j.value ->> 0 = 's'
          union all
          select 2, {place}, l.log_no, l.era, l.floor, l.ceiling, l.head, l.compacted_head, l.version, l.size_bytes,
             l.updated_at, cast(null as text), {no_bytes}
@@ -184,7 +184,7 @@ fn state_text(dialect: &Dialect, with_ids: bool) -> String {
     ))
 }
 
-fn session_row(row: &Record) -> Result<SessionRow> {
+fn session_row(row: &SqlRow) -> Result<SessionRow> {
     Ok(SessionRow {
         session_no: row.integer(2)?,
         scope_id: row.integer(3)?,
@@ -198,9 +198,9 @@ fn session_row(row: &Record) -> Result<SessionRow> {
 }
 
 /// From the column of `log_no` on.
-pub fn log_row(row: &Record, at: usize) -> Result<LogRow> {
+pub fn log_row(row: &SqlRow, at: usize) -> Result<LogRow> {
     let ceiling = match &row.0[at + 3] {
-        Cell::Null => None,
+        SqlValue::Null => None,
         _ => Some(row.integer(at + 3)?),
     };
     Ok(LogRow {

@@ -8,7 +8,7 @@ use super::rows::{Rows, bytes, number};
 use crate::content::keys::TenantSecret;
 use crate::domain::sessions::ledger::{Batch, Effects, SessionRow};
 use crate::domain::sessions::name::SessionName;
-use crate::storage::access::{Cell, Dialect};
+use crate::storage::access::{Dialect, SqlValue};
 use crate::storage::owner_macs::{OwnerRow, Secrets};
 
 /// The first returns a row for each session.
@@ -16,7 +16,7 @@ pub fn statements(
     dialect: &Dialect,
     (batch, secrets): (&Batch, &Secrets),
     effects: &Effects,
-) -> Vec<(String, Vec<Cell>)> {
+) -> Vec<(String, Vec<SqlValue>)> {
     let all = [
         sessions((batch, secrets), effects),
         scopes(batch, effects),
@@ -35,7 +35,7 @@ pub fn statements(
             where tenant = $1 and session_no = $2 and kind = $3 and name = $4 returning 1";
         let tenant = batch.sessions[*session].0.as_str();
         let (session_no, part) = (effects.sessions[session].session_no, *part as i64);
-        let name = Cell::from(name.as_bytes());
+        let name = SqlValue::from(name.as_bytes());
         all.push((text.into(), vec![tenant.into(), session_no.into(), part.into(), name]));
     }
     all

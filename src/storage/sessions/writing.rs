@@ -1,6 +1,6 @@
-//! A batch of changes: gates, then everything that decides, then all rows, in one transaction.
+//! A batch of changes: scope locks, then everything that decides, then all rows, in one transaction.
 //!
-//! **Invariant:** what decides is read after the gates were locked. Sessions that two servers make at the same moment meet at
+//! **Invariant:** what decides is read after the scope locks were locked. Sessions that two servers make at the same moment meet at
 //! their key: the one that came second begins again.
 
 use super::state::{RACED, read_locked};
@@ -13,7 +13,7 @@ use crate::domain::{Error, Result};
 use crate::storage::access::Access;
 use crate::storage::owner_macs::secrets_of;
 
-/// One transaction. Round trips on PostgreSQL: begin, gates, state, rows, commit.
+/// One transaction. Round trips on PostgreSQL: begin, scope locks, state, rows, commit.
 pub async fn write<T: SessionEngine>(
     engine: &T,
     batch: &Batch,

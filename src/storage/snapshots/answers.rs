@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use super::restore::again;
 use crate::domain::caller::Caller;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Cell};
+use crate::storage::access::{Access, SqlValue};
 
 /// Key and digest of a request.
 pub type Asked = (String, [u8; 32]);
@@ -24,7 +24,7 @@ pub async fn find<T: DeserializeOwned>(
     let text =
         "select digest, answer from idempotency where tenant = $1 and caller = $2 and key = $3";
     let binds = [
-        Cell::from(caller.tenant.as_str()),
+        SqlValue::from(caller.tenant.as_str()),
         caller.credential.as_str().into(),
         key.as_str().into(),
     ];
@@ -54,11 +54,11 @@ pub async fn keep<T: Serialize + Sync>(
     let Some((key, digest)) = request else { return Ok(()) };
     let bytes = serde_json::to_vec(answer).map_err(|error| Error::Internal(error.to_string()))?;
     let binds = [
-        Cell::from(caller.tenant.as_str()),
+        SqlValue::from(caller.tenant.as_str()),
         caller.credential.as_str().into(),
         key.as_str().into(),
         digest[..].into(),
-        Cell::Bytes(bytes),
+        SqlValue::Bytes(bytes),
         caller.subject.as_deref().unwrap_or_default().into(),
         now.into(),
     ];

@@ -1,7 +1,7 @@
 //! Archives of workspaces as rows: a content in the scope of its workspace, and what is known of it, sealed. Both engines speak
 //! this SQL.
 //!
-//! **Invariant:** a workspace begins with an archive and goes with its last one, under the gate of its scope.
+//! **Invariant:** a workspace begins with an archive and goes with its last one, under the lock of its scope.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -19,7 +19,9 @@ use crate::domain::snapshots::archives::{
     ARCHIVE, ATTEMPT, Archive, ArchiveId, ArchiveStorage, Arrived, WorkspaceName,
 };
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Accessible, Cell, Dialect, Record, lock_gate, rows_named};
+use crate::storage::access::{
+    Access, Accessible, Dialect, SqlRow, SqlValue, lock_scope, rows_named,
+};
 use crate::storage::contents::{drop_content, drop_unshown, place_slices};
 use crate::storage::documents::{open_document, seal_document};
 
@@ -87,15 +89,15 @@ impl<T: SnapshotEngine> ArchiveStorage for T {
         let id = ContentId::random();
         let mut contention = Contention::default();
         loop {
-            let mut access = self.hold().await?;
+            let mut access = self.begin_write().await?;
             let scope_id = hold_workspace(&mut *access, self.dialect(), caller, workspace).await?;
             let Some(scope_id) = scope_id else {
                 access.end().await?;
                 contention.lost("the workspace keeps").await?;
                 continue;
             };
-            let place = [caller.tenant.as_str().into(), Cell::from(&id.0[..])];
-            let nothing = Cell::Bytes(Vec::new());
+            let place = [caller.tenant.as_str().into(), SqlValue::from(&id.0[..])];
+            let nothing = SqlValue::Bytes(Vec::new());
             let content = [scope_id.into(), now.into(), nothing.clone()];
             access.rows(BEGIN_CONTENT, &[&place[..], &content].concat()).await?;
             let archive =
@@ -114,12 +116,12 @@ impl<T: SnapshotEngine> ArchiveStorage for T {
         now: Micros,
     ) -> Result<Archive> {
         let secret = self.session_secret(&caller.tenant).await?;
-        let place = [caller.tenant.as_str().into(), Cell::from(&id.0.0[..])];
+        let place = [caller.tenant.as_str().into(), SqlValue::from(&id.0.0[..])];
         let digest = secret.digest(&arrived.sha256);
-        let mut access = self.hold().await?;
+        let mut access = self.begin_write().await?;
         place_slices(&mut *access, self.dialect(), &place, (ATTEMPT, arrived.size_bytes)).await?;
         let size = i64::try_from(arrived.size_bytes).unwrap_or(i64::MAX);
-        let row = [size.into(), Cell::from(&digest[..]), now.into()];
+        let row = [size.into(), SqlValue::from(&digest[..]), now.into()];
         access.rows(crate::storage::contents::FINISH, &[&place[..], &row].concat()).await?;
         let found = access.rows(OF_SCOPE, &place).await?;
         let row = found.first().ok_or(Error::NotFound(ARCHIVE))?;
@@ -127,7 +129,7 @@ impl<T: SnapshotEngine> ArchiveStorage for T {
         let head = Head { sha256: hex::encode(arrived.sha256), file_count: arrived.file_count };
         let head = serde_json::to_vec(&head).map_err(|it| Error::Internal(it.to_string()))?;
         let sealed = home(scope_id, &id.0.0, |home| seal_document(&secret, home, &head));
-        let row = [Cell::from(&sealed[..]), now.into()];
+        let row = [SqlValue::from(&sealed[..]), now.into()];
         access.rows(FINISH, &[&place[..], &row].concat()).await?;
         access.end().await?;
         Ok(Archive {
@@ -146,28 +148,29 @@ impl<T: SnapshotEngine> ArchiveStorage for T {
              join contents c on c.tenant = a.tenant and c.content_id = a.content_id
              where a.tenant = $1 and a.content_id = $2 and a.owner = $3 and a.staged_at > 0"
         );
-        let binds = [caller.tenant.as_str().into(), Cell::from(&id.0.0[..]), owner(caller).into()];
+        let binds =
+            [caller.tenant.as_str().into(), SqlValue::from(&id.0.0[..]), owner(caller).into()];
         let secret = self.session_secret(&caller.tenant).await?;
-        let mut access = self.look().await?;
+        let mut access = self.begin_read().await?;
         let found = access.rows(&text, &binds).await?;
         access.end().await?;
         found.first().map(|row| read(&secret, row, 0)).transpose()
     }
 }
 
-/// The scope of a workspace, under its gate. None: it came or went at this moment.
+/// The scope of a workspace, under its scope lock. None: it came or went at this moment.
 async fn hold_workspace(
     access: &mut dyn Access,
     dialect: &Dialect,
     caller: &Caller,
     workspace: &WorkspaceName,
 ) -> Result<Option<i64>> {
-    let tenant = Cell::from(caller.tenant.as_str());
+    let tenant = SqlValue::from(caller.tenant.as_str());
     let name = [tenant.clone(), owner(caller).into(), workspace.as_str().into()];
     if let Some(row) = access.rows(WORKSPACE, &name).await?.first() {
         let scope_id = row.integer(0)?;
-        lock_gate(access, dialect, &caller.tenant, scope_id).await?;
-        // Again under the gate: its last archive may have gone.
+        lock_scope(access, dialect, &caller.tenant, scope_id).await?;
+        // Again under the scope lock: its last archive may have gone.
         let found = access.rows(WORKSPACE, &name).await?;
         let is_there = found.first().is_some_and(|it| it.integer(0).is_ok_and(|it| it == scope_id));
         return Ok(is_there.then_some(scope_id));
@@ -193,7 +196,7 @@ pub async fn show(
     (tenant, number): (&str, i64),
     id: ArchiveId,
 ) -> Result<()> {
-    let content = Cell::from(&id.0.0[..]);
+    let content = SqlValue::from(&id.0.0[..]);
     if access.rows(SHOWN, &[tenant.into(), content.clone()]).await?.is_empty() {
         return Err(Error::NotFound(ARCHIVE));
     }
@@ -207,7 +210,7 @@ pub async fn show(
 /// A database that cannot be written.
 pub async fn keep_time(access: &mut dyn Access, tenant: &str, archive: &Archive) -> Result<()> {
     let text = "update archives set staged_at = $3 where tenant = $1 and content_id = $2";
-    let id = Cell::from(&archive.id.0.0[..]);
+    let id = SqlValue::from(&archive.id.0.0[..]);
     access.rows(text, &[tenant.into(), id, archive.staged_at.into()]).await.map(drop)
 }
 
@@ -229,7 +232,7 @@ pub async fn add(
          join contents c on c.tenant = a.tenant and c.content_id = a.content_id
          where s.tenant = $1 and s.snapshot_no in"
     );
-    let numbers: Vec<Cell> = snapshots.iter().map(|it| it.no.into()).collect();
+    let numbers: Vec<SqlValue> = snapshots.iter().map(|it| it.no.into()).collect();
     for row in rows_named(access, &text, &[tenant.into()], &numbers).await? {
         let number = row.integer(0)?;
         if let Some(snapshot) = snapshots.iter_mut().find(|it| it.no == number) {
@@ -252,8 +255,8 @@ pub async fn release(
     const IDLE: &str = "update contents set idle_since = $3 where tenant = $1 and content_id in (
             select s.content_id from snapshot_archives s where s.tenant = $1 and s.snapshot_no = $2)
         returning content_id";
-    let place = [Cell::from(tenant), number.into()];
-    let mut access = engine.hold().await?;
+    let place = [SqlValue::from(tenant), number.into()];
+    let mut access = engine.begin_write().await?;
     let idle = access.rows(IDLE, &[&place[..], &[now.into()]].concat()).await?;
     let text = "delete from snapshot_archives where tenant = $1 and snapshot_no = $2";
     access.rows(text, &place).await?;
@@ -264,11 +267,11 @@ pub async fn release(
 }
 
 /// What is known of an archive goes with its content, and with the last one the workspace: in a transaction that holds the
-/// gate. Its scope has an entry in the garbage.
+/// scope lock. Its scope has an entry in the garbage.
 ///
 /// # Errors
 /// A database that cannot be written.
-pub async fn forget(access: &mut dyn Access, place: &[Cell; 2]) -> Result<()> {
+pub async fn forget(access: &mut dyn Access, place: &[SqlValue; 2]) -> Result<()> {
     const LAST: &str = "
         delete from workspaces where tenant = $1 and owner = $2 and name = $3 and not exists (
             select 1 from archives a where a.tenant = $1 and a.owner = $2 and a.workspace = $3)
@@ -303,17 +306,17 @@ pub async fn erase(engine: &dyn Accessible, tenant: &str, subject: &str) -> Resu
         where a.tenant = $1 and a.owner = $2 limit $3";
     const ERASED: &str = "update garbage set owner = $3, erased = (1 = 1)
         where tenant = $1 and thread_key = $2 and scope_id = $2";
-    let binds = [Cell::from(tenant), subject.into(), SLICE_ARCHIVES.into()];
+    let binds = [SqlValue::from(tenant), subject.into(), SLICE_ARCHIVES.into()];
     loop {
-        let mut access = engine.look().await?;
+        let mut access = engine.begin_read().await?;
         let found = access.rows(FOUND, &binds).await?;
         access.end().await?;
         let (mut count, mut bytes) = (0, 0);
         for row in &found {
             let (place, scope_id) = ([tenant.into(), row.0[0].clone()], row.integer(1)?);
             let (dialect, now) = (engine.dialect(), Clock::System.now());
-            let mut access = engine.hold().await?;
-            lock_gate(access.as_mut(), dialect, tenant, scope_id).await?;
+            let mut access = engine.begin_write().await?;
+            lock_scope(access.as_mut(), dialect, tenant, scope_id).await?;
             let is_mine = drop_content(access.as_mut(), dialect, &place, now).await?;
             access.rows(ERASED, &[tenant.into(), scope_id.into(), subject.into()]).await?;
             access.end().await?;
@@ -334,7 +337,7 @@ pub(super) fn home<R>(scope_id: i64, id: &[u8], act: impl FnOnce(Home<'_>) -> R)
 }
 
 /// Columns from `at` on as [`COLUMNS`] has them.
-fn read(secret: &TenantSecret, row: &Record, at: usize) -> Result<Archive> {
+fn read(secret: &TenantSecret, row: &SqlRow, at: usize) -> Result<Archive> {
     let damaged = || Error::Integrity("what is known of an archive is damaged".into());
     let id = ContentId::stored(row.bytes(at)?)?;
     let head: Bytes =

@@ -8,7 +8,7 @@ use super::document::{are_plain, home, seal_labels};
 use crate::content::cipher::Cipher;
 use crate::content::keys::TenantSecret;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Accessible, Cell, Record, Source, page};
+use crate::storage::access::{Accessible, Source, SqlRow, SqlValue, page};
 use crate::storage::documents::BASE_PREFIX_BYTES;
 use crate::storage::sessions::encrypting::{Rows, encrypt_rows, encrypted};
 
@@ -33,7 +33,7 @@ const HEADS: Rows = Rows {
         rows: "from archives a where a.tenant = $1 and a.content_id > $2 and length(a.head) > 0
             order by a.content_id",
     },
-    first: || vec![Cell::Bytes(Vec::new())],
+    first: || vec![SqlValue::Bytes(Vec::new())],
     change: "update archives set head = $3 where tenant = $1 and content_id = $2",
     again: |cipher, row| {
         let (prefix, envelope) = split(row)?;
@@ -44,14 +44,14 @@ const HEADS: Rows = Rows {
     },
 };
 
-fn again(cipher: &Cipher, row: &Record) -> Result<Option<Bytes>> {
+fn again(cipher: &Cipher, row: &SqlRow) -> Result<Option<Bytes>> {
     let (prefix, envelope) = split(row)?;
     let sealed = home(row.integer(1)?, row.text(0)?, |home| encrypted(cipher, home, envelope))?;
     Ok(sealed.map(|it| [prefix, &it].concat().into()))
 }
 
 /// Size and digest stay as they are in front of the envelope.
-fn split(row: &Record) -> Result<(&[u8], &[u8])> {
+fn split(row: &SqlRow) -> Result<(&[u8], &[u8])> {
     let damaged = || Error::Integrity("a document of a snapshot is truncated".into());
     row.bytes(2)?.split_at_checked(BASE_PREFIX_BYTES).ok_or_else(damaged)
 }
@@ -83,7 +83,7 @@ const HIDE_ITEMS: [&str; 2] = [
 ];
 
 async fn hide_items(engine: &dyn Accessible, tenant: &str) -> Result<()> {
-    let mut access = engine.hold().await?;
+    let mut access = engine.begin_write().await?;
     for text in HIDE_ITEMS {
         access.rows(&engine.dialect().fill(text), &[tenant.into()]).await?;
     }
@@ -104,7 +104,7 @@ async fn encrypt_labels(
     let set = "update snapshots set labels = $3 where tenant = $1 and snapshot_id = $2";
     let mut after = String::new();
     loop {
-        let mut access = engine.hold().await?;
+        let mut access = engine.begin_write().await?;
         let binds = [tenant.into(), after.as_str().into()];
         let rows = page(access.as_mut(), engine.dialect(), &LABELS, &binds).await?;
         let Some(last) = rows.last() else { return access.end().await };

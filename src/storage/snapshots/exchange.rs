@@ -1,4 +1,4 @@
-//! One thread takes the place of another: their rows change names, under the gates of both scopes.
+//! One thread takes the place of another: their rows change names, under the scope locks of both scopes.
 
 use super::restore::again;
 use crate::content::keys::TenantSecret;
@@ -8,7 +8,7 @@ use crate::domain::grants::Action;
 use crate::domain::names::ThreadId;
 use crate::domain::snapshots::restore::ThreadMove;
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::access::{Access, Cell, Dialect, lock_gate};
+use crate::storage::access::{Access, Dialect, SqlValue, lock_scope};
 use crate::storage::owner_macs::OwnerRow;
 use crate::storage::sought::Sought;
 
@@ -59,7 +59,7 @@ const HOLD: &str = "
 insert into scope_holders (tenant, scope_id, kind, holder)
 select t.tenant, t.scope_id, 'thread', {holder} from threads t where t.tenant = $1 and t.thread_id in ($2, $3)";
 
-/// $1 tenant, $2 the thread: a batch that waits at the gate looks again.
+/// $1 tenant, $2 the thread: a batch that waits at the scope lock looks again.
 pub const RAISE: &str = "
 update scopes set epoch = epoch + 1 where tenant = $1 and scope_id in (
     select t.scope_id from threads t where t.tenant = $1 and t.thread_id = $2)";
@@ -101,7 +101,7 @@ impl Exchange<'_> {
         scopes.sort_unstable();
         scopes.dedup();
         for scope_id in &scopes {
-            lock_gate(access, dialect, tenant, *scope_id).await?;
+            lock_scope(access, dialect, tenant, *scope_id).await?;
         }
         for it in all {
             if it.scopes(access).await?.iter().any(|it| scopes.binary_search(it).is_err()) {
@@ -129,7 +129,7 @@ impl Exchange<'_> {
             "cast(unixepoch('subsec') * 1000000 as integer)"
         };
         let into = self.it.into.as_str();
-        let binds = [Cell::from(self.caller.tenant.as_str()), into.into()];
+        let binds = [SqlValue::from(self.caller.tenant.as_str()), into.into()];
         let rows = access.rows(&THERE.replace("{now}", now), &binds).await?;
         let Some(row) = rows.first() else { return Ok(None) };
         let there = There {
@@ -159,7 +159,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Under the gates. `owner` is whose a new thread is.
+    /// Under the scope locks. `owner` is whose a new thread is.
     ///
     /// # Errors
     /// As [`Self::check`].
@@ -225,11 +225,11 @@ impl Exchange<'_> {
         Ok(fence + i64::from(fence > 0))
     }
 
-    fn tenant(&self) -> Cell {
+    fn tenant(&self) -> SqlValue {
         self.caller.tenant.as_str().into()
     }
 
-    fn binds(&self, one: &ThreadId, other: &ThreadId) -> [Cell; 3] {
+    fn binds(&self, one: &ThreadId, other: &ThreadId) -> [SqlValue; 3] {
         [self.tenant(), one.as_str().into(), other.as_str().into()]
     }
 }

@@ -15,7 +15,7 @@ use crate::domain::snapshots::{History, ThreadPart};
 use crate::domain::storage::CopyThread;
 use crate::domain::thread::THREAD;
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::access::{Access, Cell, lock_gate};
+use crate::storage::access::{Access, SqlValue, lock_scope};
 use crate::storage::audit_rows::record;
 use crate::storage::sought::Sought;
 
@@ -49,7 +49,7 @@ pub async fn fork<T: SnapshotEngine>(
     let mut contention = Contention::default();
     loop {
         let number = random_id();
-        let mut access = engine.hold().await?;
+        let mut access = engine.begin_write().await?;
         let answer = answers::find(access.as_mut(), caller, request.idempotency.as_ref()).await?;
         if let Some(answer) = answer {
             access.end().await?;
@@ -97,7 +97,7 @@ async fn fork_once<T: SnapshotEngine>(
         staged: ThreadId::hidden(number, 0),
         replaced: ThreadId::hidden(number, 1),
     };
-    let mut access = engine.look().await?;
+    let mut access = engine.begin_read().await?;
     let there = exchange.check(access.as_mut()).await?;
     let source = Sought::by(caller, request.source.as_str(), Action::Read);
     let text = "select t.owner from threads t where t.tenant = $1 and t.thread_id = $2";
@@ -117,7 +117,7 @@ async fn fork_once<T: SnapshotEngine>(
         full: None,
     };
     engine.copy_thread(&as_owner, &copy).await?;
-    let mut access = engine.hold().await?;
+    let mut access = engine.begin_write().await?;
     if !leftovers::settle(access.as_mut(), tenant, number).await? {
         return Err(super::restore::again("the fork took too long"));
     }
@@ -148,7 +148,7 @@ async fn cut(
     let rows = access.rows(text, &[tenant.into(), staged.as_str().into()]).await?;
     let key = rows.first().ok_or(Error::NotFound(THREAD))?.integer(0)?;
     let ids = [request.ns.as_str(), request.checkpoint_id.as_str()];
-    let binds = [Cell::from(tenant), key.into(), ids[0].into(), ids[1].into()];
+    let binds = [SqlValue::from(tenant), key.into(), ids[0].into(), ids[1].into()];
     let text = format!("{WAY} select id from way");
     if access.rows(&text, &binds).await?.is_empty() {
         return Err(Error::NotFound("checkpoint"));
@@ -184,12 +184,12 @@ pub async fn count<T: SnapshotEngine>(
             group by c.parent_id having count(*) > 1) forks";
     let owner = caller.thread_owner(thread_id.as_str(), Action::Read);
     let binds = [
-        Cell::from(caller.tenant.as_str()),
+        SqlValue::from(caller.tenant.as_str()),
         thread_id.as_str().into(),
         owner.unwrap_or_default().into(),
         i64::from(owner.is_some()).into(),
     ];
-    let mut access = engine.look().await?;
+    let mut access = engine.begin_read().await?;
     let rows = access.rows(TEXT, &binds).await?;
     access.end().await?;
     rows[0].integer(0)
@@ -207,15 +207,15 @@ pub async fn break_lease<T: SnapshotEngine>(
     const BREAK: &str = "
         update threads set lease_holder = null, lease_expires_at = null, fence = fence + 1
         where tenant = $1 and thread_id = $2 and lease_holder is not null returning fence";
-    let binds = [Cell::from(caller.tenant.as_str()), thread_id.as_str().into()];
-    let mut access = engine.hold().await?;
+    let binds = [SqlValue::from(caller.tenant.as_str()), thread_id.as_str().into()];
+    let mut access = engine.begin_write().await?;
     let text = "select t.scope_id from threads t where t.tenant = $1 and t.thread_id = $2";
     let found = access.rows(text, &binds).await?;
     let Some(row) = found.first() else {
         access.end().await?;
         return Ok(false);
     };
-    lock_gate(access.as_mut(), engine.dialect(), &caller.tenant, row.integer(0)?).await?;
+    lock_scope(access.as_mut(), engine.dialect(), &caller.tenant, row.integer(0)?).await?;
     let is_broken = !access.rows(BREAK, &binds).await?.is_empty();
     if is_broken {
         access.rows(RAISE, &binds).await?;

@@ -2,7 +2,7 @@
 //! `items.rs`.
 
 use crate::domain::namespace::Namespace;
-use crate::storage::access::{Cell, Dialect};
+use crate::storage::access::{Dialect, SqlValue};
 use crate::storage::items::namespaces;
 
 /// What differs.
@@ -80,7 +80,7 @@ impl ItemSql {
     }
 
     /// A namespace as binds have it.
-    pub fn bounds(&self, namespace: &Namespace) -> [Cell; 2] {
+    pub fn bounds(&self, namespace: &Namespace) -> [SqlValue; 2] {
         if self.is_postgres {
             let mut end = namespace.labels().to_vec();
             // No label holds a zero byte, so nothing is between a label and this.
@@ -88,9 +88,9 @@ impl ItemSql {
                 last.push('\u{1}');
             }
             return [namespace.labels(), &end[..]]
-                .map(|it| Cell::Text(serde_json::json!(it).to_string()));
+                .map(|it| SqlValue::Text(serde_json::json!(it).to_string()));
         }
         let end = namespaces::end(namespace).unwrap_or_default();
-        [Cell::Bytes(namespaces::encode(namespace)), Cell::Bytes(end)]
+        [SqlValue::Bytes(namespaces::encode(namespace)), SqlValue::Bytes(end)]
     }
 }

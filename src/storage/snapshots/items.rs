@@ -6,7 +6,7 @@ use crate::domain::clock::Micros;
 use crate::domain::namespace::Namespace;
 use crate::domain::snapshots::restore::{NamespaceMove, RestoredNamespace};
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::access::{Access, Cell};
+use crate::storage::access::{Access, SqlValue};
 
 /// $1 tenant, $2 and $3 the namespace, $4 number, $5 now: copies what is there.
 const COPY: [&str; 3] = [
@@ -149,7 +149,7 @@ impl Items<'_> {
         self.sql.fill(&text.replace("{below}", BELOW).replace("{live}", LIVE))
     }
 
-    fn binds(&self, namespace: &Namespace) -> Vec<Cell> {
+    fn binds(&self, namespace: &Namespace) -> Vec<SqlValue> {
         let [lo, hi] = self.sql.bounds(namespace);
         vec![self.tenant.into(), lo, hi, self.number.into(), self.now.into()]
     }
@@ -276,7 +276,7 @@ impl Items<'_> {
         Ok(answer(it, it.part.items - same, removed))
     }
 
-    async fn log(&self, access: &mut dyn Access, changed: &str, binds: &[Cell]) -> Result<()> {
+    async fn log(&self, access: &mut dyn Access, changed: &str, binds: &[SqlValue]) -> Result<()> {
         let changed = self.text(changed);
         for (at, text) in self.sql.log.iter().enumerate() {
             // The second one only counts.
@@ -309,7 +309,7 @@ pub async fn remove_below(
     access: &mut dyn Access,
     sql: &ItemSql,
     (tenant, number): (&str, i64),
-    [lo, hi]: [&Cell; 2],
+    [lo, hi]: [&SqlValue; 2],
     now: Micros,
 ) -> Result<()> {
     const TEXTS: [&str; 4] = [
@@ -361,7 +361,7 @@ pub async fn remove_slice(
             select c.namespace, c.key from snapshot_items c where c.tenant = $1 and c.snapshot_no = $2
             order by c.namespace, c.key limit 500)",
     ];
-    let place = [Cell::from(tenant), number.into()];
+    let place = [SqlValue::from(tenant), number.into()];
     let more = access.rows(SLICE, &place).await?.len();
     if more == 0 {
         return Ok(false);

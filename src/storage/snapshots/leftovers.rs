@@ -8,7 +8,7 @@ use super::{archives, items, sessions};
 use crate::domain::Result;
 use crate::domain::clock::Micros;
 use crate::domain::names::ThreadId;
-use crate::storage::access::{Access, Accessible, Cell, Dialect, Record, lock_gate};
+use crate::storage::access::{Access, Accessible, Dialect, SqlRow, SqlValue, lock_scope};
 
 const FORGET: &str = "delete from snapshot_leftovers where tenant = $1 and snapshot_no = $2";
 
@@ -59,7 +59,7 @@ async fn claim(engine: &dyn Accessible, tenant: &str, number: i64) -> Result<boo
         where tenant = $1 and snapshot_no = $2 returning snapshot_no";
     const SHOWN: &str = "select 1 from snapshots where tenant = $1 and snapshot_no = $2";
     let place = [tenant.into(), number.into()];
-    let mut access = engine.hold().await?;
+    let mut access = engine.begin_write().await?;
     let mut claimed = !access.rows(CLAIM, &place).await?.is_empty();
     if !claimed && access.rows(SHOWN, &place).await?.is_empty() {
         access.rows(NOTE_AGAIN, &[&place[..], &[0.into()]].concat()).await?;
@@ -79,11 +79,11 @@ pub async fn remove(engine: &dyn Accessible, tenant: &str, number: i64, now: Mic
     }
     archives::release(engine, (tenant, number), now).await?;
     loop {
-        let mut access = engine.hold().await?;
+        let mut access = engine.begin_write().await?;
         let mut gone = cut_off(engine, access.as_mut(), (tenant, number), now).await?;
         access.end().await?;
         // Gates are locked in one order, which two such sequences in one transaction would not be.
-        let mut access = engine.hold().await?;
+        let mut access = engine.begin_write().await?;
         gone.extend(sessions::cut_off(engine, access.as_mut(), (tenant, number), now).await?);
         let more = items::remove_slice(access.as_mut(), tenant, number, now).await?;
         if gone.is_empty() && !more {
@@ -97,7 +97,7 @@ pub async fn remove(engine: &dyn Accessible, tenant: &str, number: i64, now: Mic
     }
 }
 
-/// One slice of threads becomes garbage, under their gates in the order of batches. Answers keys and scopes.
+/// One slice of threads becomes garbage, under their scope locks in the order of batches. Answers keys and scopes.
 async fn cut_off(
     engine: &dyn Accessible,
     access: &mut dyn Access,
@@ -109,10 +109,10 @@ async fn cut_off(
     scopes.sort_unstable();
     scopes.dedup();
     for scope_id in &scopes {
-        lock_gate(access, engine.dialect(), tenant, *scope_id).await?;
+        lock_scope(access, engine.dialect(), tenant, *scope_id).await?;
     }
     let mut gone = Vec::new();
-    // Again under the gates: another server may be at it.
+    // Again under the scope locks: another server may be at it.
     for row in threads(access, tenant, number).await? {
         if !scopes.contains(&row.integer(2)?) {
             continue;
@@ -123,7 +123,7 @@ async fn cut_off(
     Ok(gone)
 }
 
-/// One hidden thread, under its gate.
+/// One hidden thread, under its scope lock.
 ///
 /// # Errors
 /// A database that cannot be written.
@@ -149,11 +149,11 @@ async fn cut_off_row(
 }
 
 /// (id, key, scope)
-async fn threads(access: &mut dyn Access, tenant: &str, number: i64) -> Result<Vec<Record>> {
+async fn threads(access: &mut dyn Access, tenant: &str, number: i64) -> Result<Vec<SqlRow>> {
     let text = "select t.thread_id, t.thread_key, t.scope_id from threads t
         where t.tenant = $1 and t.thread_id > $2 and t.thread_id < $3 order by t.thread_id limit $4";
     let (first, end) = ThreadId::hidden_range(number);
     let binds =
-        [Cell::from(tenant), first.as_str().into(), end.as_str().into(), SLICE_THREADS.into()];
+        [SqlValue::from(tenant), first.as_str().into(), end.as_str().into(), SLICE_THREADS.into()];
     access.rows(text, &binds).await
 }

@@ -10,7 +10,7 @@ use crate::domain::clock::Micros;
 use crate::domain::grants::{Access as Allowed, Action, Selector};
 use crate::domain::snapshots::storage::ListSnapshots;
 use crate::domain::snapshots::{Snapshot, SnapshotId};
-use crate::storage::access::Cell;
+use crate::storage::access::SqlValue;
 
 /// Rows that are looked at together.
 const PAGE_ROWS: i64 = 500;
@@ -24,7 +24,7 @@ pub async fn get<T: SnapshotEngine>(
     action: Action,
 ) -> Result<Option<Snapshot>> {
     let secret = engine.session_secret(&caller.tenant).await?;
-    let mut access = engine.look_for(&caller.tenant).await?;
+    let mut access = engine.begin_read_for(&caller.tenant).await?;
     let text =
         format!("select {COLUMNS} from snapshots s where s.tenant = $1 and s.snapshot_id = $2");
     let binds = [caller.tenant.as_str().into(), id.as_str().into()];
@@ -56,11 +56,11 @@ pub async fn list<T: SnapshotEngine>(
         .after
         .as_ref()
         .map_or((Micros::MAX, String::new()), |it| (it.created_at, it.id.clone()));
-    let mut access = engine.look_for(&caller.tenant).await?;
+    let mut access = engine.begin_read_for(&caller.tenant).await?;
     let mut snapshots = Vec::new();
     loop {
         let binds = [
-            Cell::from(caller.tenant.as_str()),
+            SqlValue::from(caller.tenant.as_str()),
             after.0.into(),
             after.1.as_str().into(),
             PAGE_ROWS.into(),

@@ -117,7 +117,7 @@ impl<T: SnapshotEngine> SnapshotStorage for T {
         caller: &Caller,
         request: &Restore,
     ) -> Result<Option<Restored>> {
-        let mut access = self.look_for(&caller.tenant).await?;
+        let mut access = self.begin_read_for(&caller.tenant).await?;
         let answer = answers::find(access.as_mut(), caller, request.idempotency.as_ref()).await?;
         access.end().await?;
         Ok(answer)

@@ -13,7 +13,7 @@ use crate::domain::namespace::Namespace;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::snapshots::SnapshotId;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Accessible, Cell, lock_gate};
+use crate::storage::access::{Access, Accessible, SqlValue, lock_scope};
 use crate::storage::audit_rows::record;
 use crate::storage::items::namespaces;
 
@@ -35,7 +35,7 @@ pub async fn delete<T: SnapshotEngine>(
         return Ok(false);
     };
     let tenant = caller.tenant.as_str();
-    let mut access = engine.hold().await?;
+    let mut access = engine.begin_write().await?;
     if !forget(access.as_mut(), tenant, found.no, act.at).await? {
         access.end().await?;
         return Ok(false);
@@ -56,7 +56,7 @@ pub async fn forget(
     number: i64,
     now: Micros,
 ) -> Result<bool> {
-    let binds = [Cell::from(tenant), number.into()];
+    let binds = [SqlValue::from(tenant), number.into()];
     let text = "delete from snapshots where tenant = $1 and snapshot_no = $2 returning snapshot_no";
     if access.rows(text, &binds).await?.is_empty() {
         return Ok(false);
@@ -72,7 +72,7 @@ pub async fn forget(
 /// # Errors
 /// A database that cannot be written.
 pub async fn sweep(engine: &dyn Accessible, now: Micros) -> Result<()> {
-    let mut access = engine.look().await?;
+    let mut access = engine.begin_read().await?;
     let text = "select tenant, snapshot_no from snapshots
         where expires_at > 0 and expires_at <= $1 and tenant is not null order by expires_at limit $2";
     let expired = access.rows(text, &[now.into(), SLICE_SNAPSHOTS.into()]).await?;
@@ -82,7 +82,7 @@ pub async fn sweep(engine: &dyn Accessible, now: Micros) -> Result<()> {
     access.end().await?;
     for row in &expired {
         let (tenant, number) = (row.text(0)?, row.integer(1)?);
-        let mut access = engine.hold().await?;
+        let mut access = engine.begin_write().await?;
         forget(access.as_mut(), tenant, number, now).await?;
         access.end().await?;
         leftovers::remove(engine, tenant, number, now).await?;
@@ -99,8 +99,8 @@ pub async fn sweep(engine: &dyn Accessible, now: Micros) -> Result<()> {
 /// A database that cannot be written.
 pub async fn erase(engine: &dyn Accessible, tenant: &str, subject: &str) -> Result<Slice> {
     let now = Clock::System.now();
-    let binds = [Cell::from(tenant), subject.into(), SLICE_SNAPSHOTS.into()];
-    let mut access = engine.look().await?;
+    let binds = [SqlValue::from(tenant), subject.into(), SLICE_SNAPSHOTS.into()];
+    let mut access = engine.begin_read().await?;
     let text = "select snapshot_no from snapshots where tenant = $1 and owner = $2 limit $3";
     let own = access.rows(text, &binds).await?;
     let text = "select snapshot_no, part_no, kind from snapshot_parts
@@ -115,7 +115,7 @@ pub async fn erase(engine: &dyn Accessible, tenant: &str, subject: &str) -> Resu
     }
     for row in &own {
         let number = row.integer(0)?;
-        let mut access = engine.hold().await?;
+        let mut access = engine.begin_write().await?;
         let found = forget(access.as_mut(), tenant, number, now).await?;
         access.end().await?;
         leftovers::remove(engine, tenant, number, now).await?;
@@ -144,8 +144,8 @@ async fn remove_below(
     const OTHERS: &str = "select c.snapshot_no, min(c.size_bytes) from snapshot_items c
         where c.tenant = $1 and c.namespace >= {lo} and c.namespace < {hi} group by c.snapshot_no limit $4";
     let (from, to) = (namespaces::encode(below), namespaces::end(below).unwrap_or_default());
-    let mut access = engine.look().await?;
-    let binds = [tenant.into(), Cell::Bytes(from), Cell::Bytes(to), SLICE_SNAPSHOTS.into()];
+    let mut access = engine.begin_read().await?;
+    let binds = [tenant.into(), SqlValue::Bytes(from), SqlValue::Bytes(to), SLICE_SNAPSHOTS.into()];
     let parts = access.rows(PARTS, &binds).await?;
     let sql = ItemSql::of(engine.dialect());
     let [lo, hi] = sql.bounds(below);
@@ -153,7 +153,7 @@ async fn remove_below(
     let others = access.rows(&sql.fill(OTHERS), &binds).await?;
     access.end().await?;
     for row in &others {
-        let mut access = engine.hold().await?;
+        let mut access = engine.begin_write().await?;
         items::remove_below(access.as_mut(), sql, (tenant, row.integer(0)?), [&lo, &hi], now)
             .await?;
         access.end().await?;
@@ -171,17 +171,17 @@ async fn remove_part(
     (number, part): (i64, i64),
     now: Micros,
 ) -> Result<()> {
-    let binds = [Cell::from(tenant), number.into(), part.into()];
+    let binds = [SqlValue::from(tenant), number.into(), part.into()];
     let at = usize::try_from(part).map_err(|_| Error::Integrity("a part has no number".into()))?;
     let hidden = ThreadId::hidden(number, at);
-    let mut access = engine.hold().await?;
+    let mut access = engine.begin_write().await?;
     let text =
         "select t.thread_key, t.scope_id from threads t where t.tenant = $1 and t.thread_id = $2";
-    let found = access.rows(text, &[Cell::from(tenant), hidden.as_str().into()]).await?;
+    let found = access.rows(text, &[SqlValue::from(tenant), hidden.as_str().into()]).await?;
     let mut gone = None;
     if let Some(row) = found.first() {
         let (thread_key, scope_id) = (row.integer(0)?, row.integer(1)?);
-        lock_gate(access.as_mut(), engine.dialect(), tenant, scope_id).await?;
+        lock_scope(access.as_mut(), engine.dialect(), tenant, scope_id).await?;
         leftovers::cut_off_thread(access.as_mut(), engine.dialect(), (tenant, &hidden), now)
             .await?;
         gone = Some((thread_key, scope_id));

@@ -23,7 +23,7 @@ use crate::domain::snapshots::{
 };
 use crate::domain::storage::CopyThread;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Cell, lock_gate};
+use crate::storage::access::{Access, SqlValue, lock_scope};
 use crate::storage::audit_rows::record;
 
 /// Says in the labels of a safety snapshot which restore it is from.
@@ -83,7 +83,7 @@ struct Plan<'a> {
 impl Plan<'_> {
     /// What would happen, from one state of the database.
     async fn look<T: SnapshotEngine>(&self, engine: &T, act: &Act) -> Result<Restored> {
-        let mut access = engine.look().await?;
+        let mut access = engine.begin_read().await?;
         let mut threads = Vec::new();
         for (at, it) in self.moves.iter().enumerate() {
             let there = self.exchange(engine, at, it).check(access.as_mut()).await?;
@@ -112,7 +112,7 @@ impl Plan<'_> {
 
     async fn carry_out<T: SnapshotEngine>(&self, engine: &T, act: &Act) -> Result<Restored> {
         let tenant = self.caller.tenant.as_str();
-        let mut access = engine.hold().await?;
+        let mut access = engine.begin_write().await?;
         for number in [self.staged, self.replaced] {
             leftovers::note(access.as_mut(), tenant, number, Clock::System.now()).await?;
         }
@@ -136,7 +136,7 @@ impl Plan<'_> {
     /// Copies of the snapshot's threads, each for its owner.
     async fn stage<T: SnapshotEngine>(&self, engine: &T, now: Micros) -> Result<()> {
         for (at, it) in self.moves.iter().enumerate() {
-            let mut access = engine.look().await?;
+            let mut access = engine.begin_read().await?;
             let there = self.exchange(engine, at, it).check(access.as_mut()).await?;
             let part = usize::try_from(it.part.part_no).unwrap_or(usize::MAX);
             let source = ThreadId::hidden(self.snapshot.no, part);
@@ -187,7 +187,7 @@ impl Plan<'_> {
     async fn stage_session<T: SnapshotEngine>(&self, engine: &T, it: &SessionMove) -> Result<()> {
         let (tenant, part) = (self.caller.tenant.as_str(), &it.part);
         let kind = part.session.hidden_kind(self.snapshot.no);
-        let mut access = engine.look().await?;
+        let mut access = engine.begin_read().await?;
         let there = sessions::check(access.as_mut(), self.whose(), it).await?;
         let from =
             sessions::find(access.as_mut(), (tenant, self.secret), &kind, &part.session).await?;
@@ -204,10 +204,11 @@ impl Plan<'_> {
         }
         let to = random_id();
         engine.stage_session(tenant, from.scope_id, (from.session_no, to)).await?;
-        let mut access = engine.hold().await?;
-        lock_gate(access.as_mut(), engine.dialect(), tenant, from.scope_id).await?;
-        let mac = Cell::Bytes(from.mac_as((&staged, &part.session), to, self.secret));
-        let binds = [tenant.into(), from.session_no.into(), to.into(), Cell::from(&*staged), mac];
+        let mut access = engine.begin_write().await?;
+        lock_scope(access.as_mut(), engine.dialect(), tenant, from.scope_id).await?;
+        let mac = SqlValue::Bytes(from.mac_as((&staged, &part.session), to, self.secret));
+        let binds =
+            [tenant.into(), from.session_no.into(), to.into(), SqlValue::from(&*staged), mac];
         for text in sessions::MAKE {
             access.rows(text, &binds).await?;
         }
@@ -222,7 +223,7 @@ impl Plan<'_> {
     async fn flip<T: SnapshotEngine>(&self, engine: &T, act: &Act) -> Result<Restored> {
         let tenant = self.caller.tenant.as_str();
         let secret = self.secret;
-        let mut access = engine.hold().await?;
+        let mut access = engine.begin_write().await?;
         if let Some(answer) = answers::find(access.as_mut(), self.caller, self.asked()).await? {
             access.end().await?;
             return Ok(answer);

@@ -8,7 +8,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::snapshots::{History, NamespacePart, SessionPart, Snapshot, ThreadPart};
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Cell, Record, rows_named};
+use crate::storage::access::{Access, SqlRow, SqlValue, rows_named};
 use crate::storage::items::namespaces;
 
 /// Kinds of parts.
@@ -48,7 +48,7 @@ pub async fn insert(
         snapshot.owner.as_deref().unwrap_or_default().into(),
         digest.into(),
         labels.as_str().into(),
-        Cell::Bytes(sealed),
+        SqlValue::Bytes(sealed),
         snapshot.created_at.into(),
         snapshot.taken_at.into(),
         snapshot.expires_at.unwrap_or(0).into(),
@@ -62,13 +62,13 @@ pub async fn insert(
             snapshot.no.into(),
             part.part_no.into(),
             NAMESPACE.into(),
-            Cell::Bytes(namespaces::encode(&part.namespace)),
+            SqlValue::Bytes(namespaces::encode(&part.namespace)),
             "".into(),
             "".into(),
             "".into(),
             "".into(),
             part.items.into(),
-            Cell::from(part.size_bytes),
+            SqlValue::from(part.size_bytes),
         ];
         access.rows(INSERT_PART, &binds).await?;
     }
@@ -78,13 +78,13 @@ pub async fn insert(
             snapshot.no.into(),
             part.part_no.into(),
             SESSION.into(),
-            Cell::Bytes(part.session.key_bytes()),
+            SqlValue::Bytes(part.session.key_bytes()),
             part.session.kind().into(),
             part.owner.as_deref().unwrap_or_default().into(),
             "".into(),
             "".into(),
             part.entries.into(),
-            Cell::from(part.size_bytes),
+            SqlValue::from(part.size_bytes),
         ];
         access.rows(INSERT_PART, &binds).await?;
     }
@@ -100,7 +100,7 @@ pub async fn insert(
             part.history.name().into(),
             part.generation.as_str().into(),
             part.checkpoints.into(),
-            Cell::from(part.size_bytes),
+            SqlValue::from(part.size_bytes),
         ];
         access.rows(INSERT_PART, &binds).await?;
     }
@@ -111,7 +111,7 @@ pub async fn insert(
 ///
 /// # Errors
 /// `Integrity` for rows that are damaged.
-pub fn read(secret: &TenantSecret, row: &Record) -> Result<Snapshot> {
+pub fn read(secret: &TenantSecret, row: &SqlRow) -> Result<Snapshot> {
     let (id, no) = (row.text(0)?.to_owned(), row.integer(1)?);
     let damaged = |_| Error::Integrity("the labels of a snapshot are damaged".into());
     let labels: BTreeMap<String, String> =
@@ -148,7 +148,7 @@ pub async fn add_parts(
     if snapshots.is_empty() {
         return Ok(());
     }
-    let numbers: Vec<Cell> = snapshots.iter().map(|it| it.no.into()).collect();
+    let numbers: Vec<SqlValue> = snapshots.iter().map(|it| it.no.into()).collect();
     let rows = rows_named(access, TEXT, &[tenant.into()], &numbers).await?;
     for snapshot in snapshots.iter_mut() {
         for row in &rows {
@@ -169,7 +169,7 @@ pub async fn add_parts(
     Ok(())
 }
 
-fn session(row: &Record) -> Result<SessionPart> {
+fn session(row: &SqlRow) -> Result<SessionPart> {
     let damaged = || Error::Integrity("a part of a snapshot is damaged".into());
     let session = SessionName::stored(row.text(9)?.to_owned(), row.bytes(3)?);
     Ok(SessionPart {
@@ -181,7 +181,7 @@ fn session(row: &Record) -> Result<SessionPart> {
     })
 }
 
-fn namespace(row: &Record) -> Result<NamespacePart> {
+fn namespace(row: &SqlRow) -> Result<NamespacePart> {
     Ok(NamespacePart {
         part_no: row.integer(1)?,
         namespace: namespaces::decode(row.bytes(3)?)?,
@@ -190,7 +190,7 @@ fn namespace(row: &Record) -> Result<NamespacePart> {
     })
 }
 
-fn thread(row: &Record) -> Result<ThreadPart> {
+fn thread(row: &SqlRow) -> Result<ThreadPart> {
     let damaged = || Error::Integrity("a part of a snapshot is damaged".into());
     Ok(ThreadPart {
         part_no: row.integer(1)?,

@@ -11,7 +11,7 @@ use crate::domain::sessions::name::SessionName;
 use crate::domain::snapshots::SessionPart;
 use crate::domain::snapshots::restore::{RestoredSession, SessionMove};
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::access::{Access, Accessible, Cell, Dialect, Record, lock_gate};
+use crate::storage::access::{Access, Accessible, Dialect, SqlRow, SqlValue, lock_scope};
 use crate::storage::export::sessions_staged::RAISE_DOCUMENTS;
 use crate::storage::owner_macs::OwnerRow;
 use crate::storage::sessions::former;
@@ -71,7 +71,7 @@ pub struct Found {
 }
 
 impl Found {
-    fn read(row: &Record, named: (&str, &SessionName), secret: &TenantSecret) -> Result<Self> {
+    fn read(row: &SqlRow, named: (&str, &SessionName), secret: &TenantSecret) -> Result<Self> {
         let found = Self {
             session_no: row.integer(0)?,
             scope_id: row.integer(1)?,
@@ -107,7 +107,7 @@ pub async fn find(
     kind: &str,
     session: &SessionName,
 ) -> Result<Option<Found>> {
-    let binds = [tenant.into(), kind.into(), Cell::Bytes(session.key_bytes())];
+    let binds = [tenant.into(), kind.into(), SqlValue::Bytes(session.key_bytes())];
     let rows = access.rows(FIND, &binds).await?;
     rows.first().map(|row| Found::read(row, (kind, session), secret)).transpose()
 }
@@ -122,7 +122,7 @@ pub async fn is_there(
     kind: &str,
     session: &SessionName,
 ) -> Result<bool> {
-    let binds = [tenant.into(), kind.into(), Cell::Bytes(session.key_bytes())];
+    let binds = [tenant.into(), kind.into(), SqlValue::Bytes(session.key_bytes())];
     Ok(!access.rows(FIND, &binds).await?.is_empty())
 }
 
@@ -205,7 +205,7 @@ pub fn answer(it: &SessionMove, there: Option<&Found>) -> RestoredSession {
     }
 }
 
-/// Under the gates: the copy gets the session's name, what is there that of `replaced`. Answers that as a part.
+/// Under the scope locks: the copy gets the session's name, what is there that of `replaced`. Answers that as a part.
 ///
 /// # Errors
 /// As [`check`].
@@ -220,8 +220,8 @@ pub async fn exchange(
     let there = check(access, (caller, secret), moved).await?;
     let renamed = |it: &Found, from: &str, to: &str| {
         let mac = it.mac_as((to, session), it.session_no, secret);
-        let key = Cell::Bytes(session.key_bytes());
-        [tenant.into(), from.into(), key, to.into(), Cell::Bytes(mac)]
+        let key = SqlValue::Bytes(session.key_bytes());
+        [tenant.into(), from.into(), key, to.into(), SqlValue::Bytes(mac)]
     };
     if let Some(it) = &there {
         let to = session.hidden_kind(replaced);
@@ -251,7 +251,7 @@ pub async fn exchange(
     Ok((answer(moved, there.as_ref()), kept))
 }
 
-/// Scopes of what is there and of the copies, for the gates.
+/// Scopes of what is there and of the copies, for the scope locks.
 ///
 /// # Errors
 /// A database that cannot be read.
@@ -283,12 +283,12 @@ pub async fn cut_off(
     const OF_NUMBER: &str = "select s.session_no, s.scope_id from sessions s
         where s.tenant = $1 and s.kind > $2 and s.kind < $3 order by s.scope_id limit 100";
     let (first, end) = SessionName::hidden_range(number);
-    let binds = [tenant.into(), first.as_str().into(), Cell::from(end.as_str())];
+    let binds = [tenant.into(), first.as_str().into(), SqlValue::from(end.as_str())];
     let found = access.rows(OF_NUMBER, &binds).await?;
     let mut gone = Vec::new();
     for row in &found {
         let (session_no, scope_id) = (row.integer(0)?, row.integer(1)?);
-        lock_gate(access, engine.dialect(), tenant, scope_id).await?;
+        lock_scope(access, engine.dialect(), tenant, scope_id).await?;
         bury(access, (tenant, session_no), now).await?;
         gone.push((session_no, scope_id));
     }
@@ -312,7 +312,7 @@ pub async fn remove_one(
     let found = access.rows(FIND, &[tenant.into(), kind.into(), key.into()]).await?;
     let Some(row) = found.first() else { return Ok(None) };
     let (session_no, scope_id) = (row.integer(0)?, row.integer(1)?);
-    lock_gate(access, engine.dialect(), tenant, scope_id).await?;
+    lock_scope(access, engine.dialect(), tenant, scope_id).await?;
     bury(access, (tenant, session_no), now).await?;
     Ok(Some((session_no, scope_id)))
 }

@@ -16,7 +16,7 @@ use crate::domain::snapshots::archives::{ARCHIVE, Archive, ArchiveStorage as _};
 use crate::domain::snapshots::take::{TakeSnapshot, TakeThread, Taken};
 use crate::domain::snapshots::{History, NamespacePart, Snapshot, SnapshotId, ThreadPart};
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Cell};
+use crate::storage::access::{Access, SqlValue};
 use crate::storage::owner_macs::OwnerRow;
 
 /// # Errors
@@ -64,7 +64,7 @@ async fn check_items<T: SnapshotEngine>(
     }
     let items = Items { sql: engine.item_sql(), tenant: &caller.tenant, number: 0, now };
     let secret = engine.session_secret(&caller.tenant).await?;
-    let mut access = engine.look().await?;
+    let mut access = engine.begin_read().await?;
     let mut count = 0;
     for namespace in &request.namespaces {
         check_root(access.as_mut(), (&caller.tenant, &secret), namespace.root()).await?;
@@ -99,7 +99,7 @@ async fn same<T: SnapshotEngine>(
     id: &SnapshotId,
     digest: &[u8],
 ) -> Result<Option<Snapshot>> {
-    let mut access = engine.look().await?;
+    let mut access = engine.begin_read().await?;
     let text = "select digest from snapshots where tenant = $1 and snapshot_id = $2";
     let binds = [caller.tenant.as_str().into(), id.as_str().into()];
     let found = access.rows(text, &binds).await?;
@@ -119,13 +119,13 @@ async fn make<T: SnapshotEngine>(
 ) -> Result<Option<Snapshot>> {
     let tenant = caller.tenant.as_str();
     engine.check_room()?;
-    let mut access = engine.hold().await?;
+    let mut access = engine.begin_write().await?;
     leftovers::note(access.as_mut(), tenant, number, Clock::System.now()).await?;
     access.end().await?;
     let taken_at = engine.copy_now(caller, number, request, now).await?;
     keep_heads(engine, tenant, number, &request.threads).await?;
     let secret = engine.session_secret(tenant).await?;
-    let mut access = engine.hold().await?;
+    let mut access = engine.begin_write().await?;
     if !leftovers::settle(access.as_mut(), tenant, number).await? {
         return Err(Error::Unavailable {
             detail: "the snapshot took too long".into(),
@@ -208,7 +208,7 @@ async fn thread_parts(
     let mut parts = Vec::new();
     for (at, thread) in threads.iter().enumerate() {
         let hidden = ThreadId::hidden(number, at);
-        let rows = access.rows(TEXT, &[Cell::from(tenant), hidden.as_str().into()]).await?;
+        let rows = access.rows(TEXT, &[SqlValue::from(tenant), hidden.as_str().into()]).await?;
         let gone = || Error::Unavailable {
             detail: "the thread was erased meanwhile".into(),
             retry_after: std::time::Duration::from_millis(100),

@@ -36,7 +36,7 @@ impl<T: SnapshotEngine> SnapshotExportStorage for T {
 
     async fn snapshot_digest(&self, caller: &Caller, id: &SnapshotId) -> Result<Option<Vec<u8>>> {
         let text = "select digest from snapshots where tenant = $1 and snapshot_id = $2";
-        let mut access = self.look().await?;
+        let mut access = self.begin_read().await?;
         let rows = access.rows(text, &[caller.tenant.as_str().into(), id.as_str().into()]).await?;
         access.end().await?;
         rows.first().map(|row| row.bytes(0).map(<[u8]>::to_vec)).transpose()
@@ -44,7 +44,7 @@ impl<T: SnapshotEngine> SnapshotExportStorage for T {
 
     async fn begin_snapshot(&self, caller: &Caller) -> Result<i64> {
         let number = random_id();
-        let mut access = self.hold().await?;
+        let mut access = self.begin_write().await?;
         leftovers::note(access.as_mut(), &caller.tenant, number, Clock::System.now()).await?;
         access.end().await?;
         Ok(number)
@@ -54,7 +54,7 @@ impl<T: SnapshotEngine> SnapshotExportStorage for T {
         let text = "update snapshot_leftovers set created_at = $3
             where tenant = $1 and snapshot_no = $2 and created_at > 0 returning snapshot_no";
         let binds = [caller.tenant.as_str().into(), number.into(), Clock::System.now().into()];
-        let mut access = self.hold().await?;
+        let mut access = self.begin_write().await?;
         if access.rows(text, &binds).await?.is_empty() {
             return Err(super::restore::again("the import took too long"));
         }
@@ -86,7 +86,7 @@ impl<T: SnapshotEngine> SnapshotExportStorage for T {
         let ArrivedSnapshot { snapshot, digest, replaces } = arrived;
         let tenant = caller.tenant.as_str();
         let secret = self.session_secret(tenant).await?;
-        let mut access = self.hold().await?;
+        let mut access = self.begin_write().await?;
         if !leftovers::settle(access.as_mut(), tenant, snapshot.no).await? {
             return Err(super::restore::again("the import took too long"));
         }

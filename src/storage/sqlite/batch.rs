@@ -1,4 +1,4 @@
-//! Group commit's batch: one transaction, three trips to the connection's thread (gates; what is stored; all
+//! Group commit's batch: one transaction, three trips to the connection's thread (scope locks; what is stored; all
 //! changes and the commit), more only for values that are neither new nor the parent's.
 
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ use crate::domain::storage::{BatchError, Outcome};
 use crate::storage::owner_macs::{OwnerRow, Secrets, secrets_of_batch};
 
 /// A thread of the batch as it was found.
-pub(super) struct Gate {
+pub(super) struct LockedThread {
     pub(super) thread_key: i64,
     pub(super) scope_id: i64,
     pub(super) next_no: i64,
@@ -98,22 +98,22 @@ async fn apply(
     batch: &Batch,
     (scopes, secrets): (Vec<Option<PlannedScope>>, &Secrets),
 ) -> Result<Vec<Outcome>, Failure> {
-    let mut gates = read_gates(write, batch, (scopes, secrets)).await?;
+    let mut locked_threads = lock_threads(write, batch, (scopes, secrets)).await?;
     let mut changes = Changes::default();
-    batch_values::resolve(write, batch, &mut gates, &mut changes).await?;
-    batch_writes::resolve(write, batch, &mut gates, &mut changes).await?;
+    batch_values::resolve(write, batch, &mut locked_threads, &mut changes).await?;
+    batch_writes::resolve(write, batch, &mut locked_threads, &mut changes).await?;
     for chunk in &batch.chunks {
-        changes.chunk(batch, &gates[chunk.thread], chunk);
+        changes.chunk(batch, &locked_threads[chunk.thread], chunk);
     }
-    write_all(write, batch, (&gates, secrets), changes).await?;
-    let outcome = |gate: Gate| {
-        let done = Outcome::Done { generation: gate.generation, epoch: gate.epoch };
-        gate.refused.unwrap_or(done)
+    write_all(write, batch, (&locked_threads, secrets), changes).await?;
+    let outcome = |locked: LockedThread| {
+        let done = Outcome::Done { generation: locked.generation, epoch: locked.epoch };
+        locked.refused.unwrap_or(done)
     };
-    Ok(gates.into_iter().map(outcome).collect())
+    Ok(locked_threads.into_iter().map(outcome).collect())
 }
 
-const READ_GATES: &str = "
+const LOCK_THREADS: &str = "
 begin immediate;
 select t.thread_key, t.scope_id, s.next_no, s.epoch,
        coalesce(t.generation, b.generation) as generation, coalesce(t.fence, b.fence, 0) as fence, t.owner, t.mac,
@@ -126,33 +126,34 @@ left join thread_tombstones b on b.tenant = j.value ->> 0 and b.thread_id = j.va
     and (j.value ->> 2 is null or b.owner = j.value ->> 2)
 order by j.key";
 
-async fn read_gates(
+async fn lock_threads(
     write: &mut SqliteConnection,
     batch: &Batch,
     (scopes, secrets): (Vec<Option<PlannedScope>>, &Secrets),
-) -> Result<Vec<Gate>, Failure> {
+) -> Result<Vec<LockedThread>, Failure> {
     let key = |it: &ThreadRow| json!([it.tenant, it.thread_id, it.condition.owner]);
     let wanted: RowSet = batch.threads.iter().map(key).collect();
-    let rows = sqlx::query(READ_GATES).bind(wanted.json()).fetch_all(write).await?;
-    let gates = batch.threads.iter().zip(scopes).zip(&rows);
-    let gates =
-        gates.map(|((thread, scope), row)| gate(thread, (scope, secrets.get(&thread.tenant)), row));
-    let mut gates = gates.collect::<Result<Vec<_>, sqlx::Error>>()?;
+    let rows = sqlx::query(LOCK_THREADS).bind(wanted.json()).fetch_all(write).await?;
+    let locked_threads = batch.threads.iter().zip(scopes).zip(&rows);
+    let locked_threads = locked_threads.map(|((thread, scope), row)| {
+        locked_thread(thread, (scope, secrets.get(&thread.tenant)), row)
+    });
+    let mut locked_threads = locked_threads.collect::<Result<Vec<_>, sqlx::Error>>()?;
     // Threads of one scope (copies of each other) number their values one after the other.
     let mut taken: HashMap<(&str, i64), i64> = HashMap::new();
-    for (thread, gate) in batch.threads.iter().zip(&mut gates) {
-        let taken = taken.entry((&thread.tenant, gate.scope_id)).or_default();
-        gate.next_no += *taken;
+    for (thread, locked) in batch.threads.iter().zip(&mut locked_threads) {
+        let taken = taken.entry((&thread.tenant, locked.scope_id)).or_default();
+        locked.next_no += *taken;
         *taken += i64::from(thread.value_count);
     }
-    Ok(gates)
+    Ok(locked_threads)
 }
 
-fn gate(
+fn locked_thread(
     thread: &ThreadRow,
     (scope, secret): (Option<PlannedScope>, Option<&TenantSecret>),
     row: &SqliteRow,
-) -> Result<Gate, sqlx::Error> {
+) -> Result<LockedThread, sqlx::Error> {
     let thread_key: Option<i64> = row.try_get("thread_key")?;
     let known: Option<String> = row.try_get("generation")?;
     let fence: i64 = row.try_get("fence")?;
@@ -184,7 +185,7 @@ fn gate(
             _ => None,
         },
     };
-    Ok(Gate {
+    Ok(LockedThread {
         thread_key: thread_key.unwrap_or(thread.fresh.thread_key),
         scope_id: scope_id.unwrap_or(thread.fresh.scope_id),
         next_no: row.try_get::<Option<i64>, _>("next_no")?.unwrap_or(1),
@@ -222,14 +223,14 @@ impl Changes {
         ]));
     }
 
-    fn chunk(&mut self, batch: &Batch, gate: &Gate, chunk: &ChunkRow) {
-        if gate.refused.is_some() {
+    fn chunk(&mut self, batch: &Batch, locked: &LockedThread, chunk: &ChunkRow) {
+        if locked.refused.is_some() {
             return;
         }
         let name = self.chunks.bytes(&chunk.name);
         let body = self.chunks.bytes(&chunk.body);
         let tenant = &batch.threads[chunk.thread].tenant;
-        self.chunks.push(json!([tenant, gate.scope_id, name.0, name.1, body.0, body.1]));
+        self.chunks.push(json!([tenant, locked.scope_id, name.0, name.1, body.0, body.1]));
     }
 }
 
@@ -291,12 +292,13 @@ commit";
 async fn write_all(
     write: &mut SqliteConnection,
     batch: &Batch,
-    (gates, secrets): (&[Gate], &Secrets),
+    (locked_threads, secrets): (&[LockedThread], &Secrets),
     changes: Changes,
 ) -> Result<(), Failure> {
-    let open = batch.threads.iter().zip(gates).filter(|(_, gate)| gate.refused.is_none());
-    let json = |(thread, gate): (&ThreadRow, &Gate)| {
-        thread_json(thread, gate, secrets.get(&thread.tenant))
+    let open =
+        batch.threads.iter().zip(locked_threads).filter(|(_, locked)| locked.refused.is_none());
+    let json = |(thread, locked): (&ThreadRow, &LockedThread)| {
+        thread_json(thread, locked, secrets.get(&thread.tenant))
     };
     let threads: RowSet = open.map(json).collect();
     sqlx::query(WRITE_ALL)
@@ -317,30 +319,30 @@ async fn write_all(
 
 fn thread_json(
     thread: &ThreadRow,
-    gate: &Gate,
+    locked: &LockedThread,
     secret: Option<&TenantSecret>,
 ) -> serde_json::Value {
-    let ids = (gate.thread_key, gate.scope_id);
+    let ids = (locked.thread_key, locked.scope_id);
     let row = OwnerRow::thread(&thread.thread_id, ids, thread.owner.as_deref());
     // That of a thread that is there stays.
-    let mac = secret.filter(|_| !gate.exists).and_then(|it| row.mac(it));
+    let mac = secret.filter(|_| !locked.exists).and_then(|it| row.mac(it));
     json!([
         thread.tenant,
         thread.thread_id,
-        gate.thread_key,
-        gate.scope_id,
-        gate.generation,
-        gate.fence,
+        locked.thread_key,
+        locked.scope_id,
+        locked.generation,
+        locked.fence,
         thread.last_step,
-        gate.checkpoints_added,
-        gate.bytes_added,
+        locked.checkpoints_added,
+        locked.bytes_added,
         thread.owner,
         thread.labels.graph_id,
         thread.labels.assistant_id,
         thread.labels.user_id,
-        gate.next_no,
-        !gate.exists,
-        gate.epoch,
+        locked.next_no,
+        !locked.exists,
+        locked.epoch,
         mac.map(hex::encode),
     ])
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::batch::{Failure, Gate};
+use super::batch::{Failure, LockedThread};
 use super::rows::RowSet;
 use crate::domain::planner::{Batch, SlotRow, SlotValue};
 use crate::storage::channel_map::{self, Entry};
@@ -25,13 +25,13 @@ pub(super) type Place<'a> = (usize, &'a str, &'a str);
 pub(super) async fn read_stored<'a>(
     write: &mut SqliteConnection,
     batch: &'a Batch,
-    gates: &[Gate],
+    locked_threads: &[LockedThread],
 ) -> Result<HashMap<Place<'a>, Stored>, Failure> {
     let mut places: Vec<Place<'a>> = Vec::new();
     let mut seen = HashSet::new();
     for row in &batch.checkpoints {
-        let gate = &gates[row.thread];
-        if !gate.exists || gate.refused.is_some() {
+        let locked = &locked_threads[row.thread];
+        if !locked.exists || locked.refused.is_some() {
             continue;
         }
         let ids = [Some(row.id.as_str()), row.look_parent.as_deref()];
@@ -44,7 +44,7 @@ pub(super) async fn read_stored<'a>(
     let wanted: RowSet = places
         .iter()
         .map(|(thread, ns, id)| {
-            json!([batch.threads[*thread].tenant, gates[*thread].thread_key, ns, id])
+            json!([batch.threads[*thread].tenant, locked_threads[*thread].thread_key, ns, id])
         })
         .collect();
     let rows = sqlx::query(
@@ -69,7 +69,7 @@ pub(super) async fn read_stored<'a>(
 pub(super) async fn read_known(
     write: &mut SqliteConnection,
     batch: &Batch,
-    gates: &[Gate],
+    locked_threads: &[LockedThread],
     stored: &HashMap<Place<'_>, Stored>,
 ) -> Result<HashMap<(usize, i32), i64>, Failure> {
     if stored.is_empty() {
@@ -105,7 +105,7 @@ pub(super) async fn read_known(
         let digest = wanted.bytes(&value.sealed.digest);
         wanted.push(json!([
             batch.threads[value.thread].tenant,
-            gates[value.thread].scope_id,
+            locked_threads[value.thread].scope_id,
             no,
             value.version_key,
             digest.0,

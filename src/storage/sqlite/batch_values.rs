@@ -6,7 +6,7 @@ use serde_json::json;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::batch::{Changes, Failure, Gate};
+use super::batch::{Changes, Failure, LockedThread};
 use super::batch_stored::{Place, Stored, read_known, read_stored};
 use crate::domain::planner::{Batch, CheckpointRow, SlotRow, SlotValue, ValueRow};
 use crate::storage::channel_map::{self, Entry};
@@ -23,47 +23,47 @@ struct Resolver<'a> {
 pub(super) async fn resolve(
     write: &mut SqliteConnection,
     batch: &Batch,
-    gates: &mut [Gate],
+    locked_threads: &mut [LockedThread],
     changes: &mut Changes,
 ) -> Result<(), Failure> {
     if batch.checkpoints.is_empty() {
         return Ok(());
     }
-    let stored = read_stored(write, batch, gates).await?;
-    let known = read_known(write, batch, gates, &stored).await?;
+    let stored = read_stored(write, batch, locked_threads).await?;
+    let known = read_known(write, batch, locked_threads, &stored).await?;
     let mut resolver = Resolver { batch, stored, numbers: HashMap::new(), maps: Vec::new() };
     for value in &batch.values {
-        let gate = &mut gates[value.thread];
+        let locked = &mut locked_threads[value.thread];
         let place = (value.thread, value.rank);
-        if gate.refused.is_some() {
+        if locked.refused.is_some() {
             continue;
         }
         if let Some(&no) = known.get(&place) {
             resolver.numbers.insert(place, no);
             continue;
         }
-        let no = gate.next_no + i64::from(value.rank);
+        let no = locked.next_no + i64::from(value.rank);
         resolver.numbers.insert(place, no);
-        gate.bytes_added += i64::from(value.sealed.size_bytes);
+        locked.bytes_added += i64::from(value.sealed.size_bytes);
         let tenant = batch.threads[value.thread].tenant.as_str();
-        changes.manifest((tenant, gate.scope_id), no, value.version_key, &value.sealed);
+        changes.manifest((tenant, locked.scope_id), no, value.version_key, &value.sealed);
     }
-    for (thread, gate) in batch.threads.iter().zip(gates.iter_mut()) {
-        gate.next_no += i64::from(thread.value_count);
+    for (thread, locked) in batch.threads.iter().zip(locked_threads.iter_mut()) {
+        locked.next_no += i64::from(thread.value_count);
     }
     let mut slots: Vec<Vec<&SlotRow>> = vec![Vec::new(); batch.checkpoints.len()];
     for slot in &batch.slots {
         slots[slot.checkpoint].push(slot);
     }
     for (at, row) in batch.checkpoints.iter().enumerate() {
-        let gate = &mut gates[row.thread];
-        let map = if gate.refused.is_some() {
+        let locked = &mut locked_threads[row.thread];
+        let map = if locked.refused.is_some() {
             Vec::new()
         } else {
-            resolver.map(write, at, &slots[at], gate).await?
+            resolver.map(write, at, &slots[at], locked).await?
         };
-        if gate.refused.is_none() {
-            resolver.push(row, &map, gate, changes);
+        if locked.refused.is_none() {
+            resolver.push(row, &map, locked, changes);
         }
         resolver.maps.push(map);
     }
@@ -76,7 +76,7 @@ impl Resolver<'_> {
         write: &mut SqliteConnection,
         at: usize,
         slots: &[&SlotRow],
-        gate: &Gate,
+        locked: &LockedThread,
     ) -> Result<Vec<Entry>, Failure> {
         let row = &self.batch.checkpoints[at];
         let mut map = Vec::with_capacity(slots.len());
@@ -87,7 +87,7 @@ impl Resolver<'_> {
                 SlotValue::Empty => Some(0),
                 SlotValue::Carried(digest) => {
                     let named = match digest {
-                        Some(digest) => self.newest(write, at, gate, slot, Some(digest)).await?,
+                        Some(digest) => self.newest(write, at, locked, slot, Some(digest)).await?,
                         None => None,
                     };
                     named.or_else(|| self.of_parent(row, slot))
@@ -105,11 +105,11 @@ impl Resolver<'_> {
         if open.is_empty() {
             return Ok(map);
         }
-        let sibling = self.sibling(write, at, &map, gate).await?;
+        let sibling = self.sibling(write, at, &map, locked).await?;
         for index in open {
             let no = match &sibling {
                 Some(sibling) => i64::from(sibling[index].value_no),
-                None => self.newest(write, at, gate, slots[index], None).await?.unwrap_or(0),
+                None => self.newest(write, at, locked, slots[index], None).await?.unwrap_or(0),
             };
             map[index].value_no = u32::try_from(no).unwrap_or(0);
         }
@@ -131,7 +131,7 @@ impl Resolver<'_> {
         write: &mut SqliteConnection,
         at: usize,
         own: &[Entry],
-        gate: &Gate,
+        locked: &LockedThread,
     ) -> Result<Option<Vec<Entry>>, Failure> {
         let row = &self.batch.checkpoints[at];
         let earlier = self.batch.checkpoints.iter().zip(&self.maps).filter(|(it, _)| {
@@ -141,13 +141,13 @@ impl Resolver<'_> {
                 && it.id != row.id
         });
         let mut siblings: HashMap<String, Vec<Entry>> = HashMap::new();
-        if gate.exists {
+        if locked.exists {
             let rows = sqlx::query(
                 "select checkpoint_id, map from checkpoints
                  where tenant = $1 and thread_key = $2 and ns = $3 and parent_id is $4 and checkpoint_id <> $5",
             )
             .bind(&self.batch.threads[row.thread].tenant)
-            .bind(gate.thread_key)
+            .bind(locked.thread_key)
             .bind(&row.ns)
             .bind(&row.look_parent)
             .bind(&row.id)
@@ -170,7 +170,7 @@ impl Resolver<'_> {
         &self,
         write: &mut SqliteConnection,
         at: usize,
-        gate: &Gate,
+        locked: &LockedThread,
         slot: &SlotRow,
         digest: Option<&[u8; 16]>,
     ) -> Result<Option<i64>, Failure> {
@@ -183,7 +183,7 @@ impl Resolver<'_> {
         };
         let here = self.batch.values.iter().filter(fits);
         let here = here.filter_map(|it| self.numbers.get(&(it.thread, it.rank)).copied()).max();
-        if !gate.exists || here.is_some() {
+        if !locked.exists || here.is_some() {
             return Ok(here);
         }
         let found = sqlx::query(
@@ -192,7 +192,7 @@ impl Resolver<'_> {
              order by no desc limit 1",
         )
         .bind(&self.batch.threads[row.thread].tenant)
-        .bind(gate.scope_id)
+        .bind(locked.scope_id)
         .bind(slot.version_key)
         .bind(digest.map(|it| it.to_vec()))
         .fetch_optional(write)
@@ -200,21 +200,27 @@ impl Resolver<'_> {
         Ok(found.map(|row| row.try_get(0)).transpose()?)
     }
 
-    fn push(&self, row: &CheckpointRow, map: &[Entry], gate: &mut Gate, changes: &mut Changes) {
+    fn push(
+        &self,
+        row: &CheckpointRow,
+        map: &[Entry],
+        locked: &mut LockedThread,
+        changes: &mut Changes,
+    ) {
         let stored = self.stored.get(&(row.thread, row.ns.as_str(), row.id.as_str()));
         let parent = match stored {
             _ if row.parent.as_ref() != Some(&row.id) => row.parent.clone(),
             Some(stored) => stored.parent.clone(),
             None => None,
         };
-        gate.checkpoints_added += i64::from(stored.is_none());
-        gate.bytes_added += i64::from(row.size_bytes) - stored.map_or(0, |it| it.size_bytes);
+        locked.checkpoints_added += i64::from(stored.is_none());
+        locked.bytes_added += i64::from(row.size_bytes) - stored.map_or(0, |it| it.size_bytes);
         let rows = &mut changes.checkpoints;
         let map = rows.bytes(&channel_map::pack(map));
         let documents = rows.bytes(&row.documents);
         rows.push(json!([
             self.batch.threads[row.thread].tenant,
-            gate.thread_key,
+            locked.thread_key,
             row.ns,
             row.id,
             parent,

@@ -6,7 +6,7 @@ use serde_json::json;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::batch::{Changes, Failure, Gate};
+use super::batch::{Changes, Failure, LockedThread};
 use super::rows::RowSet;
 use crate::domain::Error;
 use crate::domain::planner::{Batch, WriteRow};
@@ -30,29 +30,29 @@ impl Stored {
 pub(super) async fn resolve(
     connection: &mut SqliteConnection,
     batch: &Batch,
-    gates: &mut [Gate],
+    locked_threads: &mut [LockedThread],
     changes: &mut Changes,
 ) -> Result<(), Failure> {
     if batch.writes.is_empty() {
         return Ok(());
     }
-    let stored = read_stored(connection, batch, gates).await?;
+    let stored = read_stored(connection, batch, locked_threads).await?;
     for (at, write) in batch.writes.iter().enumerate() {
-        let gate = &mut gates[write.thread];
+        let locked = &mut locked_threads[write.thread];
         let tenant = batch.threads[write.thread].tenant.as_str();
         let old = stored.get(&at);
-        if gate.refused.is_some() || old.is_some_and(|it| !it.gives_way(write)) {
+        if locked.refused.is_some() || old.is_some_and(|it| !it.gives_way(write)) {
             continue;
         }
         let sealed = &write.sealed;
-        gate.bytes_added += i64::from(sealed.size_bytes) - old.map_or(0, |it| it.size_bytes);
+        locked.bytes_added += i64::from(sealed.size_bytes) - old.map_or(0, |it| it.size_bytes);
         let rows = &mut changes.writes;
         let digest = rows.bytes(&sealed.digest);
         let body = rows.bytes(&sealed.body);
         let parts = rows.optional_bytes(sealed.parts.as_deref());
         rows.push(json!([
             tenant,
-            gate.thread_key,
+            locked.thread_key,
             write.ns,
             write.checkpoint_id,
             write.task_id,
@@ -84,18 +84,17 @@ cross join writes w on w.tenant = j.value ->> 1 and w.thread_key = j.value ->> 2
 async fn read_stored(
     connection: &mut SqliteConnection,
     batch: &Batch,
-    gates: &[Gate],
+    locked_threads: &[LockedThread],
 ) -> Result<HashMap<usize, Stored>, Failure> {
-    let open =
-        batch.writes.iter().enumerate().filter(|(_, write)| {
-            gates[write.thread].exists && gates[write.thread].refused.is_none()
-        });
+    let open = batch.writes.iter().enumerate().filter(|(_, write)| {
+        locked_threads[write.thread].exists && locked_threads[write.thread].refused.is_none()
+    });
     let wanted: RowSet = open
         .map(|(at, write)| {
             json!([
                 at,
                 batch.threads[write.thread].tenant,
-                gates[write.thread].thread_key,
+                locked_threads[write.thread].thread_key,
                 write.ns,
                 write.checkpoint_id,
                 write.task_id,

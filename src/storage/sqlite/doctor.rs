@@ -14,7 +14,7 @@ use super::garbage::Garbage;
 use crate::content::keys::TenantSecret;
 use crate::content::master_key::MasterKeys;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Accessible, BadPage, Cell, Dialect, Record};
+use crate::storage::access::{Access, Accessible, BadPage, Dialect, SqlRow, SqlValue};
 use crate::storage::objects::Objects;
 use crate::storage::rights::RightsMemory;
 use crate::storage::tenant_keys::stored_secret;
@@ -35,7 +35,7 @@ const DIALECT: Dialect = Dialect {
     tenant_in_index: "tenant",
     numbers: "$9",
     skip_locked: "",
-    // There is one writer, so whoever writes holds every gate.
+    // There is one writer, so whoever writes holds every scope lock.
     lock: "",
     from_each: "from json_each($1) as j",
     has_lateral: false,
@@ -108,15 +108,15 @@ impl Accessible for SqliteStorage {
         self.objects.as_deref()
     }
 
-    async fn look(&self) -> Result<Box<dyn Access + '_>> {
+    async fn begin_read(&self) -> Result<Box<dyn Access + '_>> {
         Ok(Box::new(self.connections.begin_read().await?))
     }
 
-    async fn look_for(&self, tenant: &str) -> Result<Box<dyn Access + '_>> {
+    async fn begin_read_for(&self, tenant: &str) -> Result<Box<dyn Access + '_>> {
         Ok(Box::new(self.connections.begin_read_for(tenant).await?))
     }
 
-    async fn look_first(&self) -> Result<Box<dyn Access + '_>> {
+    async fn begin_priority_read(&self) -> Result<Box<dyn Access + '_>> {
         Ok(Box::new(self.connections.begin_first_read().await?))
     }
 
@@ -124,7 +124,7 @@ impl Accessible for SqliteStorage {
         self.connections.check_room()
     }
 
-    async fn hold(&self) -> Result<Box<dyn Access + '_>> {
+    async fn begin_write(&self) -> Result<Box<dyn Access + '_>> {
         let turn = self.connections.background().await;
         Ok(Box::new(Turn { write: self.connections.begin_write().await?, _turn: turn }))
     }
@@ -137,15 +137,15 @@ impl Accessible for SqliteStorage {
 
 #[async_trait]
 impl Access for Read<'_> {
-    async fn rows(&mut self, statement: &str, binds: &[Cell]) -> Result<Vec<Record>> {
+    async fn rows(&mut self, statement: &str, binds: &[SqlValue]) -> Result<Vec<SqlRow>> {
         fetch(self, statement, binds).await
     }
 
     async fn rows_before_damage(
         &mut self,
         statement: &str,
-        binds: &[Cell],
-    ) -> Result<(Vec<Record>, Option<Error>)> {
+        binds: &[SqlValue],
+    ) -> Result<(Vec<SqlRow>, Option<Error>)> {
         fetch_before_damage(self, statement, binds).await
     }
 
@@ -156,7 +156,7 @@ impl Access for Read<'_> {
 
 #[async_trait]
 impl Access for Write<'_> {
-    async fn rows(&mut self, statement: &str, binds: &[Cell]) -> Result<Vec<Record>> {
+    async fn rows(&mut self, statement: &str, binds: &[SqlValue]) -> Result<Vec<SqlRow>> {
         fetch(self, statement, binds).await
     }
 
@@ -173,7 +173,7 @@ struct Turn<'a> {
 
 #[async_trait]
 impl Access for Turn<'_> {
-    async fn rows(&mut self, statement: &str, binds: &[Cell]) -> Result<Vec<Record>> {
+    async fn rows(&mut self, statement: &str, binds: &[SqlValue]) -> Result<Vec<SqlRow>> {
         fetch(&mut self.write, statement, binds).await
     }
 
@@ -185,8 +185,8 @@ impl Access for Turn<'_> {
 async fn fetch(
     connection: &mut SqliteConnection,
     statement: &str,
-    binds: &[Cell],
-) -> Result<Vec<Record>> {
+    binds: &[SqlValue],
+) -> Result<Vec<SqlRow>> {
     match fetch_before_damage(connection, statement, binds).await? {
         (rows, None) => Ok(rows),
         (_, Some(damage)) => Err(damage),
@@ -196,17 +196,17 @@ async fn fetch(
 async fn fetch_before_damage(
     connection: &mut SqliteConnection,
     statement: &str,
-    binds: &[Cell],
-) -> Result<(Vec<Record>, Option<Error>)> {
+    binds: &[SqlValue],
+) -> Result<(Vec<SqlRow>, Option<Error>)> {
     // Texts are put together from constants only.
     let text = AssertSqlSafe(statement.to_owned()).into_sql_str();
     let mut query: Query<'_, Sqlite, SqliteArguments> = sqlx::query(text);
     for bind in binds {
         query = match bind {
-            Cell::Null => query.bind(None::<i64>),
-            Cell::Integer(value) => query.bind(*value),
-            Cell::Text(value) => query.bind(value.clone()),
-            Cell::Bytes(value) => query.bind(value.clone()),
+            SqlValue::Null => query.bind(None::<i64>),
+            SqlValue::Integer(value) => query.bind(*value),
+            SqlValue::Text(value) => query.bind(value.clone()),
+            SqlValue::Bytes(value) => query.bind(value.clone()),
         };
     }
     let mut rows = Vec::new();
@@ -251,23 +251,23 @@ async fn table_of(connection: &mut SqliteConnection, line: &str) -> Option<Strin
         }
     };
     let text = "select tbl_name from sqlite_schema where rootpage = $1 or name = $2 limit 1";
-    let binds = [root.into(), Cell::Text(word)];
+    let binds = [root.into(), SqlValue::Text(word)];
     let found = fetch(connection, text, &binds).await.ok()?;
     Some(found.first()?.text(0).ok()?.to_owned())
 }
 
-fn record(row: &SqliteRow) -> Result<Record, sqlx::Error> {
+fn record(row: &SqliteRow) -> Result<SqlRow, sqlx::Error> {
     let cell = |at: usize| {
         let value = row.try_get_raw(at)?;
         if value.is_null() {
-            return Ok(Cell::Null);
+            return Ok(SqlValue::Null);
         }
         // Of this value, not of the column: an expression has none.
         Ok(match value.type_info().name() {
-            "INTEGER" => Cell::Integer(row.try_get_unchecked(at)?),
-            "BLOB" => Cell::Bytes(row.try_get_unchecked(at)?),
-            _ => Cell::Text(row.try_get_unchecked(at)?),
+            "INTEGER" => SqlValue::Integer(row.try_get_unchecked(at)?),
+            "BLOB" => SqlValue::Bytes(row.try_get_unchecked(at)?),
+            _ => SqlValue::Text(row.try_get_unchecked(at)?),
         })
     };
-    (0..row.len()).map(cell).collect::<Result<_, _>>().map(Record)
+    (0..row.len()).map(cell).collect::<Result<_, _>>().map(SqlRow)
 }

@@ -93,7 +93,7 @@ impl SnapshotEngine for SqliteStorage {
 impl SqliteStorage {
     async fn drop_copies(&self, tenant: &str, number: i64, now: Micros) -> Result<()> {
         loop {
-            let mut access = self.hold().await?;
+            let mut access = self.begin_write().await?;
             let more = remove_slice(access.as_mut(), tenant, number, now).await?;
             access.end().await?;
             if !more {
