@@ -205,7 +205,7 @@ async fn encrypt_all(storage: &dyn Storage, command: &Encrypt) -> Result<String>
         return Err(Error::invalid("yes", detail));
     }
     if command.repair {
-        storage.doubt_encryption().await?;
+        storage.request_encryption().await?;
     }
     let tenants = storage.encrypt_stored().await?;
     storage.sign(&unsigned).await?;

@@ -24,9 +24,9 @@ const MACS: &[u8] = b"threadkeep MACs of rows";
 /// Of a row.
 pub const MAC_BYTES: usize = 32;
 
-/// Where an envelope is at home: bound to it, it opens nowhere else.
+/// Associated data (AAD): binds an envelope to its scope and row, so that it opens nowhere else.
 #[derive(Debug, Clone, Copy)]
-pub struct Home<'a> {
+pub struct AssociatedData<'a> {
     pub scope_id: i64,
     /// What kind of row it stands in.
     pub noun: &'static str,
@@ -80,13 +80,19 @@ impl Cipher {
     }
 
     /// Adds nonce, ciphertext and tag of `payload` to what begins with `header`.
-    pub fn seal(&self, home: Home<'_>, header: &[u8], payload: &[u8], sealed: &mut Vec<u8>) {
+    pub fn seal(
+        &self,
+        aad: AssociatedData<'_>,
+        header: &[u8],
+        payload: &[u8],
+        sealed: &mut Vec<u8>,
+    ) {
         let nonce: [u8; NONCE_BYTES] = rand::random();
         sealed.extend_from_slice(&nonce);
         let start = sealed.len();
         sealed.extend_from_slice(payload);
-        let aad = self.bound_to(home, header);
-        let key = self.scope_key(home.scope_id);
+        let key = self.scope_key(aad.scope_id);
+        let aad = self.aad_bytes(aad, header);
         let nonce = Nonce::assume_unique_for_key(nonce);
         let tag = key
             .seal_in_place_separate_tag(nonce, Aad::from(&aad), &mut sealed[start..])
@@ -94,11 +100,11 @@ impl Cipher {
         sealed.extend_from_slice(tag.as_ref());
     }
 
-    /// The payload; None for anything that was not sealed for this home.
-    pub fn open(&self, home: Home<'_>, header: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
+    /// The payload; None for anything that was not sealed with this associated data.
+    pub fn open(&self, aad: AssociatedData<'_>, header: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
         let (nonce, sealed) = sealed.split_first_chunk::<NONCE_BYTES>()?;
-        let aad = self.bound_to(home, header);
-        let key = self.scope_key(home.scope_id);
+        let key = self.scope_key(aad.scope_id);
+        let aad = self.aad_bytes(aad, header);
         let mut payload = sealed.to_vec();
         let nonce = Nonce::assume_unique_for_key(*nonce);
         let length = key.open_in_place(nonce, Aad::from(&aad), &mut payload).ok()?.len();
@@ -107,11 +113,11 @@ impl Cipher {
     }
 
     /// Every part with its length before it, so that parts cannot run into each other.
-    fn bound_to(&self, home: Home<'_>, header: &[u8]) -> Vec<u8> {
-        let scope = home.scope_id.to_le_bytes();
-        let first: [&[u8]; 4] = [header, self.tenant.as_bytes(), &scope, home.noun.as_bytes()];
+    fn aad_bytes(&self, aad: AssociatedData<'_>, header: &[u8]) -> Vec<u8> {
+        let scope = aad.scope_id.to_le_bytes();
+        let first: [&[u8]; 4] = [header, self.tenant.as_bytes(), &scope, aad.noun.as_bytes()];
         let mut bytes = Vec::with_capacity(192);
-        for part in first.iter().chain(home.row) {
+        for part in first.iter().chain(aad.row) {
             bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
             bytes.extend_from_slice(part);
         }

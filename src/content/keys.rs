@@ -6,7 +6,7 @@ use std::sync::Arc;
 use blake3::hazmat::{self, HasherExt as _, Mode};
 use bytes::Bytes;
 
-use super::cipher::{Cipher, Home};
+use super::cipher::{AssociatedData, Cipher};
 use super::encrypted::{encrypt_plain, open_encrypted, seal_encrypted};
 use super::envelope::{self, EnvelopeError};
 use super::parts::Name;
@@ -75,35 +75,35 @@ impl TenantSecret {
         self.cipher.as_deref()
     }
 
-    /// Seals bytes for their home: compressed where that helps, and encrypted where that is on.
-    pub fn seal(&self, home: Home<'_>, data: &[u8]) -> Bytes {
+    /// Seals bytes for one row: compressed where that helps, and encrypted where that is on.
+    pub fn seal(&self, aad: AssociatedData<'_>, data: &[u8]) -> Bytes {
         match &self.cipher {
             None => envelope::seal(data),
-            Some(cipher) => seal_encrypted(cipher, home, data),
+            Some(cipher) => seal_encrypted(cipher, aad, data),
         }
     }
 
     /// Seals a few bytes that are opened often: never compressed.
-    pub fn seal_brief(&self, home: Home<'_>, data: &[u8]) -> Bytes {
+    pub fn seal_brief(&self, aad: AssociatedData<'_>, data: &[u8]) -> Bytes {
         let plain = envelope::seal_plain(data);
-        let encrypted = self.cipher().and_then(|it| encrypt_plain(it, home, &plain));
+        let encrypted = self.cipher().and_then(|it| encrypt_plain(it, aad, &plain));
         encrypted.unwrap_or(plain)
     }
 
     /// Opens an envelope whose value has `size_bytes` bytes.
     ///
     /// # Errors
-    /// Damage, another home, a format of a later version, or one that is not encrypted where it has to be.
+    /// Damage, another row, a format of a later version, or one that is not encrypted where it has to be.
     pub fn open(
         &self,
-        home: Home<'_>,
+        aad: AssociatedData<'_>,
         envelope: &[u8],
         size_bytes: usize,
     ) -> Result<Bytes, EnvelopeError> {
         match &self.cipher {
             None => envelope::open(envelope, size_bytes),
             Some(cipher) => {
-                envelope::of_size(open_encrypted(cipher, home, envelope, size_bytes), size_bytes)
+                envelope::of_size(open_encrypted(cipher, aad, envelope, size_bytes), size_bytes)
             }
         }
     }
@@ -114,13 +114,13 @@ impl TenantSecret {
     /// As [`Self::open`], and a larger value.
     pub fn open_at_most(
         &self,
-        home: Home<'_>,
+        aad: AssociatedData<'_>,
         envelope: &[u8],
         size_bytes_max: usize,
     ) -> Result<Bytes, EnvelopeError> {
         match &self.cipher {
             None => envelope::open_at_most(envelope, size_bytes_max),
-            Some(cipher) => open_encrypted(cipher, home, envelope, size_bytes_max),
+            Some(cipher) => open_encrypted(cipher, aad, envelope, size_bytes_max),
         }
     }
 

@@ -29,7 +29,7 @@ pub struct UnsignedOwners {
 #[async_trait]
 pub trait SigningStorage: Send + Sync {
     /// Has `encrypt_stored` look at every tenant again, also at those that it finished.
-    async fn doubt_encryption(&self) -> Result<()> {
+    async fn request_encryption(&self) -> Result<()> {
         Ok(())
     }
 

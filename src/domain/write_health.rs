@@ -16,19 +16,19 @@ pub struct WriteHealth {
     /// Why writes fail.
     failing: Mutex<Option<String>>,
     /// Somebody wants a write to be tried.
-    doubts: Notify,
+    checks: Notify,
 }
 
 impl WriteHealth {
     pub fn new(storage: Arc<dyn Storage>) -> Self {
-        Self { storage, failing: Mutex::default(), doubts: Notify::new() }
+        Self { storage, failing: Mutex::default(), checks: Notify::new() }
     }
 
     /// Looks at the error of a request or of work in the background.
     pub fn note(&self, error: &Error) {
         match error {
             Error::Obstacle { detail, .. } => self.note_obstacle(detail),
-            Error::CommitUnknown { .. } => self.doubt(),
+            Error::CommitUnknown { .. } => self.request_check(),
             _ => {}
         }
     }
@@ -36,7 +36,7 @@ impl WriteHealth {
     /// Something is in the way of the whole database: this holds until a write succeeds.
     pub fn note_obstacle(&self, detail: &str) {
         self.remember(detail);
-        self.doubt();
+        self.request_check();
     }
 
     fn remember(&self, detail: &str) {
@@ -45,9 +45,9 @@ impl WriteHealth {
         }
     }
 
-    /// Has a write tried.
-    pub fn doubt(&self) {
-        self.doubts.notify_one();
+    /// Lets `run` try a write.
+    pub fn request_check(&self) {
+        self.checks.notify_one();
     }
 
     /// Costs nothing.
@@ -64,10 +64,10 @@ impl WriteHealth {
         }
     }
 
-    /// Tries a small write whenever there is a doubt, and again and again while writes fail.
+    /// Tries a small write when a check is requested, and again and again while writes fail.
     pub async fn run(self: Arc<Self>) {
         loop {
-            self.doubts.notified().await;
+            self.checks.notified().await;
             while !self.try_write().await {
                 tokio::time::sleep(TRIES_EVERY).await;
             }

@@ -30,7 +30,11 @@ const REQUEST_ID_BYTES_MAX: usize = 128;
 /// Name of the latency histogram; its `_count` is the number of requests.
 pub const SECONDS: &str = "threadkeep_http_request_seconds";
 
-pub async fn surround(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+pub async fn request_context(
+    State(app): State<Arc<App>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let started = Instant::now();
     let id = request_id(request.headers());
     let method = method_name(request.method());
@@ -57,7 +61,7 @@ fn note_failed_write(app: &App, response: &Response) {
     if problem.is_obstacle {
         app.writes.note_obstacle(cause);
     } else if problem.code == Code::CommitUnknown {
-        app.writes.doubt();
+        app.writes.request_check();
     }
 }
 

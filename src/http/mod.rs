@@ -281,7 +281,7 @@ pub fn router_compressing(app: &Arc<App>, bytes_min: u64) -> Router {
         })
         .layer(compression)
         .layer(middleware::from_fn_with_state(Arc::clone(app), origins::guard))
-        .layer(middleware::from_fn_with_state(Arc::clone(app), edge::surround))
+        .layer(middleware::from_fn_with_state(Arc::clone(app), edge::request_context))
         .with_state(Arc::clone(app))
 }
 

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use super::associated_data::CheckpointAt;
 use super::documents::{open_document, seal_document};
-use super::homes::CheckpointAt;
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoint::Value;
 use crate::domain::history::Base;
@@ -37,7 +37,7 @@ pub fn seal_base(secret: &TenantSecret, at: CheckpointAt<'_>, base: &Base) -> Re
     };
     let text = rmp_serde::to_vec(&document)
         .map_err(|error| Error::Internal(format!("a delta base cannot be written: {error}")))?;
-    Ok(at.base(&base.channel, |home| seal_document(secret, home, &text)))
+    Ok(at.base(&base.channel, |aad| seal_document(secret, aad, &text)))
 }
 
 /// Opens what [`seal_base`] made.
@@ -50,7 +50,7 @@ pub fn open_base(
     channel: String,
     sealed: &[u8],
 ) -> Result<Base> {
-    let text = at.base(&channel, |home| open_document(secret, home, sealed))?;
+    let text = at.base(&channel, |aad| open_document(secret, aad, sealed))?;
     let damaged = |detail: String| Error::Integrity(format!("a delta base is damaged: {detail}"));
     let document: Document =
         rmp_serde::from_slice(&text).map_err(|error| damaged(error.to_string()))?;

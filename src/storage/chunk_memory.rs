@@ -54,9 +54,9 @@ impl ChunkMemory {
     }
 
     /// Learns from a batch that was written which chunks are there now, and forgets what is stale.
-    pub fn learn(&self, batch: &Batch, outcomes: &[Outcome]) {
+    pub fn record(&self, batch: &Batch, outcomes: &[Outcome]) {
         for (at, (thread, outcome)) in batch.threads.iter().zip(outcomes).enumerate() {
-            self.scopes.learn(thread, outcome);
+            self.scopes.record(thread, outcome);
             match outcome {
                 Outcome::Done { epoch, .. } => {
                     let names = batch.chunks.iter().filter(|it| it.thread == at);
@@ -96,8 +96,8 @@ impl ChunkMemory {
     }
 
     /// After a batch whose end is not known.
-    pub fn doubt(&self, batch: &Batch) {
-        batch.threads.iter().for_each(|thread| self.scopes.doubt(thread));
+    pub fn mark_uncertain(&self, batch: &Batch) {
+        batch.threads.iter().for_each(|thread| self.scopes.mark_uncertain(thread));
     }
 
     pub fn forget(&self, tenant: &str, thread_id: &str) {

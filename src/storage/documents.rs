@@ -3,8 +3,8 @@
 
 use bytes::Bytes;
 
-use super::homes::CheckpointAt;
-use crate::content::cipher::Home;
+use super::associated_data::CheckpointAt;
+use crate::content::cipher::AssociatedData;
 use crate::content::keys::TenantSecret;
 use crate::domain::limits::LIMITS;
 use crate::domain::{Error, Result};
@@ -25,7 +25,7 @@ pub fn seal_documents(
     let length = u32::try_from(first.len()).expect("documents are checked against their limit");
     let both = [&length.to_le_bytes()[..], first, second].concat();
     let digest = secret.digest(&both);
-    let sealed = at.documents(|home| secret.seal(home, &both));
+    let sealed = at.documents(|aad| secret.seal(aad, &both));
     Bytes::from([&digest[..DOCUMENTS_PREFIX_BYTES], &sealed].concat())
 }
 
@@ -42,7 +42,7 @@ pub fn open_documents(
     let (digest, body) = sealed.split_at_checked(DOCUMENTS_PREFIX_BYTES).ok_or_else(damaged)?;
     let size_max = 4 + usize::try_from(2 * LIMITS.document_bytes_max).unwrap_or(usize::MAX);
     let both = at
-        .documents(|home| secret.open_at_most(home, body, size_max))
+        .documents(|aad| secret.open_at_most(aad, body, size_max))
         .map_err(|error| Error::Integrity(error.to_string()))?;
     if secret.digest(&both)[..DOCUMENTS_PREFIX_BYTES] != *digest {
         return Err(Error::Integrity("a document does not match its digest".into()));
@@ -56,12 +56,12 @@ pub fn open_documents(
 }
 
 /// Envelope of a document whose size is kept inside: 4 bytes little endian, 16 bytes digest, the envelope.
-pub fn seal_document(secret: &TenantSecret, home: Home<'_>, data: &[u8]) -> Bytes {
+pub fn seal_document(secret: &TenantSecret, aad: AssociatedData<'_>, data: &[u8]) -> Bytes {
     let mut sealed = Vec::with_capacity(data.len() / 2 + 24);
     let size = u32::try_from(data.len()).expect("documents are checked against the value limit");
     sealed.extend_from_slice(&size.to_le_bytes());
     sealed.extend_from_slice(&secret.digest(data));
-    sealed.extend_from_slice(&secret.seal(home, data));
+    sealed.extend_from_slice(&secret.seal(aad, data));
     Bytes::from(sealed)
 }
 
@@ -69,13 +69,16 @@ pub fn seal_document(secret: &TenantSecret, home: Home<'_>, data: &[u8]) -> Byte
 ///
 /// # Errors
 /// `Integrity` when the stored bytes are damaged.
-pub fn open_document(secret: &TenantSecret, home: Home<'_>, sealed: &[u8]) -> Result<Bytes> {
+pub fn open_document(
+    secret: &TenantSecret,
+    aad: AssociatedData<'_>,
+    sealed: &[u8],
+) -> Result<Bytes> {
     let damaged = || Error::Integrity("a document is truncated".into());
     let (size, rest) = sealed.split_first_chunk::<4>().ok_or_else(damaged)?;
     let (digest, body) = rest.split_first_chunk::<16>().ok_or_else(damaged)?;
     let size = u32::from_le_bytes(*size) as usize;
-    let data =
-        secret.open(home, body, size).map_err(|error| Error::Integrity(error.to_string()))?;
+    let data = secret.open(aad, body, size).map_err(|error| Error::Integrity(error.to_string()))?;
     if secret.digest(&data) == *digest {
         return Ok(data);
     }

@@ -93,7 +93,7 @@ pub async fn encrypt(
 ///
 /// # Errors
 /// A database that cannot be written.
-pub async fn doubt(engine: &dyn Accessible) -> Result<()> {
+pub async fn request_encryption(engine: &dyn Accessible) -> Result<()> {
     let mut access = engine.begin_write().await?;
     access.rows("update tenant_keys set plain_rows = 1 where length(wrapped) > 0", &[]).await?;
     access.end().await

@@ -1,6 +1,7 @@
 //! Back door. The only room that knows SQL, Redis or object storage. One folder per engine, one file per noun.
 
 pub mod access;
+pub mod associated_data;
 pub mod audit_rows;
 mod background_tasks;
 pub mod base_document;
@@ -15,7 +16,6 @@ pub mod encrypting;
 mod export;
 mod fair_places;
 pub mod freed;
-pub mod homes;
 mod indexing_rows;
 pub mod items;
 pub mod key_rows;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
-use super::homes::{ValueRow, of_chunk};
+use super::associated_data::{ValueRow, of_chunk};
 use super::objects::place::Place;
 use super::value_parts::names_of_parts;
 use crate::content::encrypted::scope_of;
@@ -121,7 +121,7 @@ pub fn open_chunk(
     name: &Name,
     body: &[u8],
 ) -> std::result::Result<Bytes, EnvelopeError> {
-    of_chunk(scope_id, name, |home| secret.open_at_most(home, body, FILE_CHUNK_BYTES_MAX))
+    of_chunk(scope_id, name, |aad| secret.open_at_most(aad, body, FILE_CHUNK_BYTES_MAX))
 }
 
 /// A stored value as its row has it.
@@ -168,9 +168,9 @@ fn open_bytes(
 ) -> std::result::Result<Bytes, String> {
     let size = usize::try_from(stored.size_bytes).map_err(|_| "a negative size".to_owned())?;
     let named = (stored.tag, stored.digest);
-    let opened = stored.row.home(stored.scope_id, named, |home| match stored.parts {
-        None => secret.open(home, stored.body, size),
-        Some(_) => secret.open_at_most(home, stored.body, size),
+    let opened = stored.row.aad(stored.scope_id, named, |aad| match stored.parts {
+        None => secret.open(aad, stored.body, size),
+        Some(_) => secret.open_at_most(aad, stored.body, size),
     });
     let opened = opened.map_err(|error| error.to_string())?;
     let Some(list) = stored.parts else { return Ok(opened) };

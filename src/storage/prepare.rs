@@ -19,9 +19,9 @@ use crate::domain::prepared::{
     ThreadLabels,
 };
 use crate::domain::{Error, Result};
+use crate::storage::associated_data::{CheckpointAt, ValueRow};
 use crate::storage::chunk_memory::ChunkMemory;
 use crate::storage::documents::seal_documents;
-use crate::storage::homes::{CheckpointAt, ValueRow};
 use crate::storage::sealing::Sealer;
 use crate::storage::short_work::run_sized;
 use crate::storage::value_parts::NamedParts;

@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use bytes::Bytes;
 
 use super::access::{Access, Accessible, Dialect, Source, SqlRow, SqlValue, page};
+use super::associated_data::{CheckpointAt, ValueRow, of_chunk};
 use super::documents::{BASE_PREFIX_BYTES, DOCUMENTS_PREFIX_BYTES};
-use super::homes::{CheckpointAt, ValueRow, of_chunk};
-use crate::content::cipher::{Cipher, Home};
+use crate::content::cipher::{AssociatedData, Cipher};
 use crate::content::encrypted::{encrypt_plain, move_encrypted};
 use crate::content::envelope::{EnvelopeError, is_plain};
 use crate::content::keys::TenantSecret;
@@ -37,8 +37,8 @@ pub struct Resealer<'a> {
 }
 
 type Again = std::result::Result<Option<Bytes>, EnvelopeError>;
-/// Gives a thing's home in a scope to what asks for it.
-type At<'a> = &'a dyn Fn(i64, &dyn Fn(Home<'_>) -> Again) -> Again;
+/// Gives the associated data of a row in a scope to a closure.
+type At<'a> = &'a dyn Fn(i64, &dyn Fn(AssociatedData<'_>) -> Again) -> Again;
 
 /// A table with sealed rows. Its columns: the key after its owner, the sealed one, and what the row is bound to besides.
 struct Table {
@@ -198,7 +198,7 @@ impl Resealer<'_> {
 
     fn value(&self, row: &SqlRow) -> Result<Option<Vec<u8>>> {
         let (version, named) = (ValueRow::Version(row.integer(2)?), (row.text(3)?, row.bytes(4)?));
-        self.again(row.bytes(1)?, &|scope_id, act| version.home(scope_id, named, act))
+        self.again(row.bytes(1)?, &|scope_id, act| version.aad(scope_id, named, act))
     }
 
     fn chunk(&self, row: &SqlRow) -> Result<Option<Vec<u8>>> {
@@ -224,7 +224,7 @@ impl Resealer<'_> {
             channel: row.text(5)?,
         };
         let named = (row.text(6)?, row.bytes(7)?);
-        self.again(row.bytes(4)?, &|scope_id, act| write.home(scope_id, named, act))
+        self.again(row.bytes(4)?, &|scope_id, act| write.aad(scope_id, named, act))
     }
 
     fn documents(&self, row: &SqlRow) -> Result<Option<Vec<u8>>> {
@@ -250,14 +250,14 @@ impl Resealer<'_> {
     }
 
     fn again(&self, envelope: &[u8], at: At<'_>) -> Result<Option<Vec<u8>>> {
-        let here = |home: Home<'_>| move_encrypted(self.cipher, (home, home), envelope);
-        let is_right = || at(self.scope_id, &|home| here(home).map(Some)).is_ok();
+        let here = |aad: AssociatedData<'_>| move_encrypted(self.cipher, (aad, aad), envelope);
+        let is_right = || at(self.scope_id, &|aad| here(aad).map(Some)).is_ok();
         let again = match self.change {
             Change::From(from) => at(from, &|from| {
                 at(self.scope_id, &|to| move_encrypted(self.cipher, (from, to), envelope).map(Some))
             }),
             Change::Encrypt { .. } => {
-                at(self.scope_id, &|home| Ok(encrypt_plain(self.cipher, home, envelope)))
+                at(self.scope_id, &|aad| Ok(encrypt_plain(self.cipher, aad, envelope)))
             }
         };
         match again {

@@ -40,7 +40,7 @@ impl RightsMemory {
     }
 
     /// Remembers counters. None becomes lower.
-    pub fn learn<'a>(&self, all: impl Iterator<Item = (&'a str, u64)>) {
+    pub fn raise<'a>(&self, all: impl Iterator<Item = (&'a str, u64)>) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let newer =
             |(tenant, counter): &(&str, u64)| seen.get(*tenant).is_none_or(|it| it < counter);

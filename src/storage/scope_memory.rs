@@ -70,11 +70,11 @@ impl ScopeMemory {
         owner: Option<&str>,
     ) {
         if secret.cipher().is_some() {
-            self.saw(thread, scope_id, Some((thread_key, owner)));
+            self.insert(thread, scope_id, Some((thread_key, owner)));
         }
     }
 
-    fn saw(&self, thread: (&str, &str), scope_id: i64, row: Option<(i64, Option<&str>)>) {
+    fn insert(&self, thread: (&str, &str), scope_id: i64, row: Option<(i64, Option<&str>)>) {
         let key = key(thread.0, thread.1);
         let known = self.threads.get(&key);
         let known = known.filter(|it| it.scope == PlannedScope { id: scope_id, exists: true });
@@ -93,17 +93,17 @@ impl ScopeMemory {
     }
 
     /// Learns from a batch that was written.
-    pub fn learn(&self, thread: &ThreadRow, outcome: &Outcome) {
+    pub fn record(&self, thread: &ThreadRow, outcome: &Outcome) {
         let Some(planned) = thread.condition.scope else { return };
         let name = (thread.tenant.as_str(), thread.thread_id.as_str());
         match outcome {
             // Epochs are random: with this one the batch made the thread.
             Outcome::Done { epoch, .. } if *epoch == thread.fresh.thread_key => {
                 let row = (thread.fresh.thread_key, thread.owner.as_deref());
-                self.saw(name, planned.id, Some(row));
+                self.insert(name, planned.id, Some(row));
             }
-            Outcome::Done { .. } => self.saw(name, planned.id, None),
-            Outcome::ScopeStale { current: Some(current) } => self.saw(name, *current, None),
+            Outcome::Done { .. } => self.insert(name, planned.id, None),
+            Outcome::ScopeStale { current: Some(current) } => self.insert(name, *current, None),
             Outcome::ScopeStale { current: None } | Outcome::ThreadForged => {
                 self.forget(name.0, name.1);
             }
@@ -112,7 +112,7 @@ impl ScopeMemory {
     }
 
     /// After a batch whose end is not known: a scope that was made up must not be made up twice.
-    pub fn doubt(&self, thread: &ThreadRow) {
+    pub fn mark_uncertain(&self, thread: &ThreadRow) {
         if thread.condition.scope.is_some_and(|it| !it.exists) {
             self.forget(&thread.tenant, &thread.thread_id);
         }
@@ -134,7 +134,7 @@ mod tests {
         assert!(!planned.exists);
         assert_eq!(memory.plan("t", "a"), planned);
         assert_ne!(memory.plan("t", "b").id, planned.id);
-        memory.saw(("t", "a"), 7, None);
+        memory.insert(("t", "a"), 7, None);
         assert_eq!(memory.plan("t", "a"), PlannedScope { id: 7, exists: true });
         memory.forget("t", "a");
         assert!(!memory.plan("t", "a").exists);

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
+use super::associated_data::{ValueRow, of_chunk};
 use super::chunk_memory::Known;
-use super::homes::{ValueRow, of_chunk};
 use super::value_parts::{NamedParts, StoredPart, check_count};
 use crate::content::chunking::split;
-use crate::content::cipher::Home;
+use crate::content::cipher::AssociatedData;
 use crate::content::envelope::seal_plain;
 use crate::content::keys::{PartDigest, TenantSecret};
 use crate::content::parts::{self, Name};
@@ -68,12 +68,12 @@ impl<'a> Sealer<'a> {
         let list = value.in_parts.as_ref().map(|it| self.list_of(field, it)).transpose()?;
         let (tag, digest) = (value.tag.as_str(), self.digest(field, value)?);
         let named = (tag, &digest[..]);
-        let (body, parts) = row.home(self.scope_id, named, |home| match list {
-            Some(list) => (self.secret.seal(home, &[]), Some(list)),
+        let (body, parts) = row.aad(self.scope_id, named, |aad| match list {
+            Some(list) => (self.secret.seal(aad, &[]), Some(list)),
             None if value.size_bytes() > LIMITS.value_inline_bytes_max => {
-                self.in_parts(home, &value.data)
+                self.in_parts(aad, &value.data)
             }
-            None => self.body(home, &value.data),
+            None => self.body(aad, &value.data),
         });
         Ok(Sealed {
             tag: tag.to_owned(),
@@ -115,26 +115,26 @@ impl<'a> Sealer<'a> {
     }
 
     /// The row's part of a value that is too large for a body, as if it had come in parts: it is read in parts then.
-    fn in_parts(&mut self, home: Home<'_>, data: &[u8]) -> (Bytes, Option<Bytes>) {
+    fn in_parts(&mut self, aad: AssociatedData<'_>, data: &[u8]) -> (Bytes, Option<Bytes>) {
         let part_bytes = usize::try_from(LIMITS.value_part_bytes).unwrap_or(usize::MAX);
         let mut names = Vec::new();
         for chunk in data.chunks(part_bytes).flat_map(cut) {
             let name = self.secret.name(chunk);
             names.push(name);
             if self.made.insert(name) {
-                let body = of_chunk(self.scope_id, &name, |home| self.secret.seal(home, chunk));
+                let body = of_chunk(self.scope_id, &name, |aad| self.secret.seal(aad, chunk));
                 self.chunks.push(Chunk { name, body });
             }
         }
-        (self.secret.seal(home, &[]), Some(Bytes::from(list(&names))))
+        (self.secret.seal(aad, &[]), Some(Bytes::from(list(&names))))
     }
 
     /// The row's part of some bytes: all of them, or their ends and the list of chunks between.
-    fn body(&mut self, home: Home<'_>, data: &[u8]) -> (Bytes, Option<Bytes>) {
+    fn body(&mut self, aad: AssociatedData<'_>, data: &[u8]) -> (Bytes, Option<Bytes>) {
         let Some(split) = split(data) else {
-            return (self.secret.seal(home, data), None);
+            return (self.secret.seal(aad, data), None);
         };
-        let ends = self.secret.seal(home, &[split.head, split.foot].concat());
+        let ends = self.secret.seal(aad, &[split.head, split.foot].concat());
         let known = self.known.clone();
         let known = known.as_ref().map(lock);
         let known = known.filter(|it| Some(it.epoch) == self.planned_epoch);
@@ -146,7 +146,7 @@ impl<'a> Sealer<'a> {
             match &known {
                 Some(known) if known.names.contains(&name) => self.epoch = Some(known.epoch),
                 _ if self.made.insert(name) => {
-                    let seal = |home: Home<'_>| self.secret.seal(home, chunk);
+                    let seal = |aad: AssociatedData<'_>| self.secret.seal(aad, chunk);
                     // Statements read nodes in place.
                     let body = if is_leaf {
                         of_chunk(self.scope_id, &name, seal)

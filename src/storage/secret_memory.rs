@@ -35,7 +35,7 @@ struct Known {
 pub enum Memory {
     Trusted(TenantSecret),
     /// To be looked for again, by this caller; others go on with it meanwhile.
-    Doubted(TenantSecret),
+    Expired(TenantSecret),
     Unknown,
 }
 
@@ -68,7 +68,7 @@ impl SecretMemory {
                 known.until.compare_exchange(until, next, Ordering::Relaxed, Ordering::Relaxed);
             swapped.is_ok()
         };
-        if now >= until && mine() { Memory::Doubted(secret) } else { Memory::Trusted(secret) }
+        if now >= until && mine() { Memory::Expired(secret) } else { Memory::Trusted(secret) }
     }
 
     /// Waits until nobody else looks for the secret of a tenant that is not known. Calls that meet a new tenant together do not queue for the
@@ -78,15 +78,15 @@ impl SecretMemory {
         (turn, self.look_up(tenant))
     }
 
-    pub fn learn(&self, tenant: &str, secret: &TenantSecret) {
+    pub fn insert(&self, tenant: &str, secret: &TenantSecret) {
         let until = AtomicU64::new(self.now() + as_millis(TRUSTED));
         let known = Known { secret: secret.clone(), until };
         let mut all = self.known.write().unwrap_or_else(PoisonError::into_inner);
         all.insert(tenant.to_owned(), known);
     }
 
-    /// The look-up of a doubted secret failed: the next caller tries.
-    pub fn doubt(&self, tenant: &str) {
+    /// The look-up of an expired secret failed: the next caller tries.
+    pub fn expire(&self, tenant: &str) {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known.get(tenant) {
             known.until.store(0, Ordering::Relaxed);

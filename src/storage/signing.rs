@@ -5,7 +5,7 @@ use async_trait::async_trait;
 
 use super::access::{Access, Accessible, SqlValue};
 use super::credentials::{revocation, secret};
-use super::encrypting::doubt;
+use super::encrypting::request_encryption;
 use super::owner_signing;
 use super::quota_rows;
 use super::rights::{Deciding, Held, KEY_COLUMNS, QuotaOf, key};
@@ -25,8 +25,8 @@ const SET_MAC: &str = "update keys set mac = $3 where tenant = $1 and key_id = $
 
 #[async_trait]
 impl<T: Accessible> SigningStorage for T {
-    async fn doubt_encryption(&self) -> Result<()> {
-        doubt(self).await
+    async fn request_encryption(&self) -> Result<()> {
+        request_encryption(self).await
     }
 
     async fn list_unsigned(&self) -> Result<Vec<Unsigned>> {

@@ -4,9 +4,9 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::access::{Access, Accessible, Dialect, Source, SqlValue, page};
+use super::associated_data::CheckpointAt;
 use super::doctor::read_map;
 use super::documents::open_documents;
-use super::homes::CheckpointAt;
 use super::owner_macs::OwnerRow;
 use super::prepare::{channel_key, channels_of};
 use super::sought::Sought;

@@ -34,11 +34,11 @@ pub async fn secret_of(
 ) -> Result<TenantSecret> {
     match known {
         Memory::Trusted(secret) => return Ok(secret),
-        Memory::Doubted(secret) => match is_there(engine, tenant).await {
+        Memory::Expired(secret) => match is_there(engine, tenant).await {
             Ok(true) => return Ok(secret),
             Ok(false) => memory.forget(tenant),
             Err(error) => {
-                memory.doubt(tenant);
+                memory.expire(tenant);
                 return Err(error);
             }
         },
@@ -49,7 +49,7 @@ pub async fn secret_of(
         None => make(engine, masters, tenant).await?,
     };
     let secret = names_and_key.secret(tenant);
-    memory.learn(tenant, &secret);
+    memory.insert(tenant, &secret);
     Ok(secret)
 }
 

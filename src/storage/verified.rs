@@ -71,7 +71,7 @@ pub async fn load(engine: &dyn Accessible) -> Result<Verified> {
         rights.get(*tenant).is_none_or(|it| it.counter < **counter)
     };
     all.refused.extend(seen.iter().filter(is_older).map(|(tenant, _)| tenant.clone()));
-    engine.rights().learn(rights.iter().map(|(tenant, it)| (tenant.as_str(), it.counter)));
+    engine.rights().raise(rights.iter().map(|(tenant, it)| (tenant.as_str(), it.counter)));
     let what = "the keys, signing secrets and revocations of this tenant are not those that were sealed, or older: its keys and \
                 tokens open nothing until `threadkeep encrypt` signs them";
     all.lines.extend(all.refused.iter().map(|it| (it.clone(), what, String::new())));

@@ -96,7 +96,7 @@ pub async fn a_changed_owner_is_found_and_signed_only_after_it_was_shown(h: Harn
     assert_eq!((shown.len(), shown[0].missing, shown[0].changed.len()), (1, 1, 2));
     assert!(shown[0].changed[0].contains("thread \"t\" of \"mallory\""), "{shown:?}");
     // Neither another look at everything nor what was not shown signs it.
-    encrypting.doubt_encryption().await.unwrap();
+    encrypting.request_encryption().await.unwrap();
     assert_eq!(encrypting.encrypt_stored().await.unwrap(), 1);
     h.sql("update threads set owner = 'mallory' where thread_id = 'u'").await;
     is_refused(desk.latest(&tenant(), "t").await, "not shown yet");

@@ -304,7 +304,7 @@ pub async fn a_plain_server_stops_once_its_database_is_encrypted(h: Harness) {
     let target = crate::harness::target("t", "", None);
     assert!(server.get_checkpoint(&h.caller, &target, &[]).await.is_err());
     assert_eq!(encrypting.encrypt_stored().await.unwrap(), 0, "every tenant is done");
-    encrypting.doubt_encryption().await.unwrap();
+    encrypting.request_encryption().await.unwrap();
     assert_eq!(encrypting.encrypt_stored().await.unwrap(), 1);
     let found = server.get_checkpoint(&h.caller, &target, &[]).await.unwrap();
     assert_eq!(found.view.unwrap().values[0].1.data, said.as_bytes());

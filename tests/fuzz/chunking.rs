@@ -10,7 +10,7 @@ use threadkeep::content::cipher::Cipher;
 use threadkeep::content::keys::TenantSecret;
 use threadkeep::domain::checkpoint::Value;
 use threadkeep::domain::names::Tag;
-use threadkeep::storage::homes::ValueRow;
+use threadkeep::storage::associated_data::ValueRow;
 use threadkeep::storage::opening::{Chunks, StoredValue, open_value};
 use threadkeep::storage::sealing::Sealer;
 

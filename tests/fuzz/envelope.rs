@@ -5,9 +5,9 @@
 use threadkeep::content::cipher::Cipher;
 use threadkeep::content::envelope::{EnvelopeError, open, open_at_most, seal};
 use threadkeep::content::keys::TenantSecret;
+use threadkeep::storage::associated_data::CheckpointAt;
 use threadkeep::storage::base_document::open_base;
 use threadkeep::storage::documents::open_documents;
-use threadkeep::storage::homes::CheckpointAt;
 
 /// A limit that inputs may ask for; a broken check would show as an allocation far beyond it.
 const SIZE_BYTES_MAX: usize = 1 << 20;
@@ -31,7 +31,7 @@ pub fn check(data: &[u8]) {
     for secret in [TenantSecret::new([7; 32]), encrypting] {
         let _ = open_documents(&secret, at, envelope);
         let _ = open_base(&secret, at, "messages".into(), envelope);
-        let opened = at.documents(|home| secret.open_at_most(home, envelope, limit));
+        let opened = at.documents(|aad| secret.open_at_most(aad, envelope, limit));
         assert!(secret.cipher().is_none() || opened.is_err(), "nobody sealed this");
     }
 }

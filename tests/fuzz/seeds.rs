@@ -9,8 +9,8 @@ use threadkeep::content::envelope::{open_at_most, seal, seal_plain};
 use threadkeep::content::keys::TenantSecret;
 use threadkeep::domain::checkpoint::Value;
 use threadkeep::domain::names::Tag;
+use threadkeep::storage::associated_data::{CheckpointAt, ValueRow};
 use threadkeep::storage::documents::{seal_document, seal_documents};
-use threadkeep::storage::homes::{CheckpointAt, ValueRow};
 use threadkeep::storage::sealing::Sealer;
 
 use crate::folder;
@@ -23,7 +23,7 @@ pub fn write() {
     let skeleton = br#"{"v":4,"id":"1f0","channel_versions":{"messages":"00000000000000000000000000000004.0.5"}}"#;
     let at = CheckpointAt { scope_id: 7, ns: "", id: "1" };
     let documents = seal_documents(&secret, at, skeleton, metadata);
-    let document = at.base("messages", |home| seal_document(&secret, home, metadata));
+    let document = at.base("messages", |aad| seal_document(&secret, aad, metadata));
     for (name, size, envelope) in [
         ("short", 5, seal(b"short")),
         ("metadata", metadata.len(), seal(metadata)),

@@ -9,7 +9,7 @@ use crate::content::parts::Name;
 use crate::content::slicing::{cut, list};
 use crate::domain::Result;
 use crate::storage::access::{Access, SqlValue};
-use crate::storage::homes::of_chunk;
+use crate::storage::associated_data::of_chunk;
 
 /// A slice as it is stored: each of its chunks once, and the list of them.
 pub struct SealedSlice {
@@ -24,7 +24,7 @@ pub fn seal(secret: &TenantSecret, scope_id: i64, slice: &[u8]) -> SealedSlice {
         let name = secret.name(chunk);
         names.push(name);
         if made.insert(name) {
-            chunks.push((name, of_chunk(scope_id, &name, |home| secret.seal(home, chunk))));
+            chunks.push((name, of_chunk(scope_id, &name, |aad| secret.seal(aad, chunk))));
         }
     }
     SealedSlice { list: list(&names), chunks }

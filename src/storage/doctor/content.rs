@@ -6,14 +6,14 @@ use bytes::Bytes;
 
 use super::packs::fetch_sound;
 use crate::content::chunking::CHUNK_BYTES_MAX;
-use crate::content::cipher::Home;
+use crate::content::cipher::AssociatedData;
 use crate::content::envelope;
 use crate::content::keys::TenantSecret;
 use crate::content::parts::{Name, Part, PartsError, assemble, read, read_node};
 use crate::domain::Result;
 use crate::domain::names::Tag;
 use crate::storage::access::{Access, SqlRow, SqlValue, rows_named};
-use crate::storage::homes::ValueRow;
+use crate::storage::associated_data::ValueRow;
 use crate::storage::objects::Objects;
 use crate::storage::objects::place::Place;
 use crate::storage::opening::open_chunk;
@@ -81,7 +81,7 @@ impl<'a> Value<'a> {
         };
         let opened = match self.list {
             None => self
-                .home(|home| secret.open(home, self.body, size))
+                .aad(|aad| secret.open(aad, self.body, size))
                 .map_err(|_| "the body does not open"),
             Some(list) => {
                 let Ok(parts) = read(list) else {
@@ -90,7 +90,7 @@ impl<'a> Value<'a> {
                 if let Some(verdict) = chunks.lack(&parts) {
                     return verdict;
                 }
-                let ends = self.home(|home| secret.open_at_most(home, self.body, size));
+                let ends = self.aad(|aad| secret.open_at_most(aad, self.body, size));
                 ends.map_err(|_| "the ends do not open").and_then(|ends| {
                     let (node, leaf) =
                         (|it: &Name| chunks.nodes.get(it), |it: &Name| chunks.leaves.get(it));
@@ -112,8 +112,8 @@ impl<'a> Value<'a> {
 }
 
 impl Value<'_> {
-    fn home<R>(&self, act: impl FnOnce(Home<'_>) -> R) -> R {
-        self.row.home(self.scope_id, (self.tag, self.digest), act)
+    fn aad<R>(&self, act: impl FnOnce(AssociatedData<'_>) -> R) -> R {
+        self.row.aad(self.scope_id, (self.tag, self.digest), act)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::domain::Result;
 use crate::domain::doctor::{Noun, Place, Report, State};
 use crate::domain::item::{Address, Key};
 use crate::storage::access::{Source, SqlRow, SqlValue, page_of};
-use crate::storage::homes::{ValueRow, item_place};
+use crate::storage::associated_data::{ValueRow, item_place};
 use crate::storage::items::{heads, namespaces};
 
 /// An item has no tag of its own.

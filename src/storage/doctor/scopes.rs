@@ -10,8 +10,8 @@ use crate::domain::Result;
 use crate::domain::clock::random_id;
 use crate::domain::doctor::{Noun, PLACES_MAX, Place, Report, State};
 use crate::storage::access::{Access, Source, SqlValue, page, page_of};
+use crate::storage::associated_data::ValueRow;
 use crate::storage::damage::is_damage;
-use crate::storage::homes::ValueRow;
 use crate::storage::objects::place as packed;
 
 const SCOPE_TABLES: [&str; 5] = ["scopes", "scope_holders", "manifests", "chunks", "packs"];

@@ -6,7 +6,7 @@ use super::{Ward, size};
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Report, State};
 use crate::storage::access::{Source, SqlValue, page_of};
-use crate::storage::homes::ValueRow;
+use crate::storage::associated_data::ValueRow;
 
 pub const ENTRIES: Source<'static> = Source {
     columns: "session_no, log_no, era, seq, entry_no,
@@ -71,8 +71,8 @@ impl Ward<'_> {
         for row in &rows {
             // Without a session it is garbage, or a stray row.
             let Ok(scope_id) = row.integer(5) else { continue };
-            let home = ValueRow::Entry(row.integer(4)?);
-            let value = Value::read((scope_id, home), row, 6)?;
+            let aad = ValueRow::Entry(row.integer(4)?);
+            let value = Value::read((scope_id, aad), row, 6)?;
             let place = [self.name(), scope_id.into()];
             let one = std::slice::from_ref(&value);
             let chunks = Chunks::load(access.as_mut(), &self.secret, &place, one).await?;

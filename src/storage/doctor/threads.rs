@@ -9,10 +9,10 @@ use super::{Ward, read_map, size};
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Place, Report, State};
 use crate::storage::access::{Access, Source, SqlRow, SqlValue, page_of, rows_named};
+use crate::storage::associated_data::{CheckpointAt, ValueRow};
 use crate::storage::base_document::open_base;
 use crate::storage::channel_map::Entry;
 use crate::storage::documents::open_documents;
-use crate::storage::homes::{CheckpointAt, ValueRow};
 use crate::storage::prepare::describe;
 
 /// $2 thread id.

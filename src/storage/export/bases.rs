@@ -7,8 +7,8 @@ use crate::domain::export::{ThreadBase, ThreadWrite};
 use crate::domain::history::Base;
 use crate::domain::{Error, Result};
 use crate::storage::access::{Access, SqlRow};
+use crate::storage::associated_data::{CheckpointAt, ValueRow};
 use crate::storage::base_document::open_base;
-use crate::storage::homes::{CheckpointAt, ValueRow};
 use crate::storage::objects::shelf::Shelf;
 
 /// Pending sends of a removed parent. $3 namespace, $4 the parent.

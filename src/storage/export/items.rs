@@ -253,8 +253,8 @@ impl Ground<'_> {
         let scope_id = row.optional_integer(5)?;
         let none = Chunks::default();
         let chunks = scope_id.and_then(|it| chunks.get(&it)).unwrap_or(&none);
-        let home = (scope_id.unwrap_or(0), row_of(self.secret, address));
-        let value = open(self.secret, home, (row, VALUE), chunks)?;
+        let aad = (scope_id.unwrap_or(0), row_of(self.secret, address));
+        let value = open(self.secret, aad, (row, VALUE), chunks)?;
         let Some(id) = row.optional_bytes(7)? else { return Ok((value.data, None)) };
         let damaged = || Error::Integrity("the head of a file is damaged".into());
         let digest = row.bytes(VALUE + 2)?;

@@ -13,10 +13,10 @@ use crate::domain::export::{
 };
 use crate::domain::{Error, Result};
 use crate::storage::access::{Accessible, Source, SqlRow, SqlValue, page, rows_named};
+use crate::storage::associated_data::{CheckpointAt, ValueRow};
 use crate::storage::channel_map::Entry;
 use crate::storage::doctor::read_map;
 use crate::storage::documents::open_documents;
-use crate::storage::homes::{CheckpointAt, ValueRow};
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::owner_macs::OwnerRow;
 use crate::storage::prepare::channels_of;
@@ -266,8 +266,8 @@ impl Reader<'_> {
                 let value = |row: &SqlRow| {
                     let no = u32::try_from(row.integer(0)?).unwrap_or(0);
                     let key = versions.get(&no).copied().unwrap_or(0);
-                    let home = (scope_id, ValueRow::Version(key));
-                    Ok((no, open(self.secret, home, (row, 1), &chunks)?))
+                    let aad = (scope_id, ValueRow::Version(key));
+                    Ok((no, open(self.secret, aad, (row, 1), &chunks)?))
                 };
                 let loaded: Result<HashMap<u32, Value>> = rows.iter().map(value).collect();
                 return Ok(loaded?);
@@ -304,8 +304,8 @@ impl Reader<'_> {
                 if row.text(5)? == PENDING_SENDS && self.senders.contains(&(ns, id)) {
                     continue;
                 }
-                let home = (self.scope_id()?, home_of(row)?);
-                let value = open(self.secret, home, (row, WRITE_VALUE), &chunks)?;
+                let aad = (self.scope_id()?, home_of(row)?);
+                let value = open(self.secret, aad, (row, WRITE_VALUE), &chunks)?;
                 sink.put(ThreadRecord::Write(write_of(row, value)?)).await?;
             }
         }

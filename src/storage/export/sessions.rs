@@ -9,7 +9,7 @@ use crate::domain::export::{SessionEntry, SessionHead, SessionLog, SessionRecord
 use crate::domain::sessions::name::SessionName;
 use crate::domain::{Error, Result};
 use crate::storage::access::{Accessible, Source, SqlRow, SqlValue, page};
-use crate::storage::homes::ValueRow;
+use crate::storage::associated_data::ValueRow;
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::sessions::open_title;
 use crate::storage::sessions::rows::check_row;
@@ -190,8 +190,8 @@ impl Reader<'_> {
             let Some(last) = rows.last() else { return Ok(()) };
             after = last.0[..3].to_vec();
             for row in &rows {
-                let home = (scope_id, ValueRow::Entry(row.integer(3)?));
-                let value = open(self.secret, home, (row, ENTRY_VALUE), &chunks)?;
+                let aad = (scope_id, ValueRow::Entry(row.integer(3)?));
+                let value = open(self.secret, aad, (row, ENTRY_VALUE), &chunks)?;
                 let entry = SessionEntry {
                     log_no: row.integer(0)?,
                     era: row.integer(1)?,

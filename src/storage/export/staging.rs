@@ -17,12 +17,12 @@ use crate::domain::export::{
 use crate::domain::prepared::Sealed;
 use crate::domain::{Error, Result};
 use crate::storage::access::{Access, Accessible, Dialect, SqlValue};
+use crate::storage::associated_data::{CheckpointAt, ValueRow};
 use crate::storage::base_document::seal_base;
 use crate::storage::channel_map::{Entry, pack};
 use crate::storage::chunk_memory::Known;
 use crate::storage::contents::put_chunks;
 use crate::storage::documents::seal_documents;
-use crate::storage::homes::{CheckpointAt, ValueRow};
 use crate::storage::prepare::{channel_key, describe, version_key};
 use crate::storage::sealing::Sealer;
 use crate::storage::sessions::rows::{Rows, bytes, number};

@@ -7,7 +7,7 @@ use crate::content::parts::{Name, Part};
 use crate::domain::Result;
 use crate::domain::checkpoint::Value;
 use crate::storage::access::{Access, SqlRow, SqlValue, rows_named};
-use crate::storage::homes::ValueRow;
+use crate::storage::associated_data::ValueRow;
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::opening::{Chunks, StoredValue, open_value, parts_of};
 
@@ -65,13 +65,13 @@ async fn named(
 /// `Integrity` when it is damaged.
 pub fn open(
     secret: &TenantSecret,
-    (scope_id, home): (i64, ValueRow<'_>),
+    (scope_id, aad): (i64, ValueRow<'_>),
     (row, at): (&SqlRow, usize),
     chunks: &Chunks,
 ) -> Result<Value> {
     let stored = StoredValue {
         scope_id,
-        row: home,
+        row: aad,
         tag: row.text(at)?,
         size_bytes: i32::try_from(row.integer(at + 1)?).unwrap_or(i32::MAX),
         digest: row.bytes(at + 2)?,

@@ -8,7 +8,7 @@ use crate::content::encrypted::{encrypt_plain, move_encrypted};
 use crate::content::keys::TenantSecret;
 use crate::domain::{Error, Result};
 use crate::storage::access::{Accessible, Source, SqlRow, SqlValue, page};
-use crate::storage::homes::{ValueRow, item_place};
+use crate::storage::associated_data::{ValueRow, item_place};
 
 /// Rows of a table, and how one of them is changed. The first `key` columns say where it stands, then come scope, digest and envelope.
 struct Rows {
@@ -137,10 +137,10 @@ fn encrypted(
     };
     let place = ValueRow::Item(item_place(secret, &namespace, row.bytes(1)?));
     let body = row.bytes(at + 2)?;
-    place.home(scope_id, (of.tag, row.bytes(at + 1)?), |home| {
-        match encrypt_plain(cipher, home, body) {
+    place.aad(scope_id, (of.tag, row.bytes(at + 1)?), |aad| {
+        match encrypt_plain(cipher, aad, body) {
             Some(encrypted) => Ok(Some(encrypted)),
-            None if move_encrypted(cipher, (home, home), body).is_ok() => Ok(None),
+            None if move_encrypted(cipher, (aad, aad), body).is_ok() => Ok(None),
             None => Err(damaged()),
         }
     })

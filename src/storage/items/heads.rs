@@ -13,7 +13,7 @@ use crate::domain::files::value::FileValue;
 use crate::domain::item::{Address, Key};
 use crate::domain::item_storage::ItemStorage;
 use crate::domain::{Error, Result};
-use crate::storage::homes::ValueRow;
+use crate::storage::associated_data::ValueRow;
 
 /// What is known of an item beside its value.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +24,7 @@ pub enum Noted {
     File(FileHead),
 }
 
-/// Heads have a home of their own in the item's row, and belong to one value.
+/// Heads have associated data of their own, and belong to one value.
 pub const TAG: &str = "file";
 /// Two hundred and fifty-five bytes for each of three texts, and some numbers.
 const BYTES_MAX: usize = 1_024;
@@ -43,7 +43,7 @@ pub fn noted(
 }
 
 pub fn seal(secret: &TenantSecret, row: ValueRow<'_>, digest: &[u8], head: &FileHead) -> Bytes {
-    row.home(NO_SCOPE, (TAG, digest), |home| secret.seal_brief(home, &head.to_bytes()))
+    row.aad(NO_SCOPE, (TAG, digest), |aad| secret.seal_brief(aad, &head.to_bytes()))
 }
 
 /// Of a stored row: its column and the digest of its value.
@@ -62,7 +62,7 @@ pub fn open(
     }
     let row = row_of(secret, address);
     let opened =
-        row.home(NO_SCOPE, (TAG, digest), |home| secret.open_at_most(home, sealed, BYTES_MAX));
+        row.aad(NO_SCOPE, (TAG, digest), |aad| secret.open_at_most(aad, sealed, BYTES_MAX));
     let head = opened.ok().and_then(|it| FileHead::of_bytes(&it));
     head.map(Noted::File)
         .ok_or_else(|| Error::Integrity("what is noted of a file is damaged".into()))

@@ -13,8 +13,8 @@ pub mod words;
 use bytes::Bytes;
 use std::sync::{Arc, Mutex};
 
+use super::associated_data::{ValueRow, item_place};
 use super::chunk_memory::{ChunkMemory, Known};
-use super::homes::{ValueRow, item_place};
 use super::opening::{Chunks, StoredValue, open_value};
 use super::sealing::Sealer;
 use super::short_work::run_sized;
@@ -159,7 +159,7 @@ pub fn memory_key(root: &str) -> String {
 }
 
 /// After a batch: remembers which chunks are there now. `written` has the epoch of each row that was written.
-pub fn learn(memory: &ChunkMemory, batch: &ItemBatch, written: &[Option<i64>]) {
+pub fn record_written(memory: &ChunkMemory, batch: &ItemBatch, written: &[Option<i64>]) {
     for (row, epoch) in batch.rows.iter().zip(written) {
         let content = row.put.as_ref().and_then(|it| it.content.as_ref());
         if let (Some(content), Some(epoch)) = (content, epoch) {
@@ -321,7 +321,7 @@ fn whole(secret: &TenantSecret, row: ValueRow<'_>, text: &[u8]) -> Result<Sealed
     Ok(Sealed {
         tag: TAG.to_owned(),
         size_bytes: i32::try_from(text.len()).map_err(too_large)?,
-        body: row.home(NO_SCOPE, (TAG, &digest), |home| secret.seal(home, text)),
+        body: row.aad(NO_SCOPE, (TAG, &digest), |aad| secret.seal(aad, text)),
         digest,
         parts: None,
     })

@@ -18,7 +18,7 @@ use crate::content::parts::Name;
 use crate::domain::background_tasks::{self, Group, Kind};
 use crate::domain::clock::Micros;
 use crate::domain::{Error, Result};
-use crate::storage::homes::of_chunk;
+use crate::storage::associated_data::of_chunk;
 
 const MINUTE: Micros = 60 * 1_000_000;
 const DAY: Micros = 24 * 60 * MINUTE;
@@ -272,7 +272,7 @@ pub async fn encrypt(
             };
             for (place, name) in batch {
                 let sealed =
-                    of_chunk(scope.id, name, |home| encrypt_plain(cipher, home, &bodies[place]));
+                    of_chunk(scope.id, name, |aad| encrypt_plain(cipher, aad, &bodies[place]));
                 draft.add(*name, &sealed.unwrap_or_else(|| bodies[place].clone()));
             }
         }

@@ -15,13 +15,13 @@ impl PostgresStorage {
     /// One round trip; one more when a thread that this process knew is gone.
     pub(super) async fn write_rows(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {
         let known = batch.threads.iter().all(|it| self.known.contains(&it.tenant, &it.thread_id));
-        let mut outcomes = self.send_or_doubt(batch, !known).await?;
+        let mut outcomes = self.send_batch(batch, !known).await?;
         let vanished = known && outcomes.contains(&Outcome::Raced);
         if vanished {
             // Threads that were written are written again: every row of a batch is repeatable.
-            outcomes = self.send_or_doubt(batch, true).await?;
+            outcomes = self.send_batch(batch, true).await?;
         }
-        self.chunks.learn(batch, &outcomes);
+        self.chunks.record(batch, &outcomes);
         for (thread, outcome) in batch.threads.iter().zip(&outcomes) {
             if matches!(outcome, Outcome::Done { .. }) {
                 self.known.insert(&thread.tenant, &thread.thread_id);
@@ -30,10 +30,10 @@ impl PostgresStorage {
         Ok(outcomes)
     }
 
-    async fn send_or_doubt(&self, batch: &Batch, create: bool) -> Result<Vec<Outcome>, BatchError> {
+    async fn send_batch(&self, batch: &Batch, create: bool) -> Result<Vec<Outcome>, BatchError> {
         let sent = self.send(batch, create).await;
         if matches!(sent, Err(BatchError::ConnectionLost(_))) {
-            self.chunks.doubt(batch);
+            self.chunks.mark_uncertain(batch);
         }
         sent
     }

@@ -82,7 +82,7 @@ impl ErasureStorage for PostgresStorage {
             };
             match done {
                 Err(Error::Unavailable { .. }) if contention.may_try_again().await => {}
-                done => return self.noting_loss(done),
+                done => return self.clear_pool_on_loss(done),
             }
         }
     }

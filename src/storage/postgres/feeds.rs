@@ -95,7 +95,7 @@ const SWEEP_FEEDS: &str = "
 #[async_trait]
 impl FeedStorage for PostgresStorage {
     async fn open_feed(&self, tenant: &str, now: Micros) -> Result<Position> {
-        self.noting_loss(self.end_of_log(tenant, now).await)
+        self.clear_pool_on_loss(self.end_of_log(tenant, now).await)
     }
 
     async fn read_changes(
@@ -104,7 +104,7 @@ impl FeedStorage for PostgresStorage {
         changes_max: usize,
         now: Micros,
     ) -> Result<Vec<Option<ChangePage>>> {
-        self.noting_loss(self.read_log(after, changes_max, now).await)
+        self.clear_pool_on_loss(self.read_log(after, changes_max, now).await)
     }
 }
 

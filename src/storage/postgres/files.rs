@@ -99,7 +99,7 @@ impl FileStorage for PostgresStorage {
         now: Micros,
     ) -> Result<FilePage> {
         let rows = self.read_files(&caller.tenant, query, now).await;
-        let rows = self.noting_loss(rows)?;
+        let rows = self.clear_pool_on_loss(rows)?;
         let secret = self.secret(&caller.tenant).await?;
         let noting = Noting { storage: self, caller, secret: &secret, now };
         let (page, noted) = page(&noting, query, rows).await?;

@@ -50,7 +50,7 @@ impl ItemHistoryStorage for PostgresStorage {
         query: &ListVersions,
         now: Micros,
     ) -> Result<Option<VersionPage>> {
-        self.noting_loss(self.read_item_versions(caller, query, now).await)
+        self.clear_pool_on_loss(self.read_item_versions(caller, query, now).await)
     }
 }
 

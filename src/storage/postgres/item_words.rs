@@ -74,7 +74,7 @@ impl TextStorage for PostgresStorage {
         );
         let mut connection = self.searches.get(&caller.tenant).await?;
         let rows = statement.query().fetch_all(&mut *connection).await;
-        let rows = self.noting_loss(rows.map_err(|error| failure::of_call(&error)))?;
+        let rows = self.clear_pool_on_loss(rows.map_err(|error| failure::of_call(&error)))?;
         connection.release();
         let candidate = |row: &PgRow| Candidate {
             address: address(row),

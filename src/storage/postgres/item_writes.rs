@@ -10,7 +10,7 @@ use super::items::literal;
 use super::{PostgresStorage, failure, item_declared, item_puts, item_vectors};
 use crate::domain::item_batch::{ItemBatch, ItemGroup, ItemOutcome, ItemRow};
 use crate::domain::storage::BatchError;
-use crate::storage::items::{learn, memory_key};
+use crate::storage::items::{memory_key, record_written};
 
 /// Unique violation: another server was faster.
 const RACED: &str = "23505";
@@ -214,7 +214,7 @@ impl PostgresStorage {
                 written[at] = epoch(row);
             }
         }
-        learn(&self.chunks, batch, &written);
+        record_written(&self.chunks, batch, &written);
         for row in &batch.rows {
             if outcomes[row.group] == ItemOutcome::EpochStale {
                 let root = row.address.namespace.root();

@@ -98,7 +98,7 @@ impl ItemStorage for PostgresStorage {
         if addresses.is_empty() {
             return Ok(Vec::new());
         }
-        steady(|| self.open_items(caller, addresses, bytes_max, now)).await
+        retry_torn_read(|| self.open_items(caller, addresses, bytes_max, now)).await
     }
 
     async fn search_items(
@@ -109,16 +109,18 @@ impl ItemStorage for PostgresStorage {
         now: Micros,
     ) -> Result<ItemPage> {
         let page = match &query.mode {
-            SearchMode::List => steady(|| self.read_item_page(caller, within, query, now)).await,
+            SearchMode::List => {
+                retry_torn_read(|| self.read_item_page(caller, within, query, now)).await
+            }
             SearchMode::Text(_) | SearchMode::Hybrid(..) => {
                 Err(crate::domain::Error::Internal("a search by words asks for candidates".into()))
             }
             SearchMode::Vector(near) => {
-                steady(|| self.read_nearest(caller, within, (query, near), now)).await
+                retry_torn_read(|| self.read_nearest(caller, within, (query, near), now)).await
             }
             SearchMode::Question { .. } => Err(unresolved()),
         };
-        self.noting_loss(page)
+        self.clear_pool_on_loss(page)
     }
 
     async fn list_namespaces(
@@ -128,7 +130,7 @@ impl ItemStorage for PostgresStorage {
         query: &ListNamespaces,
         now: Micros,
     ) -> Result<Vec<Namespace>> {
-        self.noting_loss(self.read_namespaces(caller, within, query, now).await)
+        self.clear_pool_on_loss(self.read_namespaces(caller, within, query, now).await)
     }
 
     async fn count_items(
@@ -139,7 +141,7 @@ impl ItemStorage for PostgresStorage {
         now: Micros,
     ) -> Result<u64> {
         let read = || self.read_item_count(caller, within, scope, now);
-        self.noting_loss(steady(read).await)
+        self.clear_pool_on_loss(retry_torn_read(read).await)
     }
 
     async fn refresh_items(
@@ -341,7 +343,7 @@ impl PostgresStorage {
 
 /// Reads again what may have been replaced between its row and its chunks, which are read one after the other. What is
 /// damaged stays so.
-async fn steady<T, R: Future<Output = Result<T>>>(read: impl Fn() -> R) -> Result<T> {
+async fn retry_torn_read<T, R: Future<Output = Result<T>>>(read: impl Fn() -> R) -> Result<T> {
     for _ in 1..READS_MAX {
         match read().await {
             Err(crate::domain::Error::Integrity(_)) => {}

@@ -15,7 +15,7 @@ use super::values::{OrderedWrite, base_of, in_order, values_in_order};
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::checkpoint::{LargeValues, View};
-use crate::storage::homes::CheckpointAt;
+use crate::storage::associated_data::CheckpointAt;
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::opening::Chunks;
 

@@ -178,7 +178,7 @@ impl PostgresStorage {
                 let (turn, known) = self.secrets.take_turn(tenant).await;
                 (Some(turn), known)
             }
-            known @ Memory::Doubted(_) => (None, known),
+            known @ Memory::Expired(_) => (None, known),
         };
         if let Memory::Trusted(secret) = known {
             return Ok(secret);
@@ -201,7 +201,7 @@ impl PostgresStorage {
             .try_into()
             .map_err(|_| Error::Integrity("the tenant's secret has a wrong length".into()))?;
         let secret = TenantSecret::new(bytes);
-        self.secrets.learn(tenant, &secret);
+        self.secrets.insert(tenant, &secret);
         Ok(secret)
     }
 
@@ -234,8 +234,8 @@ impl PostgresStorage {
         Err(Error::Internal("a tenant can be neither read nor made".into()))
     }
 
-    /// After one connection broke, the idle ones are most likely dead too.
-    fn noting_loss<T>(&self, result: Result<T>) -> Result<T> {
+    /// Drops the idle connections when one broke: they are most likely dead too.
+    fn clear_pool_on_loss<T>(&self, result: Result<T>) -> Result<T> {
         if matches!(result, Err(Error::Unavailable { .. })) {
             self.clear_pools();
         }
@@ -292,19 +292,19 @@ impl CheckpointStorage for PostgresStorage {
     }
 
     async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<bool> {
-        self.noting_loss(self.remove_thread(caller, request).await)
+        self.clear_pool_on_loss(self.remove_thread(caller, request).await)
     }
 
     async fn delete_for_runs(&self, caller: &Caller, run_ids: &[String]) -> Result<()> {
-        self.noting_loss(self.remove_runs(caller, run_ids).await)
+        self.clear_pool_on_loss(self.remove_runs(caller, run_ids).await)
     }
 
     async fn prune_threads(&self, caller: &Caller, request: &PruneRequest) -> Result<Vec<Pruned>> {
-        self.noting_loss(self.prune(caller, request).await)
+        self.clear_pool_on_loss(self.prune(caller, request).await)
     }
 
     async fn copy_thread(&self, caller: &Caller, request: &CopyThread) -> Result<u64> {
-        self.noting_loss(self.copy(caller, request).await)
+        self.clear_pool_on_loss(self.copy(caller, request).await)
     }
 }
 
@@ -319,11 +319,11 @@ impl Engine for PostgresStorage {
     }
 
     async fn check_ready(&self) -> Result<()> {
-        self.noting_loss(first_connection::check_takes_writes(&self.first).await)
+        self.clear_pool_on_loss(first_connection::check_takes_writes(&self.first).await)
     }
 
     async fn try_write(&self) -> Result<()> {
-        self.noting_loss(write_check::try_write(&self.pool).await)
+        self.clear_pool_on_loss(write_check::try_write(&self.pool).await)
     }
 
     async fn sweep(&self, now: Micros) -> Result<()> {
@@ -365,7 +365,7 @@ impl Engine for PostgresStorage {
     }
 
     async fn examine_watched(&self, request: &Examine, progress: &Progress) -> Result<Report> {
-        self.noting_loss(crate::storage::doctor::examine(self, request, progress).await)
+        self.clear_pool_on_loss(crate::storage::doctor::examine(self, request, progress).await)
     }
 
     async fn rotate_master_key(&self) -> Result<u64> {

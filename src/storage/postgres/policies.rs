@@ -194,7 +194,7 @@ impl RetentionStorage for PostgresStorage {
     }
 
     async fn retain_thread(&self, claim: &Claim, thread_id: &str, now: Micros) -> Result<Retained> {
-        self.noting_loss(self.retain(claim, thread_id, now).await)
+        self.clear_pool_on_loss(self.retain(claim, thread_id, now).await)
     }
 
     async fn advance_claim(&self, claim: &Claim, progress: &Progress, now: Micros) -> Result<bool> {

@@ -9,8 +9,8 @@ use crate::content::keys::TenantSecret;
 use crate::domain::checkpoint::{PendingWrite, Value, View};
 use crate::domain::history::Base;
 use crate::domain::{Error, Result};
+use crate::storage::associated_data::{CheckpointAt, ValueRow};
 use crate::storage::base_document::open_base;
-use crate::storage::homes::{CheckpointAt, ValueRow};
 use crate::storage::opening::{Chunks, StoredValue, open_value};
 use crate::storage::prepare::{channel_key, channels_of, version_key};
 

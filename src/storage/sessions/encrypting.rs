@@ -4,12 +4,12 @@
 use bytes::Bytes;
 
 use super::sealing::{TAG, title_home};
-use crate::content::cipher::{Cipher, Home};
+use crate::content::cipher::{AssociatedData, Cipher};
 use crate::content::encrypted::{encrypt_plain, move_encrypted};
 use crate::content::keys::TenantSecret;
 use crate::domain::{Error, Result};
 use crate::storage::access::{Accessible, Source, SqlRow, SqlValue, page};
-use crate::storage::homes::ValueRow;
+use crate::storage::associated_data::ValueRow;
 
 /// Rows of a table, and how one of them is changed. The first columns say where it stands, as many as `first` has.
 pub(in crate::storage) struct Rows {
@@ -32,8 +32,8 @@ const ENTRIES: Rows = Rows {
         where tenant = $1 and session_no = $2 and log_no = $3 and era = $4 and seq = $5",
     again: |cipher, row| {
         let body = row.bytes(7)?;
-        let home = ValueRow::Entry(row.integer(5)?);
-        home.home(row.integer(4)?, (TAG, row.bytes(6)?), |home| encrypted(cipher, home, body))
+        let aad = ValueRow::Entry(row.integer(5)?);
+        aad.aad(row.integer(4)?, (TAG, row.bytes(6)?), |aad| encrypted(cipher, aad, body))
     },
 };
 
@@ -48,7 +48,7 @@ const TITLES: Rows = Rows {
     change: "update sessions set title = $4 where tenant = $1 and kind = $2 and key = $3",
     again: |cipher, row| {
         let (place, title) = ((row.text(0)?, row.bytes(1)?), row.bytes(3)?);
-        title_home(row.integer(2)?, place, |home| encrypted(cipher, home, title))
+        title_home(row.integer(2)?, place, |aad| encrypted(cipher, aad, title))
     },
 };
 
@@ -96,12 +96,12 @@ pub(in crate::storage) async fn encrypt_rows(
 /// None: it is encrypted already.
 pub(in crate::storage) fn encrypted(
     cipher: &Cipher,
-    home: Home<'_>,
+    aad: AssociatedData<'_>,
     body: &[u8],
 ) -> Result<Option<Bytes>> {
-    match encrypt_plain(cipher, home, body) {
+    match encrypt_plain(cipher, aad, body) {
         Some(encrypted) => Ok(Some(encrypted)),
-        None if move_encrypted(cipher, (home, home), body).is_ok() => Ok(None),
+        None if move_encrypted(cipher, (aad, aad), body).is_ok() => Ok(None),
         None => Err(Error::Integrity("a sealed row is damaged".into())),
     }
 }

@@ -22,7 +22,7 @@ use crate::domain::sessions::storage::FindDocuments;
 use crate::domain::sessions::{Content, Document, Entry};
 use crate::domain::{Error, Result};
 use crate::storage::access::{Access, Dialect, SqlRow, SqlValue};
-use crate::storage::homes::ValueRow;
+use crate::storage::associated_data::ValueRow;
 use crate::storage::opening::{Chunks, StoredValue, open_value};
 
 /// An entry as its row has it.

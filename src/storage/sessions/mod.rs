@@ -79,7 +79,7 @@ impl SessionMemory {
         !change.scope.exists && self.scopes.get(&key) == Some(change.scope)
     }
 
-    fn saw(&self, tenant: &str, session: &SessionName, scope_id: i64) {
+    fn insert(&self, tenant: &str, session: &SessionName, scope_id: i64) {
         let seen = PlannedScope { id: scope_id, exists: true };
         self.scopes.insert((tenant.to_owned(), session.clone()), seen);
     }

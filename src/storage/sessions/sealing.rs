@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 
-use crate::content::cipher::Home;
+use crate::content::cipher::AssociatedData;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::Value;
@@ -16,8 +16,8 @@ use crate::domain::sessions::change::{
 };
 use crate::domain::sessions::name::SessionName;
 use crate::domain::{Error, Result};
+use crate::storage::associated_data::ValueRow;
 use crate::storage::chunk_memory::Known;
-use crate::storage::homes::ValueRow;
 use crate::storage::sealing::Sealer;
 
 /// Entries up to this size stay in their row.
@@ -152,7 +152,7 @@ pub fn seal_entry(
     Ok(Sealed {
         tag: TAG.to_owned(),
         size_bytes: i32::try_from(text.len()).map_err(too_large)?,
-        body: row.home(scope_id, (TAG, &digest), |home| secret.seal(home, &text)),
+        body: row.aad(scope_id, (TAG, &digest), |aad| secret.seal(aad, &text)),
         digest,
         parts: None,
     })
@@ -163,8 +163,8 @@ fn tag() -> Result<Tag> {
 }
 
 pub fn seal_title(secret: &TenantSecret, place: (i64, &SessionName), title: &str) -> Bytes {
-    title_home(place.0, (place.1.kind(), &place.1.key_bytes()), |home| {
-        secret.seal(home, title.as_bytes())
+    title_home(place.0, (place.1.kind(), &place.1.key_bytes()), |aad| {
+        secret.seal(aad, title.as_bytes())
     })
 }
 
@@ -176,20 +176,20 @@ pub fn open_title(
     sealed: &[u8],
 ) -> Result<String> {
     let max = usize::try_from(crate::domain::limits::LIMITS.session_name_bytes_max);
-    let opened = title_home(place.0, (place.1.kind(), &place.1.key_bytes()), |home| {
-        secret.open_at_most(home, sealed, max.unwrap_or(usize::MAX))
+    let opened = title_home(place.0, (place.1.kind(), &place.1.key_bytes()), |aad| {
+        secret.open_at_most(aad, sealed, max.unwrap_or(usize::MAX))
     });
     let damaged = || Error::Integrity("the title of a session is damaged".into());
     let opened = opened.map_err(|_| damaged())?;
     String::from_utf8(opened.to_vec()).map_err(|_| damaged())
 }
 
-/// The home of a session's title. What a snapshot keeps has its number before the kind, and the title of the session.
+/// The associated data of a session's title. What a snapshot keeps has its number before the kind, and the title of the session.
 pub fn title_home<R>(
     scope_id: i64,
     (kind, key): (&str, &[u8]),
-    act: impl FnOnce(Home<'_>) -> R,
+    act: impl FnOnce(AssociatedData<'_>) -> R,
 ) -> R {
     let kind = kind.rsplit(':').next().unwrap_or_default();
-    act(Home { scope_id, noun: "title", row: &[kind.as_bytes(), key] })
+    act(AssociatedData { scope_id, noun: "title", row: &[kind.as_bytes(), key] })
 }

@@ -67,7 +67,7 @@ pub async fn write<T: SessionEngine>(
             }
         });
     }
-    learn(engine, batch, &outcomes, &effects);
+    record(engine, batch, &outcomes, &effects);
     Ok(outcomes)
 }
 
@@ -105,11 +105,11 @@ fn forget_made<T: SessionEngine>(engine: &T, batch: &Batch, effects: &Effects) {
     }
 }
 
-fn learn<T: SessionEngine>(engine: &T, batch: &Batch, outcomes: &[Outcome], effects: &Effects) {
+fn record<T: SessionEngine>(engine: &T, batch: &Batch, outcomes: &[Outcome], effects: &Effects) {
     for (command, outcome) in batch.commands.iter().zip(outcomes) {
         if let Outcome::Stale { scope_id } = outcome {
             match scope_id {
-                Some(id) => engine.sessions().saw(&command.tenant, &command.session, *id),
+                Some(id) => engine.sessions().insert(&command.tenant, &command.session, *id),
                 None => engine.sessions().forget(&command.tenant, &command.session),
             }
             engine.session_chunks().forget(&command.tenant, &memory_key(command.scope.id));
@@ -117,7 +117,7 @@ fn learn<T: SessionEngine>(engine: &T, batch: &Batch, outcomes: &[Outcome], effe
     }
     for (at, row) in &effects.sessions {
         let (tenant, session) = &batch.sessions[*at];
-        engine.sessions().saw(tenant, session, row.scope_id);
+        engine.sessions().insert(tenant, session, row.scope_id);
     }
     for at in &effects.writers {
         let command = &batch.commands[*at];

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::SnapshotEngine;
-use crate::content::cipher::Home;
+use crate::content::cipher::AssociatedData;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros, random_id};
@@ -128,7 +128,7 @@ impl<T: SnapshotEngine> ArchiveStorage for T {
         let (scope_id, workspace) = (row.integer(0)?, row.text(1)?.to_owned());
         let head = Head { sha256: hex::encode(arrived.sha256), file_count: arrived.file_count };
         let head = serde_json::to_vec(&head).map_err(|it| Error::Internal(it.to_string()))?;
-        let sealed = home(scope_id, &id.0.0, |home| seal_document(&secret, home, &head));
+        let sealed = aad(scope_id, &id.0.0, |aad| seal_document(&secret, aad, &head));
         let row = [SqlValue::from(&sealed[..]), now.into()];
         access.rows(FINISH, &[&place[..], &row].concat()).await?;
         access.end().await?;
@@ -332,8 +332,8 @@ pub async fn erase(engine: &dyn Accessible, tenant: &str, subject: &str) -> Resu
     }
 }
 
-pub(super) fn home<R>(scope_id: i64, id: &[u8], act: impl FnOnce(Home<'_>) -> R) -> R {
-    act(Home { scope_id, noun: "archive", row: &[id] })
+pub(super) fn aad<R>(scope_id: i64, id: &[u8], act: impl FnOnce(AssociatedData<'_>) -> R) -> R {
+    act(AssociatedData { scope_id, noun: "archive", row: &[id] })
 }
 
 /// Columns from `at` on as [`COLUMNS`] has them.
@@ -341,7 +341,7 @@ fn read(secret: &TenantSecret, row: &SqlRow, at: usize) -> Result<Archive> {
     let damaged = || Error::Integrity("what is known of an archive is damaged".into());
     let id = ContentId::stored(row.bytes(at)?)?;
     let head: Bytes =
-        home(row.integer(at + 2)?, &id.0, |home| open_document(secret, home, row.bytes(at + 3)?))?;
+        aad(row.integer(at + 2)?, &id.0, |aad| open_document(secret, aad, row.bytes(at + 3)?))?;
     let head: Head = serde_json::from_slice(&head).map_err(|_| damaged())?;
     let mut sha256 = [0; 32];
     hex::decode_to_slice(&head.sha256, &mut sha256).map_err(|_| damaged())?;

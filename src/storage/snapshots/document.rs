@@ -4,17 +4,17 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 
-use crate::content::cipher::Home;
+use crate::content::cipher::AssociatedData;
 use crate::content::keys::TenantSecret;
 use crate::domain::{Error, Result};
 use crate::storage::documents::{open_document, seal_document};
 
-pub(super) fn home<R>(number: i64, id: &str, act: impl FnOnce(Home<'_>) -> R) -> R {
-    act(Home { scope_id: number, noun: "snapshot", row: &[id.as_bytes()] })
+pub(super) fn aad<R>(number: i64, id: &str, act: impl FnOnce(AssociatedData<'_>) -> R) -> R {
+    act(AssociatedData { scope_id: number, noun: "snapshot", row: &[id.as_bytes()] })
 }
 
-fn labels_home<R>(number: i64, id: &str, act: impl FnOnce(Home<'_>) -> R) -> R {
-    act(Home { scope_id: number, noun: "snapshot labels", row: &[id.as_bytes()] })
+fn labels_home<R>(number: i64, id: &str, act: impl FnOnce(AssociatedData<'_>) -> R) -> R {
+    act(AssociatedData { scope_id: number, noun: "snapshot labels", row: &[id.as_bytes()] })
 }
 
 /// What the column of the labels holds: a JSON object, or, where content is encrypted, what seals it as base64.
@@ -22,7 +22,7 @@ pub fn seal_labels(secret: &TenantSecret, (number, id): (i64, &str), json: Strin
     if secret.cipher().is_none() {
         return json;
     }
-    labels_home(number, id, |home| STANDARD.encode(secret.seal_brief(home, json.as_bytes())))
+    labels_home(number, id, |aad| STANDARD.encode(secret.seal_brief(aad, json.as_bytes())))
 }
 
 /// The JSON object.
@@ -35,7 +35,7 @@ pub fn open_labels(secret: &TenantSecret, (number, id): (i64, &str), text: &str)
     }
     let damaged = || Error::Integrity("the labels of a snapshot are damaged".into());
     let sealed = STANDARD.decode(text).map_err(|_| damaged())?;
-    let json = labels_home(number, id, |home| secret.open_at_most(home, &sealed, sealed.len()));
+    let json = labels_home(number, id, |aad| secret.open_at_most(aad, &sealed, sealed.len()));
     json.ok().and_then(|it| String::from_utf8(it.to_vec()).ok()).ok_or_else(damaged)
 }
 
@@ -47,7 +47,7 @@ pub fn are_plain(text: &str) -> bool {
 /// Empty for none.
 pub fn seal(secret: &TenantSecret, (number, id): (i64, &str), document: Option<&Bytes>) -> Vec<u8> {
     document.map_or_else(Vec::new, |document| {
-        home(number, id, |home| seal_document(secret, home, document)).to_vec()
+        aad(number, id, |aad| seal_document(secret, aad, document)).to_vec()
     })
 }
 
@@ -61,5 +61,5 @@ pub fn open(
     if sealed.is_empty() {
         return Ok(None);
     }
-    home(number, id, |home| open_document(secret, home, sealed)).map(Some)
+    aad(number, id, |aad| open_document(secret, aad, sealed)).map(Some)
 }

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 
 use super::archives;
-use super::document::{are_plain, home, seal_labels};
+use super::document::{aad, are_plain, seal_labels};
 use crate::content::cipher::Cipher;
 use crate::content::keys::TenantSecret;
 use crate::domain::{Error, Result};
@@ -37,16 +37,15 @@ const HEADS: Rows = Rows {
     change: "update archives set head = $3 where tenant = $1 and content_id = $2",
     again: |cipher, row| {
         let (prefix, envelope) = split(row)?;
-        let sealed = archives::home(row.integer(1)?, row.bytes(0)?, |home| {
-            encrypted(cipher, home, envelope)
-        })?;
+        let sealed =
+            archives::aad(row.integer(1)?, row.bytes(0)?, |aad| encrypted(cipher, aad, envelope))?;
         Ok(sealed.map(|it| [prefix, &it].concat().into()))
     },
 };
 
 fn again(cipher: &Cipher, row: &SqlRow) -> Result<Option<Bytes>> {
     let (prefix, envelope) = split(row)?;
-    let sealed = home(row.integer(1)?, row.text(0)?, |home| encrypted(cipher, home, envelope))?;
+    let sealed = aad(row.integer(1)?, row.text(0)?, |aad| encrypted(cipher, aad, envelope))?;
     Ok(sealed.map(|it| [prefix, &it].concat().into()))
 }
 

@@ -12,10 +12,10 @@ use super::views::{Place, read_bases, read_writes};
 use crate::domain::checkpoint::PENDING_SENDS;
 use crate::domain::history::{Base, Chain};
 use crate::domain::{Error, Result};
+use crate::storage::associated_data::CheckpointAt;
 use crate::storage::base_document::seal_base;
 use crate::storage::channel_map;
 use crate::storage::documents::open_documents;
-use crate::storage::homes::CheckpointAt;
 use crate::storage::retention::{Orphan, Stored, parents_of};
 
 /// Documents to be inserted: rows of (ns, checkpoint id, channel, start, length).

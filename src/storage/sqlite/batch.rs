@@ -75,7 +75,7 @@ impl SqliteStorage {
         match apply(&mut write, batch, (scopes, &secrets)).await {
             Ok(outcomes) => {
                 write.give_back();
-                self.chunks.learn(batch, &outcomes);
+                self.chunks.record(batch, &outcomes);
                 Ok(outcomes)
             }
             Err(failure) => {

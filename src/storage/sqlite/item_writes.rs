@@ -15,7 +15,7 @@ use crate::domain::item_batch::{ItemBatch, ItemOutcome, ItemRow};
 use crate::domain::item_feed::ChangeKind;
 use crate::domain::storage::BatchError;
 use crate::storage::items::words::bytes_of;
-use crate::storage::items::{learn, memory_key, namespaces};
+use crate::storage::items::{memory_key, namespaces, record_written};
 
 /// Rows in their order; those that are not stored have nulls.
 const READ_ROWS: &str = "
@@ -102,7 +102,7 @@ impl SqliteStorage {
         match apply(&mut write, batch).await {
             Ok((outcomes, written)) => {
                 write.give_back();
-                learn(&self.chunks, batch, &written);
+                record_written(&self.chunks, batch, &written);
                 for row in
                     batch.rows.iter().filter(|it| outcomes[it.group] == ItemOutcome::EpochStale)
                 {

@@ -18,7 +18,7 @@ impl SqliteStorage {
                 (_, Memory::Trusted(secret)) => Ok(secret),
                 (_turn, known) => self.look_for_secret(tenant, known).await,
             },
-            known @ Memory::Doubted(_) => self.look_for_secret(tenant, known).await,
+            known @ Memory::Expired(_) => self.look_for_secret(tenant, known).await,
         }
     }
 
@@ -66,7 +66,7 @@ impl SqliteStorage {
     fn learn_secret(&self, tenant: &str, stored: Vec<u8>) -> Result<TenantSecret> {
         let damaged = |_| Error::Integrity("a tenant's secret is damaged".into());
         let secret = TenantSecret::new(stored.try_into().map_err(damaged)?);
-        self.secrets.learn(tenant, &secret);
+        self.secrets.insert(tenant, &secret);
         Ok(secret)
     }
 }

@@ -10,7 +10,7 @@ use super::rows::RowSet;
 use super::views::Tenant;
 use crate::domain::checkpoint::{LargeValues, Value};
 use crate::domain::{Error, Result};
-use crate::storage::homes::ValueRow;
+use crate::storage::associated_data::ValueRow;
 use crate::storage::opening::{StoredValue, open_value};
 use crate::storage::value_parts::comes_as_names;
 

@@ -13,10 +13,10 @@ use super::values::{Wanted, open_values, read_values};
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoint::{LargeValues, PENDING_SENDS, PendingWrite, Value, View};
 use crate::domain::{Error, Result};
+use crate::storage::associated_data::{CheckpointAt, ValueRow};
 use crate::storage::base_document::open_base;
 use crate::storage::channel_map::{self, Entry};
 use crate::storage::documents::open_documents;
-use crate::storage::homes::{CheckpointAt, ValueRow};
 use crate::storage::objects::shelf::Shelf;
 use crate::storage::prepare::{channels_of, version_key};
 

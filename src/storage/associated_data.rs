@@ -1,7 +1,7 @@
-//! What each sealed thing belongs to: the rows of which an envelope is a part, within its content scope. An envelope that
-//! is found in another row does not open there.
+//! Associated data (AAD): binds each envelope to its content scope and row. An envelope that was moved to another row does not
+//! open there.
 
-use crate::content::cipher::Home;
+use crate::content::cipher::AssociatedData;
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 
@@ -14,16 +14,16 @@ pub struct CheckpointAt<'a> {
 }
 
 impl CheckpointAt<'_> {
-    /// The home of skeleton and metadata.
-    pub fn documents<R>(self, act: impl FnOnce(Home<'_>) -> R) -> R {
+    /// Binds skeleton and metadata.
+    pub fn documents<R>(self, act: impl FnOnce(AssociatedData<'_>) -> R) -> R {
         let row = [self.ns.as_bytes(), self.id.as_bytes()];
-        act(Home { scope_id: self.scope_id, noun: "documents", row: &row })
+        act(AssociatedData { scope_id: self.scope_id, noun: "documents", row: &row })
     }
 
-    /// The home of what it shows of a channel whose ancestors were removed.
-    pub fn base<R>(self, channel: &str, act: impl FnOnce(Home<'_>) -> R) -> R {
+    /// Binds what it shows of a channel whose ancestors were removed.
+    pub fn base<R>(self, channel: &str, act: impl FnOnce(AssociatedData<'_>) -> R) -> R {
         let row = [self.ns.as_bytes(), self.id.as_bytes(), channel.as_bytes()];
-        act(Home { scope_id: self.scope_id, noun: "base", row: &row })
+        act(AssociatedData { scope_id: self.scope_id, noun: "base", row: &row })
     }
 }
 
@@ -46,34 +46,34 @@ pub enum ValueRow<'a> {
     Entry(i64),
 }
 
-/// An item's namespace and key, in a form that a home can bind.
+/// An item's namespace and key, in a form that associated data can hold.
 pub fn item_place(secret: &TenantSecret, namespace: &[u8], key: &[u8]) -> i64 {
     secret.tuple_key(&[b"item", namespace, key])
 }
 
 impl ValueRow<'_> {
-    /// The home of a value with this tag and digest.
-    pub fn home<R>(
+    /// Binds a value with this tag and digest.
+    pub fn aad<R>(
         self,
         scope_id: i64,
         (tag, digest): (&str, &[u8]),
-        act: impl FnOnce(Home<'_>) -> R,
+        act: impl FnOnce(AssociatedData<'_>) -> R,
     ) -> R {
         match self {
             Self::Version(key) => {
                 let key = key.to_le_bytes();
                 let row: [&[u8]; 3] = [&key, tag.as_bytes(), digest];
-                act(Home { scope_id, noun: "value", row: &row })
+                act(AssociatedData { scope_id, noun: "value", row: &row })
             }
             Self::Item(place) => {
                 let place = place.to_le_bytes();
                 let row: [&[u8]; 3] = [&place, tag.as_bytes(), digest];
-                act(Home { scope_id, noun: "item", row: &row })
+                act(AssociatedData { scope_id, noun: "item", row: &row })
             }
             Self::Entry(no) => {
                 let no = no.to_le_bytes();
                 let row: [&[u8]; 3] = [&no, tag.as_bytes(), digest];
-                act(Home { scope_id, noun: "entry", row: &row })
+                act(AssociatedData { scope_id, noun: "entry", row: &row })
             }
             Self::Write { ns, checkpoint_id, task_id, idx, channel } => {
                 let idx = idx.to_le_bytes();
@@ -86,13 +86,13 @@ impl ValueRow<'_> {
                     tag.as_bytes(),
                     digest,
                 ];
-                act(Home { scope_id, noun: "write", row: &row })
+                act(AssociatedData { scope_id, noun: "write", row: &row })
             }
         }
     }
 }
 
-/// The home of a chunk with content. Nodes are not sealed: they hold names only, and statements read them in place.
-pub fn of_chunk<R>(scope_id: i64, name: &Name, act: impl FnOnce(Home<'_>) -> R) -> R {
-    act(Home { scope_id, noun: "chunk", row: &[name] })
+/// Binds a chunk with content. Nodes are not sealed: they hold names only, and statements read them in place.
+pub fn of_chunk<R>(scope_id: i64, name: &Name, act: impl FnOnce(AssociatedData<'_>) -> R) -> R {
+    act(AssociatedData { scope_id, noun: "chunk", row: &[name] })
 }
