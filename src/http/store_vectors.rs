@@ -65,8 +65,8 @@ pub enum MetricIn {
 
 by_name!(MetricIn);
 
-/// What of a search's body says what it looks for.
-pub struct Sought {
+/// The fields of a search's body that say what it looks for.
+pub struct SearchFields {
     pub mode: Option<ModeIn>,
     pub query: Option<Text>,
     pub query_vector: Option<Numbers>,
@@ -114,7 +114,7 @@ pub fn paths(index: Option<IndexIn>, has_vectors: bool) -> Result<Vec<FieldPath>
     paths.iter().map(|it| FieldPath::new(&it.0)).collect()
 }
 
-impl Sought {
+impl SearchFields {
     /// # Errors
     /// 422 naming the field.
     pub fn into_domain(self) -> Result<SearchMode> {

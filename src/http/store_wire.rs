@@ -11,7 +11,7 @@ use super::exact::{Exact, Text};
 use super::item_key::KeyIn;
 use super::store_answers::position;
 use super::store_vectors::{
-    IndexIn, MetricIn, ModeIn, Numbers, Sought, VectorIn, new_vectors, paths,
+    IndexIn, MetricIn, ModeIn, Numbers, SearchFields, VectorIn, new_vectors, paths,
 };
 use crate::domain::filter::Filter;
 use crate::domain::item::{
@@ -216,7 +216,7 @@ impl SearchBody<'_> {
     pub fn into_domain(self) -> Result<SearchItems> {
         let (limit, offset) =
             (limit(Some(self.limit.unwrap_or(SEARCH_LIMIT_DEFAULT)))?, offset(self.offset)?);
-        let mode = Sought {
+        let mode = SearchFields {
             mode: self.mode,
             query: self.query,
             query_vector: self.query_vector,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bytes::Bytes;
 
 use super::associated_data::{ValueRow, of_chunk};
-use super::objects::place::Place;
+use super::objects::pack_location::PackLocation;
 use super::value_parts::names_of_parts;
 use crate::content::encrypted::scope_of;
 use crate::content::envelope::{self, EnvelopeError};
@@ -23,8 +23,8 @@ pub struct Chunks {
     plain: HashMap<Name, Bytes>,
     /// By the scope that they were encrypted for.
     encrypted: HashMap<i64, HashMap<Name, Bytes>>,
-    /// Those that lie in packs: a shelf gives them their content.
-    placed: Vec<(Place, Name)>,
+    /// Those that lie in packs: a prefetch gives them their content.
+    placed: Vec<(PackLocation, Name)>,
     incomplete: bool,
     /// How values that came in parts are opened.
     large_values: LargeValues,
@@ -43,7 +43,7 @@ impl Chunks {
     pub fn add(&mut self, secret: &TenantSecret, name: &[u8], body: &[u8]) -> Result<()> {
         let name = Name::try_from(name)
             .map_err(|_| Error::Integrity("the name of a chunk has a wrong length".into()))?;
-        if let Some(place) = Place::read(body)? {
+        if let Some(place) = PackLocation::read(body)? {
             self.placed.push((place, name));
             return Ok(());
         }
@@ -92,8 +92,8 @@ impl Chunks {
             .map_err(|error| Error::Integrity(error.to_string()))
     }
 
-    /// The chunks that lie in packs, for the shelf.
-    pub fn take_placed(&mut self) -> Vec<(Place, Name)> {
+    /// The chunks that lie in packs, for the prefetch.
+    pub fn take_placed(&mut self) -> Vec<(PackLocation, Name)> {
         std::mem::take(&mut self.placed)
     }
 

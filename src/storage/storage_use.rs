@@ -9,7 +9,7 @@ use super::doctor::read_map;
 use super::documents::open_documents;
 use super::owner_macs::OwnerRow;
 use super::prepare::{channel_key, channels_of};
-use super::sought::Sought;
+use super::thread_filter::OwnedThread;
 use crate::content::keys::TenantSecret;
 use crate::domain::limits::LIMITS;
 use crate::domain::storage_use::{ChannelUse, StorageUse};
@@ -84,7 +84,7 @@ struct Channel {
 /// `Invalid` for a thread with too many rows to be added up in a request; `Integrity` when documents are damaged.
 pub async fn storage_use(
     engine: &dyn Accessible,
-    thread: Sought<'_>,
+    thread: OwnedThread<'_>,
     secret: &TenantSecret,
 ) -> Result<Option<StorageUse>> {
     let mut access = engine.begin_read().await?;
@@ -96,7 +96,7 @@ pub async fn storage_use(
 async fn add_up(
     access: &mut dyn Access,
     dialect: &Dialect,
-    thread: Sought<'_>,
+    thread: OwnedThread<'_>,
     secret: &TenantSecret,
 ) -> Result<Option<StorageUse>> {
     let tenant = thread.tenant;

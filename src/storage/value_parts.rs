@@ -14,10 +14,10 @@ use subtle::ConstantTimeEq as _;
 use super::access::{Access, Accessible, SqlRow, SqlValue, lock_scope, rows_named};
 use super::chunk_memory::ChunkMemory;
 use super::contents::put_chunks;
-use super::objects::shelf::Shelf;
+use super::objects::pack_prefetch::PackPrefetch;
 use super::opening::{Chunks, StoredValue};
 use super::owner_macs::OwnerRow;
-use super::sought::Sought;
+use super::thread_filter::OwnedThread;
 use crate::content::keys::{PartDigest, TenantSecret};
 use crate::content::parts::{self, NAME_BYTES, Name, Part, leaves_only};
 use crate::domain::caller::Caller;
@@ -150,12 +150,12 @@ pub async fn named_in(
     if names.is_empty() {
         return Ok(None);
     }
-    let sought = Sought::by(caller, commit.thread_id.as_str(), Action::Append);
+    let owned = OwnedThread::by(caller, commit.thread_id.as_str(), Action::Append);
     let mut access = engine.begin_read_for(&caller.tenant).await?;
-    let Some(thread) = thread_of(engine, &mut *access, sought).await? else {
+    let Some(thread) = thread_of(engine, &mut *access, owned).await? else {
         return Ok(Some(NamedParts { epoch: 0, parts: HashMap::new() }));
     };
-    thread.check_mac(sought.thread_id, secret)?;
+    thread.check_mac(owned.thread_id, secret)?;
     let place = [caller.tenant.as_str().into(), thread.scope_id.into()];
     let rows = rows_named(&mut *access, NAMED, &place, &names).await?;
     access.end().await?;
@@ -222,12 +222,12 @@ impl FoundThread {
 async fn thread_of(
     engine: &dyn Accessible,
     access: &mut dyn Access,
-    sought: Sought<'_>,
+    owned: OwnedThread<'_>,
 ) -> Result<Option<FoundThread>> {
     let text = engine.dialect().fill(THREAD);
-    let found = access.rows(&text, &[sought.tenant.into(), sought.thread_id.into()]).await?;
+    let found = access.rows(&text, &[owned.tenant.into(), owned.thread_id.into()]).await?;
     let Some(row) = found.first() else { return Ok(None) };
-    if sought.is_taken(row.optional_text(2)?) {
+    if owned.is_taken(row.optional_text(2)?) {
         return Err(Error::Conflict(Conflict::ThreadTaken));
     }
     Ok(Some(FoundThread {
@@ -250,14 +250,14 @@ impl<T: Accessible> ValuePartStorage for T {
         part: &NewPart,
         now: Micros,
     ) -> Result<Option<Bytes>> {
-        let sought = Sought::by(caller, part.thread_id.as_str(), Action::Append);
+        let owned = OwnedThread::by(caller, part.thread_id.as_str(), Action::Append);
         let mut access = self.begin_read_for(&caller.tenant).await?;
-        let thread = thread_of(self, &mut *access, sought).await?;
+        let thread = thread_of(self, &mut *access, owned).await?;
         access.end().await?;
         let Some(thread) = thread else { return Ok(None) };
         thread.check(part)?;
         let (scope_id, secret) = (thread.scope_id, self.secret_of(&caller.tenant).await?);
-        thread.check_mac(sought.thread_id, &secret)?;
+        thread.check_mac(owned.thread_id, &secret)?;
         let (index, data) = (part.index, part.data.clone());
         let part_bytes = usize::try_from(LIMITS.value_part_bytes).unwrap_or(usize::MAX);
         let seal = move || {
@@ -315,17 +315,17 @@ impl<T: Accessible> ValuePartStorage for T {
             return Ok(None);
         }
         let secret = self.secret_of(&caller.tenant).await?;
-        let sought = Sought::by(caller, thread_id.as_str(), Action::Read);
-        let shelf = Shelf::default();
+        let owned = OwnedThread::by(caller, thread_id.as_str(), Action::Read);
+        let prefetch = PackPrefetch::default();
         for _ in 0..READS_MAX {
             let mut access = self.begin_read_for(&caller.tenant).await?;
-            let thread = match thread_of(self, &mut *access, sought).await {
+            let thread = match thread_of(self, &mut *access, owned).await {
                 // To who may only read its own, another's is not there.
                 Err(Error::Conflict(Conflict::ThreadTaken)) => None,
                 thread => thread?,
             };
             let Some(thread) = thread else { return Ok(None) };
-            thread.check_mac(sought.thread_id, &secret)?;
+            thread.check_mac(owned.thread_id, &secret)?;
             let scope_id = thread.scope_id;
             let own = secret.code(PURPOSE, scope_id, &names.concat());
             if !bool::from(own.ct_eq(code)) {
@@ -339,11 +339,11 @@ impl<T: Accessible> ValuePartStorage for T {
             for row in &rows {
                 chunks.add(&secret, row.bytes(0)?, row.bytes(1)?)?;
             }
-            shelf.complete(&secret, &mut chunks)?;
-            if shelf.is_complete() {
+            prefetch.complete(&secret, &mut chunks)?;
+            if prefetch.is_complete() {
                 return joined(&secret, scope_id, &names, &chunks);
             }
-            shelf.restock(self.objects(), &secret).await?;
+            prefetch.fetch_missing(self.objects(), &secret).await?;
         }
         Err(Error::Unavailable {
             detail: "the value was moved again and again while it was read".into(),

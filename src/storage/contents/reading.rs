@@ -10,7 +10,7 @@ use crate::domain::caller::Caller;
 use crate::domain::contents::ContentId;
 use crate::domain::{Error, Result};
 use crate::storage::access::{Accessible, SqlValue, rows_named};
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::opening::{Chunks, parts_of};
 
 /// How often a slice is read whose chunks move into a pack, or from one into another, meanwhile.
@@ -32,7 +32,7 @@ pub(super) async fn read_slice(
     at: u64,
 ) -> Result<(u64, Bytes)> {
     let secret = engine.secret_of(&caller.tenant).await?;
-    let shelf = Shelf::default();
+    let prefetch = PackPrefetch::default();
     for _ in 0..READS_MAX {
         let mut access = engine.begin_read_for(&caller.tenant).await?;
         let place = [&key(caller, id)[..], &[super::integer(at)?]].concat();
@@ -51,11 +51,11 @@ pub(super) async fn read_slice(
         for row in &rows {
             chunks.add(&secret, row.bytes(0)?, row.bytes(1)?)?;
         }
-        shelf.complete(&secret, &mut chunks)?;
-        if shelf.is_complete() {
+        prefetch.complete(&secret, &mut chunks)?;
+        if prefetch.is_complete() {
             return Ok((start, join(&secret, scope_id, &parts, size, &chunks)?));
         }
-        shelf.restock(engine.objects(), &secret).await?;
+        prefetch.fetch_missing(engine.objects(), &secret).await?;
     }
     Err(Error::Unavailable {
         detail: "the content was moved again and again while it was read".into(),

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Ward;
+use super::TenantScan;
 use super::content::{Chunks, VALUE_COLUMNS, Value, Verdict};
 use super::survey::Sums;
 use super::threads::{CHECKPOINT_COLUMNS, Thread, write_of};
@@ -59,7 +59,7 @@ struct Read {
     chunks: Grouped,
 }
 
-impl Ward<'_> {
+impl TenantScan<'_> {
     /// Examines the small ones among some threads together. Answers those that have to be examined alone.
     pub(super) async fn examine_together(
         &mut self,

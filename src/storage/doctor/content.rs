@@ -15,7 +15,7 @@ use crate::domain::names::Tag;
 use crate::storage::access::{Access, SqlRow, SqlValue, rows_named};
 use crate::storage::associated_data::ValueRow;
 use crate::storage::objects::Objects;
-use crate::storage::objects::place::Place;
+use crate::storage::objects::pack_location::PackLocation;
 use crate::storage::opening::open_chunk;
 
 /// Columns of manifests and of writes that make a value.
@@ -123,7 +123,7 @@ pub struct Chunks {
     nodes: HashMap<Name, Bytes>,
     leaves: HashMap<Name, Bytes>,
     /// Those that lie in packs and were not fetched.
-    placed: HashMap<Name, Place>,
+    placed: HashMap<Name, PackLocation>,
 }
 
 impl Chunks {
@@ -162,7 +162,7 @@ impl Chunks {
         for row in rows_named(access, CHUNKS, place, &names).await? {
             let (name, body) = (row.bytes(0)?, row.bytes(1)?);
             let Ok(name) = Name::try_from(name) else { continue };
-            if let Ok(Some(place)) = Place::read(body) {
+            if let Ok(Some(place)) = PackLocation::read(body) {
                 self.placed.insert(name, place);
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use super::content::{Chunks, Value, Verdict};
 use super::pass::{Pass, Start};
-use super::{Ward, size};
+use super::{TenantScan, size};
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Place, Report, State};
 use crate::domain::item::{Address, Key};
@@ -45,7 +45,7 @@ pub const ITEM_VALUES: Values = Values { source: ITEMS, value: 3, key: 2, noun: 
 pub const VERSION_VALUES: Values =
     Values { source: VERSIONS, value: 4, key: 3, noun: Noun::ItemVersions };
 
-impl Ward<'_> {
+impl TenantScan<'_> {
     pub(super) async fn examine_items(&self, report: &mut Report) -> Result<()> {
         self.go_through(Pass::Items, report).await
     }

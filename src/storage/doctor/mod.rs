@@ -42,7 +42,7 @@ const GARBAGE_AGE: Micros = 3_600 * 1_000_000;
 const KEYS_PER_PAGE: i64 = 500;
 
 /// The tenant that is being examined.
-struct Ward<'a> {
+struct TenantScan<'a> {
     engine: &'a dyn Accessible,
     dialect: &'static Dialect,
     tenant: String,
@@ -119,10 +119,18 @@ pub async fn examine(
             let dialect = engine.dialect();
             let (fix, thread_lost) = (request.fix, false);
             let examined = HashSet::new();
-            let mut ward =
-                Ward { engine, dialect, tenant, secret, fix, thread_lost, examined, progress };
-            let examined = ward.examine(request.now, &mut report).await;
-            ward.note(examined, (Noun::Tenants, "tenants", None), &mut report)?;
+            let mut scan = TenantScan {
+                engine,
+                dialect,
+                tenant,
+                secret,
+                fix,
+                thread_lost,
+                examined,
+                progress,
+            };
+            let examined = scan.examine(request.now, &mut report).await;
+            scan.note(examined, (Noun::Tenants, "tenants", None), &mut report)?;
         }
         let Some(mut next) = listed.next else { return Ok(report) };
         next.truncate(1);
@@ -139,7 +147,7 @@ async fn secret_of(engine: &dyn Accessible, tenant: &str, stored: &[u8]) -> Resu
     Ok(TenantSecret::new(stored.try_into().map_err(damaged)?))
 }
 
-impl Ward<'_> {
+impl TenantScan<'_> {
     /// Threads first, so that a scope's repair finds counters as they were; scopes before rows without a thread,
     /// because only holders tell whether a thread was lost.
     async fn examine(&mut self, now: Micros, report: &mut Report) -> Result<()> {

@@ -1,11 +1,11 @@
 //! Checks the MACs of threads, sessions and namespace roots. Only a tenant with encryption has MACs.
 
-use super::Ward;
+use super::TenantScan;
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Report, State};
 use crate::storage::owner_signing::{OWNER_TABLES, OwnerTable};
 
-impl Ward<'_> {
+impl TenantScan<'_> {
     pub(super) async fn examine_owners(&self, report: &mut Report) -> Result<()> {
         if self.secret.cipher().is_none() {
             return Ok(());

@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
-use super::{Ward, size};
+use super::{TenantScan, size};
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::doctor::{Noun, Report, State};
 use crate::domain::{Error, Result};
 use crate::storage::access::{Access, Accessible, Source, SqlValue, lock_scope, page};
 use crate::storage::objects::Objects;
+use crate::storage::objects::pack_location::{PackId, PackLocation};
 use crate::storage::objects::packs::bytes_by_pack;
-use crate::storage::objects::place::{PackId, Place};
 
 const PACKS: Source<'static> = Source {
     columns: "pack_id, size_bytes, live_bytes",
@@ -41,7 +41,7 @@ struct Packed {
     /// Size and counted live bytes.
     packs: BTreeMap<PackId, (i64, i64)>,
     /// In the order of packs.
-    chunks: Vec<(Place, Name)>,
+    chunks: Vec<(PackLocation, Name)>,
     live: BTreeMap<PackId, i64>,
 }
 
@@ -67,7 +67,7 @@ pub(super) async fn require_store(engine: &dyn Accessible, tenant: &str) -> Resu
     objects.require_any(&ids.collect::<Vec<_>>()).await
 }
 
-impl Ward<'_> {
+impl TenantScan<'_> {
     pub(super) async fn examine_packs(
         &self,
         scope_id: i64,
@@ -187,7 +187,7 @@ impl Ward<'_> {
             after = last.0[0].clone();
             for row in &rows {
                 // Damage of name or place is found with the chunk.
-                let place = Place::read(row.bytes(1)?).ok().flatten();
+                let place = PackLocation::read(row.bytes(1)?).ok().flatten();
                 chunks.extend(place.zip(Name::try_from(row.bytes(0)?).ok()));
             }
         }
@@ -204,8 +204,8 @@ impl Ward<'_> {
 pub async fn fetch_sound(
     objects: &Objects,
     secret: &TenantSecret,
-    wanted: Vec<(Place, Name)>,
-) -> Result<BTreeMap<Place, Bytes>> {
+    wanted: Vec<(PackLocation, Name)>,
+) -> Result<BTreeMap<PackLocation, Bytes>> {
     let mut sound = BTreeMap::new();
     let mut open = vec![wanted];
     let mut looked_for = false;
@@ -230,7 +230,10 @@ pub async fn fetch_sound(
     Ok(sound)
 }
 
-async fn missing_packs(objects: &Objects, chunks: &[(Place, Name)]) -> Result<BTreeSet<PackId>> {
+async fn missing_packs(
+    objects: &Objects,
+    chunks: &[(PackLocation, Name)],
+) -> Result<BTreeSet<PackId>> {
     let packs: BTreeSet<PackId> = chunks.iter().map(|(place, _)| place.pack).collect();
     let mut missing = BTreeSet::new();
     for pack in packs {

@@ -2,7 +2,7 @@
 //! that fails is a finding, and where not even its key can be read, the next key that can.
 
 use super::items::{ITEM_VALUES, VERSION_VALUES};
-use super::{KEYS_PER_PAGE, Ward};
+use super::{KEYS_PER_PAGE, TenantScan};
 use crate::domain::doctor::{Noun, Place, Report, State};
 use crate::domain::{Error, Result};
 use crate::storage::access::{PAGE_ROWS, SqlValue};
@@ -64,7 +64,7 @@ impl<'a> Pass<'a> {
     }
 }
 
-impl Ward<'_> {
+impl TenantScan<'_> {
     pub(super) async fn go_through(&self, pass: Pass<'_>, report: &mut Report) -> Result<()> {
         let mut from = Start { after: self.first_key(pass), rows_max: PAGE_ROWS };
         loop {

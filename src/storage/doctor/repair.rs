@@ -2,12 +2,12 @@
 //! lock of its scope before it is changed.
 
 use super::survey::{Survey, sums_of_thread};
-use super::{Ward, size};
+use super::{TenantScan, size};
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Report, State};
 use crate::storage::access::{Access, SqlValue, lock_scope, rows_named};
 
-impl Ward<'_> {
+impl TenantScan<'_> {
     /// Makes the counters of a thread true. False: it is gone, or has no scope to be locked.
     pub(super) async fn correct_counters(&self, thread_id: &str) -> Result<bool> {
         let mut access = self.engine.begin_write().await?;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::content::{Chunks, VALUE_COLUMNS, VALUE_SIZE, Value, Verdict, open_leaf, open_node};
 use super::pass::{Pass, Start};
-use super::{Ward, read_map, size};
+use super::{TenantScan, read_map, size};
 use crate::content::parts::{NAME_BYTES, NODE_BYTES_MAX, Name};
 use crate::domain::Result;
 use crate::domain::clock::random_id;
@@ -12,7 +12,7 @@ use crate::domain::doctor::{Noun, PLACES_MAX, Place, Report, State};
 use crate::storage::access::{Access, Source, SqlValue, page, page_of};
 use crate::storage::associated_data::ValueRow;
 use crate::storage::damage::is_damage;
-use crate::storage::objects::place as packed;
+use crate::storage::objects::pack_location::PackLocation;
 
 const SCOPE_TABLES: [&str; 5] = ["scopes", "scope_holders", "manifests", "chunks", "packs"];
 
@@ -58,7 +58,7 @@ impl Holders {
     }
 }
 
-impl Ward<'_> {
+impl TenantScan<'_> {
     pub(super) async fn examine_scopes(&mut self, report: &mut Report) -> Result<()> {
         let (mut after, mut unread) = (i64::MIN, BTreeSet::new());
         loop {
@@ -261,7 +261,7 @@ impl Ward<'_> {
         access.end().await?;
         for row in &rows {
             let (name, body) = (row.bytes(0)?, row.bytes(1)?);
-            if matches!(packed::Place::read(body), Ok(Some(_))) && name.len() == NAME_BYTES {
+            if matches!(PackLocation::read(body), Ok(Some(_))) && name.len() == NAME_BYTES {
                 // It was looked at with its pack.
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use super::content::{Chunks, Value, Verdict};
 use super::pass::{Pass, Start};
-use super::{Ward, size};
+use super::{TenantScan, size};
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Report, State};
 use crate::storage::access::{Source, SqlValue, page_of};
@@ -39,7 +39,7 @@ where not exists (select 1 from sessions s where s.tenant = $1 and s.session_no 
     and not exists (select 1 from garbage g where g.tenant = $1 and g.thread_key = x.session_no)
 group by x.session_no limit 500";
 
-impl Ward<'_> {
+impl TenantScan<'_> {
     pub(super) async fn examine_sessions(&self, report: &mut Report) -> Result<()> {
         self.go_through(Pass::Entries, report).await?;
         let counted = self.count_entries(report).await;

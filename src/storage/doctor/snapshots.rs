@@ -1,7 +1,7 @@
 //! Snapshots: that each has what it says, and that nothing is kept for none. That what they keep opens is seen where threads,
 //! sessions, versions of items and chunks are examined.
 
-use super::Ward;
+use super::TenantScan;
 use crate::content::keys::TenantSecret;
 use crate::domain::doctor::{Noun, Report, State};
 use crate::domain::names::ThreadId;
@@ -91,7 +91,7 @@ select count(*) from snapshot_items c
 join item_versions v on v.tenant = c.tenant and v.namespace = c.namespace and v.key = c.key and v.version = -c.snapshot_no
 where c.tenant = $1 and c.snapshot_no = $4 and c.namespace >= {lo} and c.namespace < {hi} and $5 >= 0";
 
-impl Ward<'_> {
+impl TenantScan<'_> {
     pub(super) async fn examine_snapshots(&self, report: &mut Report) -> Result<()> {
         let mut after = String::new();
         loop {

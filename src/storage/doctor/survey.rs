@@ -5,11 +5,11 @@ use std::collections::HashSet;
 
 use super::content::open_node;
 use super::threads::Thread;
-use super::{Ward, read_map};
+use super::{TenantScan, read_map};
 use crate::content::parts::{Name, Part, read, read_node};
 use crate::domain::Result;
 use crate::storage::access::{Access, Dialect, Source, SqlValue, page, rows_named};
-use crate::storage::objects::place::Place;
+use crate::storage::objects::pack_location::PackLocation;
 
 /// Names that are held at one time; a scope with more chunks is gone through several times.
 const NAMES_HELD_MAX: u64 = 1_000_000;
@@ -178,7 +178,7 @@ pub async fn sums_of_thread(
     }
 }
 
-impl Ward<'_> {
+impl TenantScan<'_> {
     /// Surveys a scope inside one transaction. `holders` are the keys of the threads that hold it.
     pub(super) async fn survey(
         &self,
@@ -369,7 +369,7 @@ impl Ward<'_> {
                 let Ok(name) = Name::try_from(row.bytes(0)?) else { continue };
                 if (marks.held)(&name) && !marks.reached.remove(&name) {
                     survey.chunks.push(row.0[0].clone());
-                    let bytes = Place::stored_bytes(row.integer(1)?, row.optional_bytes(2)?);
+                    let bytes = PackLocation::stored_bytes(row.integer(1)?, row.optional_bytes(2)?);
                     survey.chunk_bytes += bytes.unsigned_abs();
                 }
             }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::content::{Chunks, VALUE_COLUMNS, VALUE_SIZE, Value, Verdict};
 use super::pass::{Pass, Start};
 use super::survey::{Sums, sums_of_thread};
-use super::{Ward, read_map, size};
+use super::{TenantScan, read_map, size};
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Place, Report, State};
 use crate::storage::access::{Access, Source, SqlRow, SqlValue, page_of, rows_named};
@@ -68,7 +68,7 @@ impl Thread {
     }
 }
 
-impl Ward<'_> {
+impl TenantScan<'_> {
     pub(super) async fn examine_threads(&mut self, report: &mut Report) -> Result<()> {
         let mut after = String::new();
         loop {

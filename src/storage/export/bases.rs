@@ -9,7 +9,7 @@ use crate::domain::{Error, Result};
 use crate::storage::access::{Access, SqlRow};
 use crate::storage::associated_data::{CheckpointAt, ValueRow};
 use crate::storage::base_document::open_base;
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 
 /// Pending sends of a removed parent. $3 namespace, $4 the parent.
 const SENDS: &str = "
@@ -69,12 +69,12 @@ impl Reader<'_> {
         let text = format!("select {WRITE_KEY}, {COLUMNS} {SENDS}");
         let binds = [&self.place()?[..], &[ns.into(), sender.into()]].concat();
         let rows = access.rows(&text, &binds).await?;
-        let shelf = Shelf::default();
+        let prefetch = PackPrefetch::default();
         loop {
             let scope_id = self.scope_id()?;
             let of = (self.tenant, self.secret);
-            let chunks = chunks_of(access, of, scope_id, (&rows, WRITE_VALUE), &shelf).await?;
-            if shelf.is_complete() {
+            let chunks = chunks_of(access, of, scope_id, (&rows, WRITE_VALUE), &prefetch).await?;
+            if prefetch.is_complete() {
                 let write = |row: &SqlRow| {
                     let value =
                         open(self.secret, (scope_id, home_of(row)?), (row, WRITE_VALUE), &chunks)?;
@@ -82,7 +82,7 @@ impl Reader<'_> {
                 };
                 return rows.iter().map(write).collect();
             }
-            shelf.restock(self.moment.engine.objects(), self.secret).await?;
+            prefetch.fetch_missing(self.moment.engine.objects(), self.secret).await?;
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::domain::{Error, Result};
 use crate::storage::access::{Access, Accessible, Dialect, Source, SqlRow, SqlValue, page};
 use crate::storage::items::heads::{Noted, open as open_head};
 use crate::storage::items::{namespaces, row_of};
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::opening::Chunks;
 
 const KEY: &str =
@@ -76,7 +76,7 @@ impl Ground<'_> {
         let columns = format!("{KEY}, 'json' as tag, {}, {ITEM}", value_columns());
         let rows = self.text(ITEMS);
         let source = Source { columns: &columns, size: SIZE, rows: &rows };
-        let shelf = Shelf::default();
+        let prefetch = PackPrefetch::default();
         loop {
             let mut access = self.engine.begin_read().await?;
             let mut rows = page(&mut *access, dialect, &source, &place).await?;
@@ -90,27 +90,27 @@ impl Ground<'_> {
             };
             let inside = rows.iter().take_while(|row| is_inside(row)).count();
             rows.truncate(inside);
-            let (found, chunks) = self.complete(access, rows, &shelf).await?;
-            if shelf.is_complete() {
+            let (found, chunks) = self.complete(access, rows, &prefetch).await?;
+            if prefetch.is_complete() {
                 let last = found.last().map(|it| address_of(&it.row)).transpose()?;
                 return Ok(ItemsRead { items: self.items(&found, &chunks)?, last });
             }
-            shelf.restock(self.engine.objects(), self.secret).await?;
+            prefetch.fetch_missing(self.engine.objects(), self.secret).await?;
         }
     }
 
     pub async fn one(&self, address: &Address) -> Result<Option<StoredItem>> {
         let columns = format!("{KEY}, 'json' as tag, {}, {ITEM}", value_columns());
         let text = self.engine.dialect().fill(&self.text(&format!("select {columns} {THIS}")));
-        let shelf = Shelf::default();
+        let prefetch = PackPrefetch::default();
         loop {
             let mut access = self.engine.begin_read().await?;
             let rows = access.rows(&text, &self.place(address)).await?;
-            let (found, chunks) = self.complete(access, rows, &shelf).await?;
-            if shelf.is_complete() {
+            let (found, chunks) = self.complete(access, rows, &prefetch).await?;
+            if prefetch.is_complete() {
                 return Ok(self.items(&found, &chunks)?.pop());
             }
-            shelf.restock(self.engine.objects(), self.secret).await?;
+            prefetch.fetch_missing(self.engine.objects(), self.secret).await?;
         }
     }
 
@@ -145,7 +145,7 @@ impl Ground<'_> {
         &self,
         mut access: Box<dyn Access + 'e>,
         rows: Vec<SqlRow>,
-        shelf: &Shelf,
+        prefetch: &PackPrefetch,
     ) -> Result<(Vec<Found>, HashMap<i64, Chunks>)> {
         let dialect = self.engine.dialect();
         let mut found = Vec::with_capacity(rows.len());
@@ -178,7 +178,7 @@ impl Ground<'_> {
         let mut chunks = HashMap::new();
         for (scope_id, rows) in by_scope {
             let of = (self.tenant, self.secret);
-            let read = chunks_of(&mut *access, of, scope_id, (&rows, VALUE), shelf).await?;
+            let read = chunks_of(&mut *access, of, scope_id, (&rows, VALUE), prefetch).await?;
             chunks.insert(scope_id, read);
         }
         access.end().await?;

@@ -17,7 +17,7 @@ use crate::storage::associated_data::{CheckpointAt, ValueRow};
 use crate::storage::channel_map::Entry;
 use crate::storage::doctor::read_map;
 use crate::storage::documents::open_documents;
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::owner_macs::OwnerRow;
 use crate::storage::prepare::channels_of;
 
@@ -255,14 +255,14 @@ impl Reader<'_> {
         );
         let scope_id = self.scope_id()?;
         let scope = [SqlValue::from(self.tenant), scope_id.into()];
-        let shelf = Shelf::default();
+        let prefetch = PackPrefetch::default();
         loop {
             let mut access = self.moment.require().await?;
             let rows = rows_named(&mut *access, &text, &scope, &nos).await?;
             let of = (self.tenant, self.secret);
-            let chunks = chunks_of(&mut *access, of, scope_id, (&rows, 1), &shelf).await?;
+            let chunks = chunks_of(&mut *access, of, scope_id, (&rows, 1), &prefetch).await?;
             self.moment.close(access).await?;
-            if shelf.is_complete() {
+            if prefetch.is_complete() {
                 let value = |row: &SqlRow| {
                     let no = u32::try_from(row.integer(0)?).unwrap_or(0);
                     let key = versions.get(&no).copied().unwrap_or(0);
@@ -272,7 +272,7 @@ impl Reader<'_> {
                 let loaded: Result<HashMap<u32, Value>> = rows.iter().map(value).collect();
                 return Ok(loaded?);
             }
-            shelf.restock(self.moment.engine.objects(), self.secret).await?;
+            prefetch.fetch_missing(self.moment.engine.objects(), self.secret).await?;
         }
     }
 
@@ -282,7 +282,7 @@ impl Reader<'_> {
         let mut after =
             vec![SqlValue::from(""), SqlValue::from(""), SqlValue::from(""), i64::MIN.into()];
         loop {
-            let shelf = Shelf::default();
+            let prefetch = PackPrefetch::default();
             let (rows, chunks) = loop {
                 let mut access = self.moment.require().await?;
                 let binds = [&self.place()?[..], &after].concat();
@@ -290,12 +290,12 @@ impl Reader<'_> {
                     page(&mut *access, self.moment.engine.dialect(), &source, &binds).await?;
                 let of = (self.tenant, self.secret);
                 let at = (&rows[..], WRITE_VALUE);
-                let chunks = chunks_of(&mut *access, of, self.scope_id()?, at, &shelf).await?;
+                let chunks = chunks_of(&mut *access, of, self.scope_id()?, at, &prefetch).await?;
                 self.moment.close(access).await?;
-                if shelf.is_complete() {
+                if prefetch.is_complete() {
                     break (rows, chunks);
                 }
-                shelf.restock(self.moment.engine.objects(), self.secret).await?;
+                prefetch.fetch_missing(self.moment.engine.objects(), self.secret).await?;
             };
             let Some(last) = rows.last() else { return Ok(()) };
             after = last.0[..4].to_vec();

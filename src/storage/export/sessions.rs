@@ -10,7 +10,7 @@ use crate::domain::sessions::name::SessionName;
 use crate::domain::{Error, Result};
 use crate::storage::access::{Accessible, Source, SqlRow, SqlValue, page};
 use crate::storage::associated_data::ValueRow;
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::sessions::open_title;
 use crate::storage::sessions::rows::check_row;
 
@@ -172,7 +172,7 @@ impl Reader<'_> {
         let scope_id = self.moment.row()?.integer(1)?;
         let mut after = vec![SqlValue::Integer(i64::MIN); 3];
         loop {
-            let shelf = Shelf::default();
+            let prefetch = PackPrefetch::default();
             let (rows, chunks) = loop {
                 let mut access = self.moment.require().await?;
                 let binds = [&self.place()?[..], &after].concat();
@@ -180,12 +180,12 @@ impl Reader<'_> {
                     page(&mut *access, self.moment.engine.dialect(), &source, &binds).await?;
                 let of = (self.tenant, self.secret);
                 let at = (&rows[..], ENTRY_VALUE);
-                let chunks = chunks_of(&mut *access, of, scope_id, at, &shelf).await?;
+                let chunks = chunks_of(&mut *access, of, scope_id, at, &prefetch).await?;
                 self.moment.close(access).await?;
-                if shelf.is_complete() {
+                if prefetch.is_complete() {
                     break (rows, chunks);
                 }
-                shelf.restock(self.moment.engine.objects(), self.secret).await?;
+                prefetch.fetch_missing(self.moment.engine.objects(), self.secret).await?;
             };
             let Some(last) = rows.last() else { return Ok(()) };
             after = last.0[..3].to_vec();

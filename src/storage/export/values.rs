@@ -8,7 +8,7 @@ use crate::domain::Result;
 use crate::domain::checkpoint::Value;
 use crate::storage::access::{Access, SqlRow, SqlValue, rows_named};
 use crate::storage::associated_data::ValueRow;
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::opening::{Chunks, StoredValue, open_value, parts_of};
 
 /// Columns of manifests and of writes that make a value.
@@ -26,7 +26,7 @@ pub async fn chunks_of(
     (tenant, secret): (&str, &TenantSecret),
     scope_id: i64,
     (rows, at): (&[SqlRow], usize),
-    shelf: &Shelf,
+    prefetch: &PackPrefetch,
 ) -> Result<Chunks> {
     let mut chunks = Chunks::default();
     let (mut leaves, mut nodes) = (BTreeSet::<Name>::new(), BTreeSet::<Name>::new());
@@ -46,7 +46,7 @@ pub async fn chunks_of(
     for row in named(access, &scope, &leaves).await? {
         chunks.add(secret, row.bytes(0)?, row.bytes(1)?)?;
     }
-    shelf.complete(secret, &mut chunks)?;
+    prefetch.complete(secret, &mut chunks)?;
     Ok(chunks)
 }
 

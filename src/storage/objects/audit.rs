@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Objects;
+use super::pack_location::{PackId, PackLocation};
 use super::packs::{PackStorage, Scope, StoredPack, bytes_by_pack};
-use super::place::{PackId, Place};
 use crate::content::parts::Name;
 use crate::domain::{Error, Result};
 
@@ -96,7 +96,7 @@ async fn unreadable(
     objects: &Objects,
     storage: &dyn PackStorage,
     pack: &StoredPack,
-    places: Vec<(Place, Name)>,
+    places: Vec<(PackLocation, Name)>,
 ) -> Result<Option<String>> {
     match objects.size(&pack.id).await? {
         None => return Ok(Some(about(&pack.id, "its object is missing"))),

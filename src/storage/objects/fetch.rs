@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use futures::future::{BoxFuture, try_join_all};
 
-use super::place::{PackId, Place};
+use super::pack_location::{PackId, PackLocation};
 use super::store::damaged;
 use super::{Objects, packs};
 use crate::content::encrypted::scope_of;
@@ -26,7 +26,7 @@ struct Span {
     pack: PackId,
     start: u32,
     end: u32,
-    chunks: Vec<(Place, Name)>,
+    chunks: Vec<(PackLocation, Name)>,
 }
 
 impl Objects {
@@ -37,8 +37,8 @@ impl Objects {
     pub async fn fetch(
         &self,
         secret: &TenantSecret,
-        wanted: impl IntoIterator<Item = (Place, Name)>,
-    ) -> Result<Vec<(Place, Bytes)>> {
+        wanted: impl IntoIterator<Item = (PackLocation, Name)>,
+    ) -> Result<Vec<(PackLocation, Bytes)>> {
         let mut fetched = Vec::new();
         let mut open = BTreeMap::new();
         for (place, name) in wanted {
@@ -54,7 +54,7 @@ impl Objects {
         }
         let spans = spans(open);
         let read = try_join_all(spans.iter().map(|span| self.read_span(secret, span))).await?;
-        let read: Vec<(Place, Bytes)> = read.into_iter().flatten().collect();
+        let read: Vec<(PackLocation, Bytes)> = read.into_iter().flatten().collect();
         self.share_later(&read);
         for (place, body) in read {
             self.kept.insert(place, body.clone());
@@ -67,10 +67,10 @@ impl Objects {
     async fn read_shared(
         &self,
         secret: &TenantSecret,
-        wanted: &BTreeMap<Place, Name>,
-    ) -> Vec<(Place, Bytes)> {
+        wanted: &BTreeMap<PackLocation, Name>,
+    ) -> Vec<(PackLocation, Bytes)> {
         let Some(shared) = &self.shared else { return Vec::new() };
-        let names: Vec<Vec<u8>> = wanted.keys().map(Place::body).collect();
+        let names: Vec<Vec<u8>> = wanted.keys().map(PackLocation::body).collect();
         // A box: the compiler gives up on futures within futures at some depth.
         let asked: BoxFuture<'_, Vec<Option<Bytes>>> = Box::pin(shared.get(&names));
         let found = asked.await.into_iter().zip(wanted);
@@ -82,7 +82,7 @@ impl Objects {
     }
 
     /// Lets other servers have it. In the background: no answer waits for that.
-    fn share_later(&self, read: &[(Place, Bytes)]) {
+    fn share_later(&self, read: &[(PackLocation, Bytes)]) {
         let Some(shared) = self.shared.clone().filter(|_| !read.is_empty()) else { return };
         let all = for_others(read);
         let stored: BoxFuture<'static, ()> = Box::pin(async move { shared.put(all).await });
@@ -90,12 +90,16 @@ impl Objects {
     }
 
     /// Lets other servers have it, at once.
-    pub(super) async fn share(&self, all: &[(Place, Bytes)]) {
+    pub(super) async fn share(&self, all: &[(PackLocation, Bytes)]) {
         let Some(shared) = self.shared.as_ref().filter(|_| !all.is_empty()) else { return };
         shared.put(for_others(all)).await;
     }
 
-    async fn read_span(&self, secret: &TenantSecret, span: &Span) -> Result<Vec<(Place, Bytes)>> {
+    async fn read_span(
+        &self,
+        secret: &TenantSecret,
+        span: &Span,
+    ) -> Result<Vec<(PackLocation, Bytes)>> {
         let bytes = self.read(&span.pack, span.start, span.end).await?;
         metrics::counter!("threadkeep_pack_bytes_read_total").increment(bytes.len() as u64);
         let bodies = span.chunks.iter().map(|(place, name)| {
@@ -110,7 +114,7 @@ impl Objects {
     }
 }
 
-fn for_others(all: &[(Place, Bytes)]) -> Vec<(Vec<u8>, Bytes)> {
+fn for_others(all: &[(PackLocation, Bytes)]) -> Vec<(Vec<u8>, Bytes)> {
     all.iter().map(|(place, body)| (place.body(), body.clone())).collect()
 }
 
@@ -122,7 +126,7 @@ fn verify(secret: &TenantSecret, name: Name, body: &[u8]) -> std::result::Result
     if secret.name(&chunk) == name { Ok(()) } else { Err("a chunk has another name".into()) }
 }
 
-fn spans(chunks: BTreeMap<Place, Name>) -> Vec<Span> {
+fn spans(chunks: BTreeMap<PackLocation, Name>) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     for (place, name) in chunks {
         let joins = |span: &&mut Span| {
@@ -163,7 +167,7 @@ mod tests {
     #[test]
     fn what_lies_close_together_is_read_at_once_and_packs_are_never_mixed() {
         let chunk = |pack: u8, start: u32| {
-            (Place { pack: [pack; 16], start, length: 1_000 }, Name::default())
+            (PackLocation { pack: [pack; 16], start, length: 1_000 }, Name::default())
         };
         let far = GAP_BYTES_MAX + 5_001;
         let chunks = [chunk(2, 0), chunk(1, 4_000), chunk(1, 0), chunk(1, far), chunk(1, 3 << 20)];
@@ -177,8 +181,9 @@ mod tests {
 
     #[test]
     fn a_span_stays_bounded() {
-        let chunk =
-            |at: u32| (Place { pack: [1; 16], start: at * 1_000, length: 1_000 }, Name::default());
+        let chunk = |at: u32| {
+            (PackLocation { pack: [1; 16], start: at * 1_000, length: 1_000 }, Name::default())
+        };
         let spans = spans((0..8_000).map(chunk).collect());
         assert_eq!(spans.len(), 4);
         assert!(spans.iter().all(|it| it.end - it.start <= SPAN_BYTES_MAX));

@@ -4,11 +4,11 @@
 
 pub mod audit;
 mod fetch;
+pub mod pack_location;
+pub mod pack_prefetch;
 pub mod packer;
 pub mod packs;
-pub mod place;
 pub mod reading;
-pub mod shelf;
 mod store;
 
 use std::collections::HashMap;
@@ -21,8 +21,8 @@ use object_store::ObjectStore;
 use object_store::path::Path;
 use tokio::sync::Semaphore;
 
+use self::pack_location::PackLocation;
 use self::packs::{PackStorage, Scope};
-use self::place::Place;
 use crate::content::parts::Name;
 use crate::domain::Result;
 use crate::domain::clock::Micros;
@@ -72,7 +72,7 @@ pub struct Objects {
     /// In front of every key.
     prefix: Path,
     reads: Semaphore,
-    kept: Cache<Place, Bytes>,
+    kept: Cache<PackLocation, Bytes>,
     /// What other servers have read lately.
     shared: Option<Arc<Redis>>,
     pub packing: Packing,
@@ -87,7 +87,8 @@ impl std::fmt::Debug for Objects {
 impl Objects {
     /// Takes a store that is known to work.
     pub fn new(store: Arc<dyn ObjectStore>, prefix: Path, packing: Packing) -> Self {
-        let weight = |_: &Place, body: &Bytes| u32::try_from(body.len() + 128).unwrap_or(u32::MAX);
+        let weight =
+            |_: &PackLocation, body: &Bytes| u32::try_from(body.len() + 128).unwrap_or(u32::MAX);
         Self {
             store,
             prefix,
@@ -127,7 +128,7 @@ const STAGED_TOGETHER: usize = 2_000;
 pub async fn stage_packed(
     objects: Option<&Objects>,
     storage: &dyn PackStorage,
-    from: (&Scope, Option<Vec<(Place, Name)>>),
+    from: (&Scope, Option<Vec<(PackLocation, Name)>>),
     to: &Scope,
     thread_key: i64,
 ) -> Result<()> {
@@ -140,7 +141,7 @@ pub async fn stage_packed(
     let secret = storage.tenant_secret(&from.tenant).await?;
     for batch in places.chunks(STAGED_TOGETHER) {
         let objects = objects.ok_or_else(fetch::no_store)?;
-        let names: HashMap<Place, Name> = batch.iter().copied().collect();
+        let names: HashMap<PackLocation, Name> = batch.iter().copied().collect();
         let fetched = objects.fetch(&secret, batch.iter().copied()).await?;
         let moved = fetched.into_iter().map(|(place, body)| {
             let name = names[&place];

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use bytes::Bytes;
 use tokio::sync::OnceCell;
 
+use super::pack_location::{PackId, PackLocation};
 use super::packs::{Coldness, Draft, NewPack, PackStorage, Scope};
-use super::place::{PackId, Place};
 use super::{Objects, fetch};
 use crate::content::encrypted::encrypt_plain;
 use crate::content::keys::TenantSecret;
@@ -176,7 +176,8 @@ impl<'a> Packer<'a> {
     async fn move_out(&self, scope: &Scope, draft: Draft, shares: bool) -> Result<()> {
         let (pack, bytes) = self.store(scope, draft, Vec::new()).await?;
         if shares && self.shared.fetch_add(bytes.len(), Relaxed) < SHARED_BYTES_MAX {
-            let body = |place: &Place| bytes.slice(place.start as usize..place.end() as usize);
+            let body =
+                |place: &PackLocation| bytes.slice(place.start as usize..place.end() as usize);
             let all: Vec<_> = pack.chunks.iter().map(|(_, it)| (*it, body(it))).collect();
             self.objects.share(&all).await;
         }
@@ -284,9 +285,9 @@ pub async fn encrypt(
 }
 
 /// Chunks that are read together, in their order.
-fn batches(places: &[(Place, Name)]) -> Vec<&[(Place, Name)]> {
+fn batches(places: &[(PackLocation, Name)]) -> Vec<&[(PackLocation, Name)]> {
     let mut bytes = 0;
-    let joins = |_: &(Place, Name), next: &(Place, Name)| {
+    let joins = |_: &(PackLocation, Name), next: &(PackLocation, Name)| {
         bytes += u64::from(next.0.length);
         let joins = bytes < READ_BYTES;
         if !joins {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::{BufMut as _, Bytes, BytesMut};
 
-use super::place::{PackId, Place};
+use super::pack_location::{PackId, PackLocation};
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::Result;
@@ -48,7 +48,7 @@ pub struct ColdScopes {
 pub struct NewPack {
     pub id: PackId,
     pub size_bytes: i64,
-    pub chunks: Vec<(Name, Place)>,
+    pub chunks: Vec<(Name, PackLocation)>,
     /// Packs whose chunks it takes over; of other packs it takes none.
     pub replaces: Vec<PackId>,
 }
@@ -93,7 +93,7 @@ pub trait PackStorage: BackgroundTaskStorage {
     async fn read_unpacked(&self, scope: &Scope, names: &[Name]) -> Result<Vec<(Name, Vec<u8>)>>;
 
     /// All packed chunks of a scope, in any order.
-    async fn list_places(&self, scope: &Scope) -> Result<Vec<(Place, Name)>>;
+    async fn list_places(&self, scope: &Scope) -> Result<Vec<(PackLocation, Name)>>;
 
     /// Packs of a scope or of all.
     async fn list_packs(&self, scope: Option<&Scope>) -> Result<Vec<StoredPack>>;
@@ -162,7 +162,7 @@ impl Draft {
     /// The pack under a new id, and its bytes.
     pub fn close(self, replaces: Vec<PackId>) -> (NewPack, Bytes) {
         let id: PackId = rand::random();
-        let place = |(name, start, length)| (name, Place { pack: id, start, length });
+        let place = |(name, start, length)| (name, PackLocation { pack: id, start, length });
         let pack = NewPack {
             id,
             size_bytes: i64::try_from(self.bytes.len()).unwrap_or(i64::MAX),
@@ -174,7 +174,7 @@ impl Draft {
 }
 
 /// What packs lose when chunks at these places go.
-pub fn bytes_by_pack(places: impl IntoIterator<Item = Place>) -> BTreeMap<PackId, i64> {
+pub fn bytes_by_pack(places: impl IntoIterator<Item = PackLocation>) -> BTreeMap<PackId, i64> {
     let mut bytes = BTreeMap::new();
     for place in places {
         *bytes.entry(place.pack).or_insert(0) += i64::from(place.length);
@@ -193,7 +193,7 @@ mod tests {
         draft.add([2; 12], b"the second");
         let (pack, bytes) = draft.close(Vec::new());
         assert_eq!(pack.size_bytes, 8 + 15);
-        let at = |place: Place| &bytes[place.start as usize..place.end() as usize];
+        let at = |place: PackLocation| &bytes[place.start as usize..place.end() as usize];
         let found: Vec<_> = pack.chunks.iter().map(|(name, place)| (name[0], at(*place))).collect();
         assert_eq!(found, [(1, &b"first"[..]), (2, &b"the second"[..])]);
         let places = pack.chunks.iter().map(|(_, place)| *place);

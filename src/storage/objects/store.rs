@@ -14,7 +14,7 @@ use object_store::{
 };
 
 use super::Objects;
-use super::place::PackId;
+use super::pack_location::PackId;
 use crate::domain::{Error, Result};
 
 const SETTING: &str = "object-store-url";

@@ -20,11 +20,11 @@ use crate::domain::storage::{Found, TargetHistory};
 use crate::domain::{Error, Result};
 use crate::storage::associated_data::{CheckpointAt, ValueRow};
 use crate::storage::documents::open_documents;
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::opening::Chunks;
 use crate::storage::owner_macs::OwnerRow;
 use crate::storage::prepare::channel_key;
-use crate::storage::sought::Sought;
+use crate::storage::thread_filter::OwnedThread;
 
 /// What a read statement is bound to.
 #[derive(Clone, Copy)]
@@ -138,7 +138,7 @@ impl PostgresStorage {
 
     async fn fetch_rows(&self, text: &'static str, asked: Asked<'_>) -> Result<Vec<PgRow>> {
         let keys = asked.channels.iter().map(|it| channel_key(asked.secret, it));
-        let thread = Sought::by(asked.caller, asked.target.thread_id.as_str(), Action::Read);
+        let thread = OwnedThread::by(asked.caller, asked.target.thread_id.as_str(), Action::Read);
         let mut connection = self.pool.get().await?;
         let rows = sqlx::query(text)
             .bind(thread.tenant)
@@ -165,7 +165,7 @@ impl PostgresStorage {
         secret: &TenantSecret,
         place: Walked<'_>,
         gap: &Gap,
-        shelf: &Shelf,
+        prefetch: &PackPrefetch,
     ) -> Result<Vec<Node>> {
         let keys: Vec<i64> = gap.channels.iter().map(|it| channel_key(secret, it)).collect();
         let rows = sqlx::query(AssertSqlSafe(self.reads.walk))
@@ -179,7 +179,7 @@ impl PostgresStorage {
             .fetch_all(connection)
             .await
             .map_err(|error| failure::of_call(&error))?;
-        let chunks = chunks_of(secret, &rows, shelf, place.large_values)?;
+        let chunks = chunks_of(secret, &rows, prefetch, place.large_values)?;
         let mut walk = Walk::new(&gap.ns);
         walk.take(secret, place.scope_id, &gap.channels, (&rows, &chunks))?;
         Ok(walk.into_nodes())

@@ -7,7 +7,7 @@ use super::PostgresStorage;
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::checkpoint::LargeValues;
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::opening::Chunks;
 
 impl PostgresStorage {
@@ -18,24 +18,24 @@ impl PostgresStorage {
         rows: &[PgRow],
         large_values: LargeValues,
     ) -> Result<Chunks> {
-        let shelf = Shelf::default();
-        let chunks = chunks_of(secret, rows, &shelf, large_values)?;
-        if shelf.is_complete() {
+        let prefetch = PackPrefetch::default();
+        let chunks = chunks_of(secret, rows, &prefetch, large_values)?;
+        if prefetch.is_complete() {
             return Ok(chunks);
         }
-        shelf.restock(self.objects.as_deref(), secret).await?;
-        chunks_of(secret, rows, &shelf, large_values)
+        prefetch.fetch_missing(self.objects.as_deref(), secret).await?;
+        chunks_of(secret, rows, &prefetch, large_values)
     }
 }
 
 /// Kind of the row that has the chunks.
 pub(super) const CONTENT: i32 = 10;
 
-/// The chunks of an answer, with what the shelf has.
+/// The chunks of an answer, with what the prefetch has.
 pub(super) fn chunks_of(
     secret: &TenantSecret,
     rows: &[PgRow],
-    shelf: &Shelf,
+    prefetch: &PackPrefetch,
     large_values: LargeValues,
 ) -> Result<Chunks> {
     let mut chunks = Chunks::for_read(large_values);
@@ -43,6 +43,6 @@ pub(super) fn chunks_of(
     if let Some(body) = content.and_then(|row| row.get::<Option<&[u8]>, _>("body")) {
         chunks.add_all(secret, body)?;
     }
-    shelf.complete(secret, &mut chunks)?;
+    prefetch.complete(secret, &mut chunks)?;
     Ok(chunks)
 }

@@ -7,8 +7,8 @@ use super::failure;
 use super::pack_writes::release;
 use crate::domain::Result;
 use crate::storage::marks::Marks;
+use crate::storage::objects::pack_location::PackLocation;
 use crate::storage::objects::packs::Scope;
-use crate::storage::objects::place::Place;
 
 /// Lists of the scope's values: of manifests, of the writes of all threads that hold the scope, of items with their earlier
 /// versions, of contents of files, and of the entries of a session.
@@ -84,7 +84,7 @@ pub(super) async fn collect(
     .map_err(|error| failure::of_call(&error))?;
     let mut places = Vec::new();
     for row in &packed {
-        places.extend(Place::read(row.get("body"))?);
+        places.extend(PackLocation::read(row.get("body"))?);
     }
     let scope = Scope { tenant: tenant.to_owned(), id: scope_id };
     release(connection, &scope, places, None).await

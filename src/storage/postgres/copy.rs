@@ -17,7 +17,7 @@ use crate::domain::storage::CopyThread;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::owner_macs::OwnerRow;
 use crate::storage::resealing::{Change, Cursor, Resealer};
-use crate::storage::sought::Sought;
+use crate::storage::thread_filter::OwnedThread;
 
 /// $1 tenant, $2 source, $3 and $4 the copy's thread key and scope.
 const COPY_ROWS: &str = r"
@@ -163,11 +163,11 @@ async fn copy_once(
     if let Some(copied) = answered(connection, caller, request).await? {
         return Ok(Copied::Checkpoints(copied));
     }
-    let source = Sought::by(caller, request.source.as_str(), Action::Read);
+    let source = OwnedThread::by(caller, request.source.as_str(), Action::Read);
     let source = find(connection, source, secret).await?;
     let mut copied = 0;
     if let Some(source) = source {
-        let target = Sought::by(caller, request.target.as_str(), Action::Append);
+        let target = OwnedThread::by(caller, request.target.as_str(), Action::Append);
         let owner = make_way(connection, (target, secret), request)
             .await?
             .unwrap_or(caller.subject.clone());
@@ -257,7 +257,7 @@ struct Source {
 /// Finds a thread and holds its scope lock against removals, not against commits.
 async fn find(
     connection: &mut Connection,
-    thread: Sought<'_>,
+    thread: OwnedThread<'_>,
     secret: &TenantSecret,
 ) -> Result<Option<Source>> {
     let row = sqlx::query(
@@ -284,11 +284,11 @@ async fn find(
 /// becomes garbage; its fence, generation and owner stay. Answers that owner, if there was such a target.
 async fn make_way(
     connection: &mut Connection,
-    (target, secret): (Sought<'_>, &TenantSecret),
+    (target, secret): (OwnedThread<'_>, &TenantSecret),
     request: &CopyThread,
 ) -> Result<Option<Option<String>>> {
     let tenant = target.tenant;
-    let any = Sought { owner: None, ..target };
+    let any = OwnedThread { owner: None, ..target };
     let Some(locked) = lock(connection, any).await? else {
         return request.check_room(false).map(|()| None);
     };

@@ -11,7 +11,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::retention::Removed;
 use crate::storage::freed::{BaseSize, ContentCount, Contents, Leaving, WriteGroup, WriteKind};
-use crate::storage::objects::place as packed;
+use crate::storage::objects::pack_location::PackLocation;
 
 /// A thread as a removal finds it.
 #[derive(Debug, Clone, Copy)]
@@ -77,7 +77,7 @@ pub(super) async fn content(
             case when octet_length(body) = 25 then body end as short
          from chunks where tenant = $1 and scope_id = $2 and $3 is not null";
     for row in rows(connection, chunks, place).await? {
-        let bytes = packed::Place::stored_bytes(row.get("bytes"), row.get("short"));
+        let bytes = PackLocation::stored_bytes(row.get("bytes"), row.get("short"));
         count.chunk(row.get("name"), bytes);
     }
     Ok(count.removed())

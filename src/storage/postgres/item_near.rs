@@ -40,7 +40,7 @@ struct Candidate {
 }
 
 /// What is looked for and where.
-struct Sought<'a> {
+struct NearestSearch<'a> {
     tenant: &'a str,
     within: &'a [Namespace],
     query: &'a SearchItems,
@@ -60,12 +60,12 @@ impl PostgresStorage {
         let secret = self.secret(&caller.tenant).await?;
         self.models.check_search(self, (&caller.tenant, &secret), near).await?;
         self.vector_indexes.require(&self.pool).await?;
-        let sought = Sought { tenant: &caller.tenant, within, query, near, now };
+        let search = NearestSearch { tenant: &caller.tenant, within, query, near, now };
         let mut wanted = Paging::of(query).rows();
         loop {
-            let candidates = self.candidates(&sought, wanted).await?;
+            let candidates = self.candidates(&search, wanted).await?;
             let found = candidates.len();
-            if let Some(page) = self.page_of(&sought, &secret, candidates, found < wanted).await? {
+            if let Some(page) = self.page_of(&search, &secret, candidates, found < wanted).await? {
                 return Ok(page);
             }
             // Of the rows with marks some do not match.
@@ -83,12 +83,12 @@ impl PostgresStorage {
     /// None: matches are missing that further candidates may bring.
     async fn page_of(
         &self,
-        sought: &Sought<'_>,
+        search: &NearestSearch<'_>,
         secret: &TenantSecret,
         candidates: Vec<Candidate>,
         are_all: bool,
     ) -> Result<Option<ItemPage>> {
-        let Sought { tenant, query, now, .. } = sought;
+        let NearestSearch { tenant, query, now, .. } = search;
         let mut paging = Paging::of(query);
         let filter = query.scope.filter.as_ref();
         let mut candidates = candidates.into_iter().peekable();
@@ -127,45 +127,45 @@ impl PostgresStorage {
         Ok(are_all.then(|| paging.finish()))
     }
 
-    async fn candidates(&self, sought: &Sought<'_>, rows: usize) -> Result<Vec<Candidate>> {
-        let (total, found) = self.compare(sought, rows, EXACT_MAX).await?;
+    async fn candidates(&self, search: &NearestSearch<'_>, rows: usize) -> Result<Vec<Candidate>> {
+        let (total, found) = self.compare(search, rows, EXACT_MAX).await?;
         if total <= EXACT_MAX {
             return Ok(found);
         }
-        let Near { model, metric, vector } = sought.near;
+        let Near { model, metric, vector } = search.near;
         let has_angle = *metric != Metric::Cosine || !vector.is_zero();
         if has_angle && self.vector_indexes.find(model, *metric, vector.dims()) {
-            let found = self.ask_index(sought, rows).await?;
+            let found = self.ask_index(search, rows).await?;
             if found.len() >= rows {
                 return Ok(found);
             }
         }
-        Ok(self.compare(sought, rows, i64::MAX - 1).await?.1)
+        Ok(self.compare(search, rows, i64::MAX - 1).await?.1)
     }
 
     /// How many candidates there are, up to one more than `most`, and the nearest where they are not more.
     async fn compare(
         &self,
-        sought: &Sought<'_>,
+        search: &NearestSearch<'_>,
         rows: usize,
         most: i64,
     ) -> Result<(i64, Vec<Candidate>)> {
-        let statement = exact(sought, rows, most);
-        let mut connection = self.searches.get(sought.tenant).await?;
+        let statement = exact(search, rows, most);
+        let mut connection = self.searches.get(search.tenant).await?;
         let found = statement.query().fetch_all(&mut *connection).await;
         let found = found.map_err(|error| failure::of_call(&error))?;
         connection.release();
         let total = found.first().map_or(0, |row| row.get::<i64, _>("total"));
-        let metric = sought.near.metric;
+        let metric = search.near.metric;
         let hits = found.iter().filter(|row| row.get::<Option<i64>, _>("version").is_some());
         Ok((total, hits.map(|row| candidate(row, metric)).collect()))
     }
 
     /// The nearest that the index finds, at most so many items; fewer when it gives up.
-    async fn ask_index(&self, sought: &Sought<'_>, rows: usize) -> Result<Vec<Candidate>> {
+    async fn ask_index(&self, search: &NearestSearch<'_>, rows: usize) -> Result<Vec<Candidate>> {
         let mut limit = rows * 2;
         loop {
-            let found = self.neighbours(sought, limit).await?;
+            let found = self.neighbours(search, limit).await?;
             let asked = limit;
             let few = found.len() < asked;
             let mut best: Vec<Candidate> = Vec::new();
@@ -184,7 +184,7 @@ impl PostgresStorage {
         }
     }
 
-    async fn neighbours(&self, sought: &Sought<'_>, limit: usize) -> Result<Vec<Candidate>> {
+    async fn neighbours(&self, search: &NearestSearch<'_>, limit: usize) -> Result<Vec<Candidate>> {
         let fail = |error: sqlx::Error| failure::of_call(&error);
         let looked_at = limit.clamp(NEIGHBOURS_MIN, NEIGHBOURS_MAX);
         let settings = format!(
@@ -192,14 +192,14 @@ impl PostgresStorage {
              set local hnsw.iterative_scan = relaxed_order; set local hnsw.scan_mem_multiplier = 4;
              set local enable_sort = off; set local enable_bitmapscan = off"
         );
-        let statement = indexed(sought, limit);
-        let mut connection = self.searches.get(sought.tenant).await?;
+        let statement = indexed(search, limit);
+        let mut connection = self.searches.get(search.tenant).await?;
         let mut transaction = connection.begin().await.map_err(fail)?;
         transaction.execute(AssertSqlSafe(settings)).await.map_err(fail)?;
         let found = statement.query().fetch_all(&mut *transaction).await.map_err(fail)?;
         transaction.commit().await.map_err(fail)?;
         connection.release();
-        let metric = sought.near.metric;
+        let metric = search.near.metric;
         let mut found: Vec<(f64, Candidate)> =
             found.iter().map(|row| (distance(row), candidate(row, metric))).collect();
         // An index that is asked for more gives it out of order.
@@ -210,8 +210,8 @@ impl PostgresStorage {
 
 /// $1 tenant, $2 time. One row at least, with the count. Where no angle is defined the two have nothing in common, which is
 /// the distance 1.
-fn exact(sought: &Sought<'_>, rows: usize, most: i64) -> Statement {
-    let Sought { tenant, within, query, near, now } = sought;
+fn exact(search: &NearestSearch<'_>, rows: usize, most: i64) -> Statement {
+    let NearestSearch { tenant, within, query, near, now } = search;
     let mut statement = Statement::new(tenant, *now);
     let (with, from) = statement.conditions(tenant, within, &query.scope).source();
     let with = if with.is_empty() { "with".to_owned() } else { format!("{with},") };
@@ -245,8 +245,8 @@ fn exact(sought: &Sought<'_>, rows: usize, most: i64) -> Statement {
 }
 
 /// $1 tenant, $2 time. What stands behind `order by`, and the conditions on `v`, are those of the index.
-fn indexed(sought: &Sought<'_>, rows: usize) -> Statement {
-    let Sought { tenant, within, query, near, now } = sought;
+fn indexed(search: &NearestSearch<'_>, rows: usize) -> Statement {
+    let NearestSearch { tenant, within, query, near, now } = search;
     let mut statement = Statement::new(tenant, *now);
     let wanted = statement.conditions(tenant, within, &query.scope);
     let asked = statement.bind(Bound::Reals(near.vector.numbers().to_vec()));

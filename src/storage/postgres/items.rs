@@ -28,7 +28,7 @@ use crate::storage::items::{
     Columns, StoredItem, Target, check_together, memory_key, needs_content, prepare, unresolved,
     with_request,
 };
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::opening::{Chunks, parts_of};
 
 /// How often an item whose chunks are gone is read.
@@ -233,7 +233,7 @@ impl PostgresStorage {
                 lists.entry(scope_id).or_default().extend(parts_of(list)?);
             }
         }
-        let shelf = Shelf::default();
+        let prefetch = PackPrefetch::default();
         let mut chunks = Chunks::default();
         if lists.is_empty() {
             return Ok(chunks);
@@ -241,11 +241,11 @@ impl PostgresStorage {
         // Twice where something lies in packs: then it is fetched in between, without a connection.
         for _ in 0..2 {
             chunks = self.read_lists(tenant, secret, &lists).await?;
-            shelf.complete(secret, &mut chunks)?;
-            if shelf.is_complete() {
+            prefetch.complete(secret, &mut chunks)?;
+            if prefetch.is_complete() {
                 break;
             }
-            shelf.restock(self.objects.as_deref(), secret).await?;
+            prefetch.fetch_missing(self.objects.as_deref(), secret).await?;
         }
         Ok(chunks)
     }

@@ -10,7 +10,7 @@ use crate::domain::grants::Action;
 use crate::domain::thread::{Lease, LeaseRequest};
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::owner_macs::OwnerRow;
-use crate::storage::sought::Sought;
+use crate::storage::thread_filter::OwnedThread;
 
 /// $1 tenant, $2 thread, $3 holder, $4 time to live in microseconds; $5 to $8 identity and owner of a new thread, $9 whose
 /// it has to be if it is there, or null, $10 whether one may be made, $11 MAC of a new thread. The fence of a thread that comes back goes on from its
@@ -71,7 +71,7 @@ impl PostgresStorage {
         caller: &Caller,
         request: &LeaseRequest,
     ) -> Result<Lease> {
-        let thread = Sought::by(caller, request.thread_id.as_str(), Action::Append);
+        let thread = OwnedThread::by(caller, request.thread_id.as_str(), Action::Append);
         let ids = (random_id(), random_id());
         let row = OwnerRow::thread(thread.thread_id, ids, caller.subject.as_deref());
         let mac = match self.secrets.masters() {
@@ -120,7 +120,7 @@ impl PostgresStorage {
         caller: &Caller,
         request: &LeaseRequest,
     ) -> Result<Lease> {
-        let thread = Sought::by(caller, request.thread_id.as_str(), Action::Append);
+        let thread = OwnedThread::by(caller, request.thread_id.as_str(), Action::Append);
         let mut connection = self.pool.get().await?;
         let row = sqlx::query(
             "update threads set lease_expires_at =
@@ -157,7 +157,7 @@ impl PostgresStorage {
     }
 
     pub(super) async fn drop_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<()> {
-        let thread = Sought::by(caller, request.thread_id.as_str(), Action::Append);
+        let thread = OwnedThread::by(caller, request.thread_id.as_str(), Action::Append);
         let mut connection = self.pool.get().await?;
         let taken = sqlx::query(
             "with freed as (
@@ -181,7 +181,7 @@ impl PostgresStorage {
     }
 }
 
-fn refuse_taken(thread: Sought<'_>, row: &PgRow) -> Result<()> {
+fn refuse_taken(thread: OwnedThread<'_>, row: &PgRow) -> Result<()> {
     if thread.is_taken(row.get("owner")) {
         return Err(Error::Conflict(Conflict::ThreadTaken));
     }

@@ -20,10 +20,10 @@ use crate::domain::storage::Page;
 use crate::domain::{Error, Result};
 use crate::storage::associated_data::CheckpointAt;
 use crate::storage::documents::open_documents;
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::owner_macs::OwnerRow;
 use crate::storage::prepare::channel_key;
-use crate::storage::sought::{Listed, SHOWN, Sought, Way};
+use crate::storage::thread_filter::{OwnedThread, SHOWN, ThreadFilter, Way};
 
 /// Rows that one request looks at when a filter rejects most of them.
 const SCAN_MAX: usize = 10_000;
@@ -46,19 +46,19 @@ struct Only {
 impl PostgresStorage {
     pub(super) async fn read_page(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
         let secret = self.secret(&caller.tenant).await?;
-        let shelf = Shelf::default();
+        let prefetch = PackPrefetch::default();
         loop {
-            let page = match self.try_page(&secret, caller, query, &shelf).await {
+            let page = match self.try_page(&secret, caller, query, &prefetch).await {
                 Err(Error::Unavailable { .. }) => {
                     self.pool.clear();
-                    self.try_page(&secret, caller, query, &shelf).await
+                    self.try_page(&secret, caller, query, &prefetch).await
                 }
                 result => result,
             }?;
-            if shelf.is_complete() {
+            if prefetch.is_complete() {
                 return Ok(page);
             }
-            shelf.restock(self.objects.as_deref(), &secret).await?;
+            prefetch.fetch_missing(self.objects.as_deref(), &secret).await?;
         }
     }
 
@@ -67,14 +67,14 @@ impl PostgresStorage {
         secret: &TenantSecret,
         caller: &Caller,
         query: &ListQuery,
-        shelf: &Shelf,
+        prefetch: &PackPrefetch,
     ) -> Result<Page> {
         let mut connection = self.searches.get(&caller.tenant).await?;
         connection
             .execute("begin isolation level repeatable read, read only")
             .await
             .map_err(|error| failure::of_call(&error))?;
-        let page = self.read_in_snapshot(&mut connection, secret, caller, query, shelf).await?;
+        let page = self.read_in_snapshot(&mut connection, secret, caller, query, prefetch).await?;
         connection.execute("commit").await.map_err(|error| failure::of_call(&error))?;
         connection.release();
         Ok(page)
@@ -86,7 +86,7 @@ impl PostgresStorage {
         secret: &TenantSecret,
         caller: &Caller,
         query: &ListQuery,
-        shelf: &Shelf,
+        prefetch: &PackPrefetch,
     ) -> Result<Page> {
         let only = match &query.thread_id {
             None => None,
@@ -100,7 +100,7 @@ impl PostgresStorage {
         let mut page = Page::default();
         if query.values {
             let size_max = usize::try_from(LIMITS.list_bytes_max).unwrap_or(usize::MAX);
-            let way = (shelf, query.large_values);
+            let way = (prefetch, query.large_values);
             let kept = read_details(connection, secret, &caller.tenant, &mut listed, size_max, way)
                 .await?;
             if kept < listed.len() {
@@ -114,7 +114,7 @@ impl PostgresStorage {
                     scope_id: only.as_ref().map_or(0, |it| it.scope_id),
                     large_values: query.large_values,
                 };
-                let chain = (&mut page.chain, shelf);
+                let chain = (&mut page.chain, prefetch);
                 let channels =
                     self.read_chain(connection, secret, place, &listed, asked, chain).await?;
                 page.history_channels = channels.into_iter().collect();
@@ -171,7 +171,7 @@ impl PostgresStorage {
         place: Walked<'_>,
         listed: &[ListedRow],
         asked: &[String],
-        (chain, shelf): (&mut Chain, &Shelf),
+        (chain, prefetch): (&mut Chain, &PackPrefetch),
     ) -> Result<BTreeSet<String>> {
         let mut absent = BTreeSet::new();
         let mut all = BTreeSet::new();
@@ -186,7 +186,7 @@ impl PostgresStorage {
             let open: Vec<String> = channels.into_iter().filter(|it| !based(it)).collect();
             let start = row.view.parent.as_deref();
             while let Some(gap) = chain.gap(&row.view.ns, start, &open, &absent) {
-                let nodes = self.read_walk(connection, secret, place, &gap, shelf).await?;
+                let nodes = self.read_walk(connection, secret, place, &gap, prefetch).await?;
                 if nodes.is_empty() {
                     absent.insert((gap.ns, gap.start));
                 } else {
@@ -203,7 +203,7 @@ async fn find_thread(
     (caller, secret): (&Caller, &TenantSecret),
     thread_id: &str,
 ) -> Result<Option<Only>> {
-    let thread = Sought::by(caller, thread_id, Action::Read);
+    let thread = OwnedThread::by(caller, thread_id, Action::Read);
     let row = sqlx::query(
         "select thread_key, scope_id, owner, mac from threads
          where tenant = $1 and thread_id = $2 and ($3::text is null or owner = $3)",
@@ -230,7 +230,7 @@ async fn read_slice(
     after: Option<&ListCursor>,
     wanted: usize,
 ) -> Result<Vec<PgRow>> {
-    let listed = Listed::by(caller, Action::Read);
+    let listed = ThreadFilter::by(caller, Action::Read);
     let columns = "c.ns, c.checkpoint_id, c.parent_id, c.channel_keys, c.value_nos, \
          c.documents, c.legacy, coalesce(c.sends_from, c.parent_id) as sends_from, c.delta_channels";
     let mut text = match only {

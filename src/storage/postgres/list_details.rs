@@ -16,7 +16,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::checkpoint::{LargeValues, View};
 use crate::storage::associated_data::CheckpointAt;
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::opening::Chunks;
 
 /// Views whose values are read together, so that a page of large values stays bounded.
@@ -70,13 +70,13 @@ pub(super) async fn read_details(
     tenant: &str,
     listed: &mut [ListedRow],
     size_max: usize,
-    (shelf, large_values): (&Shelf, LargeValues),
+    (prefetch, large_values): (&PackPrefetch, LargeValues),
 ) -> Result<usize> {
     let mut size = 0;
     let mut done = 0;
     for group in listed.chunks_mut(DETAIL_ROWS) {
         let rows = fetch_details(connection, tenant, group, large_values).await?;
-        let chunks = chunks_of(secret, &rows, shelf, large_values)?;
+        let chunks = chunks_of(secret, &rows, prefetch, large_values)?;
         let mut details = Details::read(secret, group, &rows, &chunks)?;
         for (at, row) in group.iter_mut().enumerate() {
             details.fill(secret, &chunks, at, row)?;

@@ -11,8 +11,8 @@ use super::{PostgresStorage, failure};
 use crate::content::parts::Name;
 use crate::domain::Result;
 use crate::domain::clock::Micros;
+use crate::storage::objects::pack_location::{PackId, PackLocation};
 use crate::storage::objects::packs::{NewPack, Scope, bytes_by_pack};
-use crate::storage::objects::place::{PackId, Place};
 
 /// Objects that one claim takes.
 const DELETIONS: i64 = 100;
@@ -212,8 +212,8 @@ async fn point(
     connection: &mut Connection,
     scope: &Scope,
     pack: &NewPack,
-) -> Result<(i64, Vec<Place>)> {
-    let places: HashMap<Name, Place> = pack.chunks.iter().copied().collect();
+) -> Result<(i64, Vec<PackLocation>)> {
+    let places: HashMap<Name, PackLocation> = pack.chunks.iter().copied().collect();
     let names: Vec<&[u8]> = pack.chunks.iter().map(|(name, _)| &name[..]).collect();
     let replaced: Vec<&[u8]> = pack.replaces.iter().map(|id| &id[..]).collect();
     let rows = sqlx::query(
@@ -239,7 +239,7 @@ async fn point(
         names.push(name.to_vec());
         bodies.push(place.body());
         if let Some(body) = row.get::<Option<&[u8]>, _>("place") {
-            left.extend(Place::read(body)?);
+            left.extend(PackLocation::read(body)?);
         }
     }
     sqlx::query(
@@ -260,7 +260,7 @@ async fn point(
 pub(super) async fn release(
     connection: &mut Connection,
     scope: &Scope,
-    places: Vec<Place>,
+    places: Vec<PackLocation>,
     now: Option<Micros>,
 ) -> Result<()> {
     if places.is_empty() {

@@ -13,10 +13,10 @@ use crate::domain::clock::Micros;
 use crate::domain::{Error, Result};
 use crate::storage::contents::packing;
 use crate::storage::marks::Leaves;
+use crate::storage::objects::pack_location::{PackId, PackLocation};
 use crate::storage::objects::packs::{
     ColdScopes, Coldness, NewPack, PackStorage, Scope, StoredPack,
 };
-use crate::storage::objects::place::{PackId, Place};
 
 /// Threads looked at by one statement.
 const SLICE_THREADS: i64 = 1_000;
@@ -153,7 +153,7 @@ impl PackStorage for PostgresStorage {
         rows.iter().map(|row| Ok((name_of(row)?, row.get("body")))).collect()
     }
 
-    async fn list_places(&self, scope: &Scope) -> Result<Vec<(Place, Name)>> {
+    async fn list_places(&self, scope: &Scope) -> Result<Vec<(PackLocation, Name)>> {
         let mut connection = self.pool.get().await?;
         let rows = sqlx::query(
             "select name, body from chunks where tenant = $1 and scope_id = $2
@@ -166,7 +166,7 @@ impl PackStorage for PostgresStorage {
         .map_err(|error| failure::of_call(&error))?;
         connection.release();
         let places = rows.iter().map(|row| {
-            let place = Place::read(row.get("body"))?;
+            let place = PackLocation::read(row.get("body"))?;
             Ok((place.expect("the statement looked at the format"), name_of(row)?))
         });
         places.collect()

@@ -23,11 +23,11 @@ use crate::storage::associated_data::CheckpointAt;
 use crate::storage::base_document::seal_base;
 use crate::storage::channel_map::Entry;
 use crate::storage::documents::open_documents;
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::owner_macs::OwnerRow;
 use crate::storage::prepare::channel_key;
 use crate::storage::retention::{Orphan, Plan, Stored, parents_of};
-use crate::storage::sought::Sought;
+use crate::storage::thread_filter::OwnedThread;
 
 /// A thread whose scope lock this transaction holds.
 pub(super) struct LockedThread {
@@ -63,7 +63,7 @@ pub(super) async fn begin(connection: &mut Connection) -> Result<Transaction<'_>
 /// Locks the scope and the thread against commits and other removals. None: no such thread for whoever asks.
 pub(super) async fn lock(
     connection: &mut Connection,
-    thread: Sought<'_>,
+    thread: OwnedThread<'_>,
 ) -> Result<Option<LockedThread>> {
     let row = sqlx::query(
         "select x.thread_key, x.scope_id, x.generation, x.fence, x.owner, x.mac,
@@ -148,18 +148,18 @@ fn at<'r>(place: Place<'_>, row: &'r PgRow) -> CheckpointAt<'r> {
 }
 
 impl PostgresStorage {
-    /// The bases that a plan needs, before anything is removed. Where the shelf lacks content they have the right sizes
+    /// The bases that a plan needs, before anything is removed. Where the prefetch lacks content they have the right sizes
     /// and are not to be written.
     pub(super) async fn make_bases(
         &self,
         connection: &mut Connection,
         secret: &TenantSecret,
         place: Walked<'_>,
-        (plan, shelf): (&Plan, &Shelf),
+        (plan, prefetch): (&Plan, &PackPrefetch),
     ) -> Result<Vec<NewBase>> {
         let mut made = Vec::new();
         for orphan in &plan.orphans {
-            for base in self.bases_for(connection, secret, place, (orphan, shelf)).await? {
+            for base in self.bases_for(connection, secret, place, (orphan, prefetch)).await? {
                 let scope_id = place.scope_id;
                 let at = CheckpointAt { scope_id, ns: &orphan.ns, id: &orphan.id };
                 let document = seal_base(secret, at, &base)?.to_vec();
@@ -176,12 +176,12 @@ impl PostgresStorage {
         connection: &mut Connection,
         secret: &TenantSecret,
         place: Walked<'_>,
-        (orphan, shelf): (&Orphan, &Shelf),
+        (orphan, prefetch): (&Orphan, &PackPrefetch),
     ) -> Result<Vec<Base>> {
         let (mut chain, mut absent) = (Chain::default(), BTreeSet::new());
         let start = Some(orphan.parent.as_str());
         while let Some(gap) = chain.gap(&orphan.ns, start, &orphan.channels, &absent) {
-            let nodes = self.read_walk(connection, secret, place, &gap, shelf).await?;
+            let nodes = self.read_walk(connection, secret, place, &gap, prefetch).await?;
             if nodes.is_empty() {
                 absent.insert((gap.ns, gap.start));
             } else {
@@ -201,7 +201,7 @@ impl PostgresStorage {
         request: &DeleteThread,
     ) -> Result<bool> {
         let tenant = caller.tenant.as_str();
-        let thread = Sought::by(caller, request.thread_id.as_str(), Action::Write);
+        let thread = OwnedThread::by(caller, request.thread_id.as_str(), Action::Write);
         let mut connection = self.pool.get().await?;
         let mut transaction = begin(&mut connection).await?;
         let locked = lock(&mut transaction, thread).await?;

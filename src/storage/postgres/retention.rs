@@ -18,17 +18,17 @@ use crate::domain::grants::Action;
 use crate::domain::retention::{Claim, PruneRequest, Pruned, Retained, Rule};
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::freed::{BaseSize, Bases, Contents, Decision};
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::owner_macs::OwnerRow;
 use crate::storage::retention::Plan;
-use crate::storage::sought::Sought;
+use crate::storage::thread_filter::OwnedThread;
 
 /// Of the rows that one transaction removes, with a share for each row: well below a second.
 const PART_BYTES: i64 = 8 << 20;
 
 /// A rule for a thread, and the round that it is applied in.
 struct Job<'a> {
-    thread: Sought<'a>,
+    thread: OwnedThread<'a>,
     rule: Rule,
     round: Option<(&'a Claim, Micros)>,
 }
@@ -49,7 +49,7 @@ impl PostgresStorage {
     ) -> Result<Vec<Pruned>> {
         let mut all = Vec::with_capacity(request.thread_ids.len());
         for thread_id in &request.thread_ids {
-            let thread = Sought::by(caller, thread_id.as_str(), Action::Write);
+            let thread = OwnedThread::by(caller, thread_id.as_str(), Action::Write);
             let job = Job { thread, rule: request.rule, round: None };
             match self.apply(&job, request.dry_run).await? {
                 Retained::Pruned(pruned) => all.push(pruned),
@@ -66,7 +66,7 @@ impl PostgresStorage {
         thread_id: &str,
         now: Micros,
     ) -> Result<Retained> {
-        let thread = Sought::by_server(&claim.tenant, thread_id);
+        let thread = OwnedThread::by_server(&claim.tenant, thread_id);
         let job = Job { thread, rule: claim.rule(), round: Some((claim, now)) };
         self.apply(&job, claim.rules.dry_run).await
     }
@@ -96,21 +96,21 @@ impl PostgresStorage {
 
     /// What would go; only a dry run counts it.
     async fn look(&self, job: &Job<'_>, secret: &TenantSecret, count: bool) -> Result<Retained> {
-        let shelf = Shelf::default();
+        let prefetch = PackPrefetch::default();
         loop {
-            let would = self.try_look(job, (secret, &shelf), count).await;
-            if shelf.is_complete() {
+            let would = self.try_look(job, (secret, &prefetch), count).await;
+            if prefetch.is_complete() {
                 return would;
             }
-            shelf.restock(self.objects.as_deref(), secret).await?;
+            prefetch.fetch_missing(self.objects.as_deref(), secret).await?;
         }
     }
 
-    /// From one snapshot. Counts for nothing where the shelf lacks content.
+    /// From one snapshot. Counts for nothing where the prefetch lacks content.
     async fn try_look(
         &self,
         job: &Job<'_>,
-        (secret, shelf): (&TenantSecret, &Shelf),
+        (secret, prefetch): (&TenantSecret, &PackPrefetch),
         count: bool,
     ) -> Result<Retained> {
         let mut connection = self.pool.get().await?;
@@ -156,9 +156,9 @@ impl PostgresStorage {
                         scope_id,
                         large_values: LargeValues::Whole,
                     };
-                    let plan_and_shelf = (&plan, shelf);
+                    let plan_and_prefetch = (&plan, prefetch);
                     let bases =
-                        self.make_bases(&mut transaction, secret, at, plan_and_shelf).await?;
+                        self.make_bases(&mut transaction, secret, at, plan_and_prefetch).await?;
                     let removed =
                         freed(&mut transaction, place, (&contents, &plan), &bases).await?;
                     Retained::Pruned(Pruned { removed, deleted: false })
@@ -173,19 +173,24 @@ impl PostgresStorage {
 
     /// One part. What it needs of the object store is fetched between two transactions, without a lock.
     async fn remove_part(&self, job: &Job<'_>, secret: &TenantSecret) -> Result<Part> {
-        let shelf = Shelf::default();
+        let prefetch = PackPrefetch::default();
         loop {
-            let part = self.try_part(job, secret, &shelf).await;
-            if shelf.is_complete() {
+            let part = self.try_part(job, secret, &prefetch).await;
+            if prefetch.is_complete() {
                 return part;
             }
-            shelf.restock(self.objects.as_deref(), secret).await?;
+            prefetch.fetch_missing(self.objects.as_deref(), secret).await?;
         }
     }
 
     /// One transaction: locks, decides again, removes no more than a part, counts it in the round. Nothing of it is left
-    /// where the shelf lacks content.
-    async fn try_part(&self, job: &Job<'_>, secret: &TenantSecret, shelf: &Shelf) -> Result<Part> {
+    /// where the prefetch lacks content.
+    async fn try_part(
+        &self,
+        job: &Job<'_>,
+        secret: &TenantSecret,
+        prefetch: &PackPrefetch,
+    ) -> Result<Part> {
         let mut connection = self.pool.get().await?;
         let mut transaction = begin(&mut connection).await?;
         let locked = lock(&mut transaction, job.thread).await?;
@@ -195,7 +200,7 @@ impl PostgresStorage {
                 Part { retained: Retained::LeaseHeld, is_last: true }
             }
             Some(locked) => {
-                self.remove_locked(&mut transaction, job, (secret, shelf), locked).await?
+                self.remove_locked(&mut transaction, job, (secret, prefetch), locked).await?
             }
         };
         let Retained::Pruned(pruned) = part.retained else {
@@ -224,7 +229,7 @@ impl PostgresStorage {
         &self,
         connection: &mut Connection,
         job: &Job<'_>,
-        (secret, shelf): (&TenantSecret, &Shelf),
+        (secret, prefetch): (&TenantSecret, &PackPrefetch),
         locked: &LockedThread,
     ) -> Result<Part> {
         locked.check_mac(secret)?;
@@ -254,8 +259,8 @@ impl PostgresStorage {
             scope_id,
             large_values: LargeValues::Whole,
         };
-        let bases = self.make_bases(connection, secret, at, (&plan, shelf)).await?;
-        if !shelf.is_complete() {
+        let bases = self.make_bases(connection, secret, at, (&plan, prefetch)).await?;
+        if !prefetch.is_complete() {
             return Ok(Part { retained: Retained::Untouched, is_last: true });
         }
         let removed = freed(connection, place, (&contents, &plan), &bases).await?;

@@ -13,9 +13,9 @@ use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::LargeValues;
 use crate::domain::grants::Action;
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::retention::without;
-use crate::storage::sought::{Listed, SHOWN, Sought, Way};
+use crate::storage::thread_filter::{OwnedThread, SHOWN, ThreadFilter, Way};
 
 /// $1 tenant, $2 run ids; the ways in follow.
 const OF_RUNS: &str = "
@@ -38,7 +38,7 @@ fn way_in(way: Way) -> &'static str {
 
 impl PostgresStorage {
     pub(super) async fn remove_runs(&self, caller: &Caller, run_ids: &[String]) -> Result<()> {
-        let listed = Listed::by(caller, Action::Write);
+        let listed = ThreadFilter::by(caller, Action::Write);
         let text =
             format!("{OF_RUNS} and {SHOWN}{} order by t.thread_id", listed.condition(way_in));
         let mut connection = self.pool.get().await?;
@@ -74,23 +74,23 @@ impl PostgresStorage {
         doomed: &BTreeSet<(String, String)>,
     ) -> Result<()> {
         let secret = self.secret(&caller.tenant).await?;
-        let shelf = Shelf::default();
+        let prefetch = PackPrefetch::default();
         loop {
-            let thread = Sought::by(caller, thread_id, Action::Write);
-            let removed = self.try_removal(thread, doomed, (&secret, &shelf)).await;
-            if shelf.is_complete() {
+            let thread = OwnedThread::by(caller, thread_id, Action::Write);
+            let removed = self.try_removal(thread, doomed, (&secret, &prefetch)).await;
+            if prefetch.is_complete() {
                 return removed;
             }
-            shelf.restock(self.objects.as_deref(), &secret).await?;
+            prefetch.fetch_missing(self.objects.as_deref(), &secret).await?;
         }
     }
 
-    /// Changes nothing where the shelf lacks content.
+    /// Changes nothing where the prefetch lacks content.
     async fn try_removal(
         &self,
-        thread: Sought<'_>,
+        thread: OwnedThread<'_>,
         doomed: &BTreeSet<(String, String)>,
-        (secret, shelf): (&TenantSecret, &Shelf),
+        (secret, prefetch): (&TenantSecret, &PackPrefetch),
     ) -> Result<()> {
         let (tenant, thread_id) = (thread.tenant, thread.thread_id);
         let mut connection = self.pool.get().await?;
@@ -106,10 +106,10 @@ impl PostgresStorage {
             if plan.removed > 0 {
                 let place =
                     Walked { tenant, thread_id, scope_id, large_values: LargeValues::Whole };
-                let plan_and_shelf = (&plan, shelf);
+                let plan_and_prefetch = (&plan, prefetch);
                 let bases =
-                    self.make_bases(&mut transaction, secret, place, plan_and_shelf).await?;
-                if !shelf.is_complete() {
+                    self.make_bases(&mut transaction, secret, place, plan_and_prefetch).await?;
+                if !prefetch.is_complete() {
                     transaction.rollback().await.map_err(|error| failure::of_call(&error))?;
                     connection.release();
                     return Ok(());

@@ -13,8 +13,8 @@ use crate::domain::storage::ThreadStorage;
 use crate::domain::storage_use::StorageUse;
 use crate::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery, ThreadSort};
 use crate::storage::owner_macs::{OwnerRow, secrets_of};
-use crate::storage::sought::{Listed, SHOWN, Sought, Way};
 use crate::storage::storage_use::storage_use;
+use crate::storage::thread_filter::{OwnedThread, SHOWN, ThreadFilter, Way};
 
 const COLUMNS: &str = "thread_id, created_at, updated_at, last_step, checkpoint_count, size_bytes, \
      generation, owner, graph_id, assistant_id, user_id, thread_key, scope_id, mac";
@@ -26,7 +26,7 @@ impl ThreadStorage for PostgresStorage {
             "select {COLUMNS} from threads
              where tenant = $1 and thread_id = $2 and ($3::text is null or owner = $3)"
         );
-        let thread = Sought::by(caller, thread_id.as_str(), Action::Read);
+        let thread = OwnedThread::by(caller, thread_id.as_str(), Action::Read);
         let mut connection = self.pool.get().await?;
         let row = sqlx::query(AssertSqlSafe(text))
             .bind(thread.tenant)
@@ -41,7 +41,7 @@ impl ThreadStorage for PostgresStorage {
     }
 
     async fn list_threads(&self, caller: &Caller, query: &ThreadQuery) -> Result<Vec<Thread>> {
-        let listed = Listed::by(caller, Action::Read);
+        let listed = ThreadFilter::by(caller, Action::Read);
         let Some(text) = list_text(query, &listed.ways()) else { return Ok(Vec::new()) };
         let mut connection = self.searches.get(&caller.tenant).await?;
         let after = query.after.as_ref();
@@ -71,7 +71,7 @@ impl ThreadStorage for PostgresStorage {
         thread_id: &ThreadId,
     ) -> Result<Option<StorageUse>> {
         let secret = self.secret(&caller.tenant).await?;
-        let thread = Sought::by(caller, thread_id.as_str(), Action::Read);
+        let thread = OwnedThread::by(caller, thread_id.as_str(), Action::Read);
         storage_use(self, thread, &secret).await
     }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::SessionEngine;
 use super::chunks::read_chunks;
-use super::rows::{Rows, SOUGHT, check_row, log_of_session, number, sought};
+use super::rows::{Rows, SESSION_CONDITION, check_row, log_of_session, number, session_binds};
 use super::sealing::TAG;
 use super::state::log_row;
 use crate::content::keys::TenantSecret;
@@ -177,9 +177,9 @@ async fn find<'a>(
 ) -> Result<Option<Place<'a>>> {
     let log = log_of_session(dialect, "l.kind = $6 and l.name = $7");
     let text = format!(
-        "select s.session_no, s.scope_id, {LOG_COLUMNS}, s.owner, s.mac from sessions s {log} where {SOUGHT}"
+        "select s.session_no, s.scope_id, {LOG_COLUMNS}, s.owner, s.mac from sessions s {log} where {SESSION_CONDITION}"
     );
-    let mut binds = sought(caller, session, Action::Read);
+    let mut binds = session_binds(caller, session, Action::Read);
     binds.extend([SqlValue::from(kind as i64), name.as_bytes().into()]);
     let found = access.rows(&text, &binds).await?;
     let place = |row: &SqlRow| {

@@ -4,7 +4,9 @@ use serde_json::json;
 
 use super::SessionEngine;
 use super::entries::limit_of;
-use super::rows::{Rows, SOUGHT, bytes, check_row, log_of_session, logs_of_session, sought};
+use super::rows::{
+    Rows, SESSION_CONDITION, bytes, check_row, log_of_session, logs_of_session, session_binds,
+};
 use super::sealing::open_title;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
@@ -33,10 +35,10 @@ pub async fn get<T: SessionEngine>(
 ) -> Result<Option<Described>> {
     let secret = engine.session_secret(&caller.tenant).await?;
     let text = format!(
-        "select {COLUMNS}, s.updated_at, {OWNED}, s.archives from sessions s where {SOUGHT}"
+        "select {COLUMNS}, s.updated_at, {OWNED}, s.archives from sessions s where {SESSION_CONDITION}"
     );
     let mut access = engine.begin_read_for(&caller.tenant).await?;
-    let found = access.rows(&text, &sought(caller, session, action)).await?;
+    let found = access.rows(&text, &session_binds(caller, session, action)).await?;
     access.end().await?;
     let Some(row) = found.first() else { return Ok(None) };
     let session = read(&secret, session.kind(), row)?;
@@ -51,10 +53,10 @@ pub async fn streams<T: SessionEngine>(
     let logs = logs_of_session(engine.dialect(), "l.kind = 0");
     let text = format!(
         "select l.name, l.head, l.updated_at, {OWNED} from sessions s {logs}
-         where {SOUGHT} order by l.name"
+         where {SESSION_CONDITION} order by l.name"
     );
     let mut access = engine.begin_read_for(&caller.tenant).await?;
-    let found = access.rows(&text, &sought(caller, session, Action::Read)).await?;
+    let found = access.rows(&text, &session_binds(caller, session, Action::Read)).await?;
     access.end().await?;
     check_first(engine, (caller, session), (&found, 3)).await?;
     let stream = |row: &SqlRow| {
@@ -72,9 +74,9 @@ pub async fn documents<T: SessionEngine>(
     let logs = logs_of_session(engine.dialect(), "l.kind = 1");
     let text = format!(
         "select l.name, l.version, l.updated_at, l.size_bytes, {OWNED} from sessions s {logs}
-         where {SOUGHT} and substr(l.name, 1, cast($6 as integer)) = $7 order by l.name"
+         where {SESSION_CONDITION} and substr(l.name, 1, cast($6 as integer)) = $7 order by l.name"
     );
-    let mut binds = sought(caller, session, Action::Read);
+    let mut binds = session_binds(caller, session, Action::Read);
     let length = i64::try_from(name_prefix.len()).unwrap_or(i64::MAX);
     binds.extend([SqlValue::from(length), name_prefix.as_bytes().into()]);
     let mut access = engine.begin_read_for(&caller.tenant).await?;
@@ -101,10 +103,10 @@ pub async fn counters<T: SessionEngine>(
     let logs = logs_of_session(engine.dialect(), "l.kind = 2");
     let text = format!(
         "select l.name, l.head, {OWNED} from sessions s {logs}
-         where {SOUGHT}"
+         where {SESSION_CONDITION}"
     );
     let mut access = engine.begin_read_for(&caller.tenant).await?;
-    let found = access.rows(&text, &sought(caller, session, Action::Read)).await?;
+    let found = access.rows(&text, &session_binds(caller, session, Action::Read)).await?;
     access.end().await?;
     check_first(engine, (caller, session), (&found, 2)).await?;
     let mut values = vec![0; names.len()];

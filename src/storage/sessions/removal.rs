@@ -1,6 +1,6 @@
 //! How sessions go: first nobody finds them any more, then slices remove their rows.
 
-use super::rows::{SOUGHT, sought};
+use super::rows::{SESSION_CONDITION, session_binds};
 use super::{SessionEngine, former, memory_key};
 use crate::domain::Result;
 use crate::domain::caller::Caller;
@@ -35,8 +35,8 @@ pub async fn delete<T: SessionEngine>(
     session: &SessionName,
     now: Micros,
 ) -> Result<()> {
-    let text = format!("select s.session_no, s.scope_id from sessions s where {SOUGHT}");
-    let binds = sought(caller, session, Action::Write);
+    let text = format!("select s.session_no, s.scope_id from sessions s where {SESSION_CONDITION}");
+    let binds = session_binds(caller, session, Action::Write);
     let mut access = engine.begin_session_write().await?;
     let Some(found) = access.rows(&text, &binds).await?.pop() else { return access.end().await };
     lock_scope(access.as_mut(), engine.dialect(), &caller.tenant, found.integer(1)?).await?;

@@ -106,7 +106,7 @@ pub fn check_row(
 }
 
 /// Binds for statements about one session, as `$1` to `$4`: tenant, kind, key, the subject that it must belong to.
-pub fn sought(caller: &Caller, session: &SessionName, action: Action) -> Vec<SqlValue> {
+pub fn session_binds(caller: &Caller, session: &SessionName, action: Action) -> Vec<SqlValue> {
     let owner = caller.session_owner(session, action);
     vec![
         caller.tenant.as_str().into(),
@@ -117,6 +117,6 @@ pub fn sought(caller: &Caller, session: &SessionName, action: Action) -> Vec<Sql
     ]
 }
 
-/// The condition for [`sought`]; $5 says whether an owner is asked for.
-pub const SOUGHT: &str =
+/// The condition for [`session_binds`]; $5 says whether an owner is asked for.
+pub const SESSION_CONDITION: &str =
     "s.tenant = $1 and s.kind = $2 and s.key = $3 and ($5 = 0 or s.owner = $4)";

@@ -10,7 +10,7 @@ use crate::domain::snapshots::restore::ThreadMove;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::access::{Access, Dialect, SqlValue, lock_scope};
 use crate::storage::owner_macs::OwnerRow;
-use crate::storage::sought::Sought;
+use crate::storage::thread_filter::OwnedThread;
 
 /// A thread that is restored.
 pub struct Exchange<'a> {
@@ -143,8 +143,8 @@ impl Exchange<'_> {
         };
         let found = OwnerRow::thread(into, there.ids, there.owner.as_deref());
         found.check(self.secret, row.optional_bytes(9)?)?;
-        let sought = Sought::by(self.caller, into, Action::Write);
-        if sought.is_taken(there.owner.as_deref()) {
+        let owned = OwnedThread::by(self.caller, into, Action::Write);
+        if owned.is_taken(there.owner.as_deref()) {
             return Err(Error::Conflict(Conflict::ThreadTaken));
         }
         if !self.it.in_place() {

@@ -17,7 +17,7 @@ use crate::domain::thread::THREAD;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::access::{Access, SqlValue, lock_scope};
 use crate::storage::audit_rows::record;
-use crate::storage::sought::Sought;
+use crate::storage::thread_filter::OwnedThread;
 
 /// $1 tenant, $2 thread key, $3 namespace, $4 checkpoint: the ids that stay of the namespace.
 const WAY: &str = "with recursive way (id, parent) as (
@@ -99,7 +99,7 @@ async fn fork_once<T: SnapshotEngine>(
     };
     let mut access = engine.begin_read().await?;
     let there = exchange.check(access.as_mut()).await?;
-    let source = Sought::by(caller, request.source.as_str(), Action::Read);
+    let source = OwnedThread::by(caller, request.source.as_str(), Action::Read);
     let text = "select t.owner from threads t where t.tenant = $1 and t.thread_id = $2";
     let found = access.rows(text, &[tenant.into(), source.thread_id.into()]).await?;
     access.end().await?;

@@ -15,10 +15,10 @@ use crate::domain::grants::Action;
 use crate::domain::history::{Chain, channels_without_value};
 use crate::domain::storage::Found;
 use crate::storage::channel_map;
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::owner_macs::OwnerRow;
 use crate::storage::prepare::channel_key;
-use crate::storage::sought::Sought;
+use crate::storage::thread_filter::OwnedThread;
 
 /// A thread, perhaps with the checkpoint asked for.
 pub(super) struct FoundTarget {
@@ -36,30 +36,30 @@ impl SqliteStorage {
         history_channels: &[String],
     ) -> Result<Found> {
         let secret = self.secret(&caller.tenant).await?;
-        let shelf = Shelf::default();
-        let tenant = Tenant::new(&caller.tenant, &secret, &shelf).reading(target.large_values);
+        let prefetch = PackPrefetch::default();
+        let tenant = Tenant::new(&caller.tenant, &secret, &prefetch).reading(target.large_values);
         loop {
-            let sought = (Sought::by(caller, target.thread_id.as_str(), Action::Read), target);
-            let found = self.try_checkpoint(tenant, sought, history_channels).await;
-            if shelf.is_complete() {
+            let owned = (OwnedThread::by(caller, target.thread_id.as_str(), Action::Read), target);
+            let found = self.try_checkpoint(tenant, owned, history_channels).await;
+            if prefetch.is_complete() {
                 return found;
             }
-            shelf.restock(self.objects.as_deref(), &secret).await?;
+            prefetch.fetch_missing(self.objects.as_deref(), &secret).await?;
         }
     }
 
     async fn try_checkpoint(
         &self,
         tenant: Tenant<'_>,
-        sought: (Sought<'_>, &Target),
+        owned: (OwnedThread<'_>, &Target),
         history_channels: &[String],
     ) -> Result<Found> {
         let mut read = self.connections.begin_read_for(tenant.name).await?;
-        let Some(found) = self.find_target(&mut read, sought, tenant.secret).await? else {
+        let Some(found) = self.find_target(&mut read, owned, tenant.secret).await? else {
             read.end().await?;
             return Ok(Found::default());
         };
-        let name = (tenant.name, sought.0.thread_id);
+        let name = (tenant.name, owned.0.thread_id);
         let owner = found.owner.as_deref();
         self.chunks.scopes.saw_encrypted(tenant.secret, name, found.ids, owner);
         let mut answer = Found { generation: Some(found.generation), ..Found::default() };
@@ -87,7 +87,7 @@ impl SqliteStorage {
     pub(super) async fn find_target(
         &self,
         connection: &mut SqliteConnection,
-        (thread, target): (Sought<'_>, &Target),
+        (thread, target): (OwnedThread<'_>, &Target),
         secret: &TenantSecret,
     ) -> Result<Option<FoundTarget>> {
         let statement = format!(

@@ -79,6 +79,6 @@ pub(super) async fn chunks_of<'a>(
             chunks.add(tenant.secret, &name, &body)?;
         }
     }
-    tenant.shelf.complete(tenant.secret, &mut chunks)?;
+    tenant.prefetch.complete(tenant.secret, &mut chunks)?;
     Ok(chunks)
 }

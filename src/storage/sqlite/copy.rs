@@ -21,12 +21,12 @@ use crate::domain::contention::Contention;
 use crate::domain::grants::Action;
 use crate::domain::storage::CopyThread;
 use crate::domain::{Conflict, Error, Result};
+use crate::storage::objects::pack_location::PackLocation;
 use crate::storage::objects::packs::Scope;
-use crate::storage::objects::place::Place;
 use crate::storage::objects::stage_packed;
 use crate::storage::owner_macs::OwnerRow;
 use crate::storage::resealing::{Change, Resealer, seal_all_again};
-use crate::storage::sought::Sought;
+use crate::storage::thread_filter::OwnedThread;
 
 impl SqliteStorage {
     /// For the same owner the content is shared; for another it is copied, so that erasing one never depends on the other.
@@ -50,7 +50,7 @@ impl SqliteStorage {
             return Ok(Ok(answer));
         }
         let secret = self.secret(tenant).await?;
-        let source = Sought::by(caller, request.source.as_str(), Action::Read);
+        let source = OwnedThread::by(caller, request.source.as_str(), Action::Read);
         let Some(source) = read_thread_row(&mut read, source).await? else {
             read.end().await?;
             let mut write = self.connections.begin_write_for(tenant).await?;
@@ -59,7 +59,7 @@ impl SqliteStorage {
             return Ok(Ok(0));
         };
         source.check_mac(request.source.as_str(), &secret)?;
-        let target = Sought::by(caller, request.target.as_str(), Action::Append);
+        let target = OwnedThread::by(caller, request.target.as_str(), Action::Append);
         let target = find_target(&mut read, (target, &secret), request).await?;
         let owner = target.map_or_else(|| caller.subject.clone(), |row| row.owner);
         let shares = source.owner == owner;
@@ -96,7 +96,7 @@ impl SqliteStorage {
         &self,
         copy: &Copy,
         secret: &TenantSecret,
-        places: Vec<(Place, Name)>,
+        places: Vec<(PackLocation, Name)>,
     ) -> Result<()> {
         self.stage_packed(copy, places).await?;
         let (None, Some(cipher)) = (copy.epoch, secret.cipher()) else { return Ok(()) };
@@ -109,7 +109,7 @@ impl SqliteStorage {
     }
 
     /// Packed content of the source, now that no transaction waits for the store.
-    async fn stage_packed(&self, copy: &Copy, places: Vec<(Place, Name)>) -> Result<()> {
+    async fn stage_packed(&self, copy: &Copy, places: Vec<(PackLocation, Name)>) -> Result<()> {
         if places.is_empty() {
             return Ok(());
         }
@@ -136,7 +136,7 @@ impl SqliteStorage {
     }
 
     /// Answers the places of packed chunks that the copy needs too.
-    async fn stage(&self, read: &mut Read<'_>, copy: &Copy) -> Result<Vec<(Place, Name)>> {
+    async fn stage(&self, read: &mut Read<'_>, copy: &Copy) -> Result<Vec<(PackLocation, Name)>> {
         let (source, staged) = (&copy.source, &copy.staged);
         let of_scope = if copy.epoch.is_some() { &[] } else { &OF_SCOPE[..] };
         for (tables, from, to) in [
@@ -189,7 +189,7 @@ impl SqliteStorage {
         copy: &Copy,
     ) -> Result<u64> {
         let (tenant, staged) = (caller.tenant.as_str(), &copy.staged);
-        let thread = Sought::by(caller, request.target.as_str(), Action::Append);
+        let thread = OwnedThread::by(caller, request.target.as_str(), Action::Append);
         let target = thread.thread_id;
         let mut write = self.connections.begin_write_for(tenant).await?;
         let mut old = None;
@@ -345,7 +345,7 @@ pub(super) async fn read_epoch(
 /// The target, if it is there. Conflict when it is another's, when it holds a lease, or anything at all.
 async fn find_target(
     connection: &mut SqliteConnection,
-    (thread, secret): (Sought<'_>, &TenantSecret),
+    (thread, secret): (OwnedThread<'_>, &TenantSecret),
     request: &CopyThread,
 ) -> Result<Option<ThreadRow>> {
     let found = read_unless_taken(connection, thread).await?;

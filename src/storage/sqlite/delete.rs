@@ -12,7 +12,7 @@ use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::grants::Action;
 use crate::domain::storage::DeleteThread;
-use crate::storage::sought::Sought;
+use crate::storage::thread_filter::OwnedThread;
 
 const HOUR: Micros = 3_600 * 1_000_000;
 const TOMBSTONE_KEPT: Micros = 7 * 24 * HOUR;
@@ -40,7 +40,7 @@ impl SqliteStorage {
         caller: &Caller,
         request: &DeleteThread,
     ) -> Result<bool> {
-        let thread = Sought::by(caller, request.thread_id.as_str(), Action::Write);
+        let thread = OwnedThread::by(caller, request.thread_id.as_str(), Action::Write);
         let (tenant, thread_id) = (thread.tenant, thread.thread_id);
         let mut write = self.connections.begin_write_for(tenant).await?;
         let Some(row) = read_thread_row(&mut write, thread).await? else {

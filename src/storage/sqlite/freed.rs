@@ -15,7 +15,7 @@ use super::rows::RowSet;
 use crate::domain::Result;
 use crate::domain::retention::Removed;
 use crate::storage::freed::{BaseSize, ContentCount, Contents, Leaving, WriteGroup, WriteKind};
-use crate::storage::objects::place::Place;
+use crate::storage::objects::pack_location::PackLocation;
 
 const VALUES: &str = "
 select no, size_bytes, length(body) + coalesce(length(parts), 0) as stored_bytes, parts
@@ -71,7 +71,7 @@ pub(super) async fn content(
         let name: Vec<u8> = row.try_get("name").map_err(storage_error)?;
         let short: Option<Vec<u8>> = row.try_get("short").map_err(storage_error)?;
         let bytes = row.try_get("bytes").map_err(storage_error)?;
-        count.chunk(&name, Place::stored_bytes(bytes, short.as_deref()));
+        count.chunk(&name, PackLocation::stored_bytes(bytes, short.as_deref()));
     }
     Ok(count.removed())
 }

@@ -15,8 +15,8 @@ use crate::domain::Result;
 use crate::domain::erasure::Receipt;
 use crate::storage::channel_map;
 use crate::storage::marks::{Leaves, Marks};
+use crate::storage::objects::pack_location::PackLocation;
 use crate::storage::objects::packs::Scope;
-use crate::storage::objects::place::Place;
 use crate::storage::sessions::removal::remove_rows;
 
 /// Rows per slice: some milliseconds.
@@ -171,7 +171,7 @@ impl SqliteStorage {
         .await
         .map_err(storage_error)?;
         let mut unnamed: Vec<i64> = Vec::new();
-        let mut places: Vec<Place> = Vec::new();
+        let mut places: Vec<PackLocation> = Vec::new();
         let (mut last, mut bytes) = (true, 0);
         for row in stored {
             if marks.names(&row.try_get::<Vec<u8>, _>(1).map_err(storage_error)?) {
@@ -185,7 +185,7 @@ impl SqliteStorage {
             unnamed.push(row.try_get(0).map_err(storage_error)?);
             let place: Option<Vec<u8>> = row.try_get(2).map_err(storage_error)?;
             // One that is damaged goes like the others; its pack counts it till the scope goes.
-            places.extend(Place::read(&place.unwrap_or_default()).unwrap_or_default());
+            places.extend(PackLocation::read(&place.unwrap_or_default()).unwrap_or_default());
         }
         if unnamed.is_empty() {
             forget_items(&mut write, garbage).await?;

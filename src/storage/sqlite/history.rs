@@ -16,9 +16,9 @@ use crate::domain::history::{Base, Chain, Gap, Node};
 use crate::domain::storage::TargetHistory;
 use crate::domain::{Error, Result};
 use crate::storage::channel_map;
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::prepare::channel_key;
-use crate::storage::sought::Sought;
+use crate::storage::thread_filter::OwnedThread;
 use crate::storage::walk::{Ancestor, Step, Walk};
 
 /// Ancestors in the first slice of a walk; each further slice is four times as long.
@@ -41,26 +41,26 @@ impl SqliteStorage {
         channels: &[String],
     ) -> Result<Option<TargetHistory>> {
         let secret = self.secret(&caller.tenant).await?;
-        let shelf = Shelf::default();
-        let tenant = Tenant::new(&caller.tenant, &secret, &shelf).reading(target.large_values);
+        let prefetch = PackPrefetch::default();
+        let tenant = Tenant::new(&caller.tenant, &secret, &prefetch).reading(target.large_values);
         loop {
-            let sought = (Sought::by(caller, target.thread_id.as_str(), Action::Read), target);
-            let history = self.try_history(tenant, sought, channels).await;
-            if shelf.is_complete() {
+            let owned = (OwnedThread::by(caller, target.thread_id.as_str(), Action::Read), target);
+            let history = self.try_history(tenant, owned, channels).await;
+            if prefetch.is_complete() {
                 return history;
             }
-            shelf.restock(self.objects.as_deref(), &secret).await?;
+            prefetch.fetch_missing(self.objects.as_deref(), &secret).await?;
         }
     }
 
     async fn try_history(
         &self,
         tenant: Tenant<'_>,
-        sought: (Sought<'_>, &Target),
+        owned: (OwnedThread<'_>, &Target),
         channels: &[String],
     ) -> Result<Option<TargetHistory>> {
         let mut read = self.connections.begin_read_for(tenant.name).await?;
-        let found = self.find_target(&mut read, sought, tenant.secret).await?;
+        let found = self.find_target(&mut read, owned, tenant.secret).await?;
         let history = match found.and_then(|found| found.checkpoint) {
             None => None,
             Some(row) => {

@@ -14,7 +14,7 @@ use crate::domain::item_history::{ItemHistoryStorage, ListVersions, VersionPage}
 use crate::domain::limits::LIMITS;
 use crate::storage::items::versions::page;
 use crate::storage::items::{StoredItem, namespaces};
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 
 /// $5 below which version, $6 rows, $7 whether values are wanted, $8 bytes after which no further value is read.
 const LIST: &str = "
@@ -49,8 +49,8 @@ impl ItemHistoryStorage for SqliteStorage {
         now: Micros,
     ) -> Result<Option<VersionPage>> {
         let secret = self.secret(&caller.tenant).await?;
-        let shelf = Shelf::default();
-        let tenant = Tenant::new(&caller.tenant, &secret, &shelf);
+        let prefetch = PackPrefetch::default();
+        let tenant = Tenant::new(&caller.tenant, &secret, &prefetch);
         loop {
             let mut read = self.connections.begin_read_for(&caller.tenant).await?;
             let rows = sqlx::query(LIST)
@@ -74,10 +74,10 @@ impl ItemHistoryStorage for SqliteStorage {
                 found.iter().map(|it| it.0.clone()).filter(|it| it.body.is_some()).collect();
             let chunks = content_of(&mut read, tenant, &opened).await?;
             read.end().await?;
-            if shelf.is_complete() {
+            if prefetch.is_complete() {
                 return page(query, &found, &secret, &chunks);
             }
-            shelf.restock(self.objects.as_deref(), &secret).await?;
+            prefetch.fetch_missing(self.objects.as_deref(), &secret).await?;
         }
     }
 }

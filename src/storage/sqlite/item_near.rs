@@ -22,7 +22,7 @@ use crate::domain::namespace::Namespace;
 use crate::domain::vector::Near;
 use crate::storage::items::nearest::{Paging, fits};
 use crate::storage::items::selected;
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 
 /// Items that are opened at one time.
 const SLICE: usize = 64;
@@ -48,18 +48,18 @@ impl SqliteStorage {
     ) -> Result<ItemPage> {
         let secret = self.secret(&caller.tenant).await?;
         self.models.check_search(self, (&caller.tenant, &secret), near).await?;
-        let shelf = Shelf::default();
-        let tenant = Tenant::new(&caller.tenant, &secret, &shelf);
+        let prefetch = PackPrefetch::default();
+        let tenant = Tenant::new(&caller.tenant, &secret, &prefetch);
         loop {
             let wanted = Wanted::new(&caller.tenant, within, &query.scope, now);
             let mut read = self.connections.begin_search(&caller.tenant).await?;
             let ranked = rank(&mut read, wanted, (query, near)).await?;
             let page = page_of(&mut read, tenant, query, &ranked).await?;
             read.end().await?;
-            if shelf.is_complete() {
+            if prefetch.is_complete() {
                 return Ok(page);
             }
-            shelf.restock(self.objects.as_deref(), &secret).await?;
+            prefetch.fetch_missing(self.objects.as_deref(), &secret).await?;
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::domain::limits::LIMITS;
 use crate::domain::namespace::Namespace;
 use crate::storage::items::listing::Listing;
 use crate::storage::items::{Candidates, StoredItem, namespaces, order_by, selected};
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 
 /// Rows that are opened at one time.
 const SLICE: usize = 64;
@@ -53,8 +53,8 @@ impl SqliteStorage {
     ) -> Result<ItemPage> {
         let limit = query.limit.min(usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX));
         let secret = self.secret(&caller.tenant).await?;
-        let shelf = Shelf::default();
-        let tenant = Tenant::new(&caller.tenant, &secret, &shelf);
+        let prefetch = PackPrefetch::default();
+        let tenant = Tenant::new(&caller.tenant, &secret, &prefetch);
         let mut wanted = Wanted::new(&caller.tenant, within, &query.scope, now);
         wanted.behind(query.sort, query.after.as_ref());
         loop {
@@ -88,10 +88,10 @@ impl SqliteStorage {
                 page.omitted = wanted.count_omitted(&mut read).await?;
             }
             read.end().await?;
-            if shelf.is_complete() {
+            if prefetch.is_complete() {
                 return Ok(page);
             }
-            shelf.restock(self.objects.as_deref(), &secret).await?;
+            prefetch.fetch_missing(self.objects.as_deref(), &secret).await?;
         }
     }
 
@@ -112,8 +112,8 @@ impl SqliteStorage {
             return Ok(row.try_get::<i64, _>(0).map_err(fail)?.unsigned_abs());
         }
         let secret = self.secret(&caller.tenant).await?;
-        let shelf = Shelf::default();
-        let tenant = Tenant::new(&caller.tenant, &secret, &shelf);
+        let prefetch = PackPrefetch::default();
+        let tenant = Tenant::new(&caller.tenant, &secret, &prefetch);
         loop {
             let mut count = 0;
             let mut take = |_, _| {
@@ -125,10 +125,10 @@ impl SqliteStorage {
                 Scan { tenant, wanted: &wanted, sort: ItemSort::Key, scope, wants_values: false };
             scan.run(&mut read, &mut take).await?;
             read.end().await?;
-            if shelf.is_complete() {
+            if prefetch.is_complete() {
                 return Ok(count);
             }
-            shelf.restock(self.objects.as_deref(), &secret).await?;
+            prefetch.fetch_missing(self.objects.as_deref(), &secret).await?;
         }
     }
 

@@ -29,7 +29,7 @@ use crate::storage::items::{
     Columns, StoredItem, Target, check_together, memory_key, namespaces, needs_content, prepare,
     unresolved, with_request,
 };
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::opening::Chunks;
 use crate::storage::owner_macs::OwnerRow;
 
@@ -100,16 +100,16 @@ impl ItemStorage for SqliteStorage {
             return Ok(Vec::new());
         }
         let secret = self.secret(&caller.tenant).await?;
-        let shelf = Shelf::default();
-        let tenant = Tenant::new(&caller.tenant, &secret, &shelf);
+        let prefetch = PackPrefetch::default();
+        let tenant = Tenant::new(&caller.tenant, &secret, &prefetch);
         loop {
             let mut read = self.connections.begin_read_for(&caller.tenant).await?;
             let found = read_items(&mut read, tenant, (addresses, bytes_max), now).await?;
             read.end().await?;
-            if shelf.is_complete() {
+            if prefetch.is_complete() {
                 return Ok(found);
             }
-            shelf.restock(self.objects.as_deref(), &secret).await?;
+            prefetch.fetch_missing(self.objects.as_deref(), &secret).await?;
         }
     }
 

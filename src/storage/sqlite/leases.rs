@@ -13,7 +13,7 @@ use crate::domain::grants::Action;
 use crate::domain::thread::{Lease, LeaseRequest};
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::owner_macs::OwnerRow;
-use crate::storage::sought::Sought;
+use crate::storage::thread_filter::OwnedThread;
 
 const INSERT_THREAD: &str = "
 insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
@@ -35,7 +35,7 @@ impl SqliteStorage {
         caller: &Caller,
         request: &LeaseRequest,
     ) -> Result<Lease> {
-        let thread = Sought::by(caller, request.thread_id.as_str(), Action::Append);
+        let thread = OwnedThread::by(caller, request.thread_id.as_str(), Action::Append);
         let secret = match self.secrets.masters() {
             Some(_) => Some(self.secret(&caller.tenant).await?),
             None => None,
@@ -76,7 +76,7 @@ impl SqliteStorage {
         caller: &Caller,
         request: &LeaseRequest,
     ) -> Result<Lease> {
-        let thread = Sought::by(caller, request.thread_id.as_str(), Action::Append);
+        let thread = OwnedThread::by(caller, request.thread_id.as_str(), Action::Append);
         let mut write = self.connections.begin_write_for(&caller.tenant).await?;
         let row = match read_unless_taken(&mut write, thread).await {
             Ok(row) => row,
@@ -104,7 +104,7 @@ impl SqliteStorage {
     }
 
     pub(super) async fn drop_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<()> {
-        let thread = Sought::by(caller, request.thread_id.as_str(), Action::Append);
+        let thread = OwnedThread::by(caller, request.thread_id.as_str(), Action::Append);
         let mut write = self.connections.begin_write_for(&caller.tenant).await?;
         if let Err(error) = read_unless_taken(&mut write, thread).await {
             write.rollback().await?;
@@ -169,7 +169,10 @@ async fn insert_thread(
     Ok(())
 }
 
-async fn tombstone_fence(connection: &mut SqliteConnection, thread: Sought<'_>) -> Result<i64> {
+async fn tombstone_fence(
+    connection: &mut SqliteConnection,
+    thread: OwnedThread<'_>,
+) -> Result<i64> {
     let row = sqlx::query(
         "select fence from thread_tombstones
          where tenant = $1 and thread_id = $2 and ($3 is null or owner = $3)",

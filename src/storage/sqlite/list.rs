@@ -20,9 +20,9 @@ use crate::domain::history::channels_without_value;
 use crate::domain::limits::LIMITS;
 use crate::domain::storage::Page;
 use crate::storage::documents::open_documents;
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::owner_macs::OwnerRow;
-use crate::storage::sought::{Listed, SHOWN, Way};
+use crate::storage::thread_filter::{SHOWN, ThreadFilter, Way};
 
 /// Rows that one page looks at; a filter that matches less often gives short pages with a cursor.
 const LOOKED_AT_MAX: usize = 10_000;
@@ -38,14 +38,14 @@ impl SqliteStorage {
             return Ok(Page::default());
         }
         let secret = self.secret(&caller.tenant).await?;
-        let shelf = Shelf::default();
-        let tenant = Tenant::new(&caller.tenant, &secret, &shelf).reading(query.large_values);
+        let prefetch = PackPrefetch::default();
+        let tenant = Tenant::new(&caller.tenant, &secret, &prefetch).reading(query.large_values);
         loop {
             let page = self.try_page(caller, tenant, query, limit).await;
-            if shelf.is_complete() {
+            if prefetch.is_complete() {
                 return page;
             }
-            shelf.restock(self.objects.as_deref(), &secret).await?;
+            prefetch.fetch_missing(self.objects.as_deref(), &secret).await?;
         }
     }
 
@@ -125,7 +125,7 @@ async fn read_slice(
     after: Option<&ListCursor>,
     count: usize,
 ) -> Result<Vec<CheckpointRow>> {
-    let mut listed = Listed::by(caller, Action::Read);
+    let mut listed = ThreadFilter::by(caller, Action::Read);
     let of_thread = if let Some(thread_id) = &query.thread_id {
         listed.owner = caller.thread_owner(thread_id.as_str(), Action::Read).map(str::to_owned);
         " and t.thread_id = $2 and ($10 is null or t.owner = $10)".to_owned()

@@ -93,9 +93,9 @@ use crate::storage::objects::Objects;
 use crate::storage::objects::audit::{audit, check_start};
 use crate::storage::secret_memory::SecretMemory;
 use crate::storage::sessions::SessionMemory;
-use crate::storage::sought::Sought;
 use crate::storage::storage_use::storage_use;
 use crate::storage::tenant_keys::{destroy, given};
+use crate::storage::thread_filter::OwnedThread;
 use crate::storage::value_parts::named_in;
 use crate::storage::wrapped::rotate;
 
@@ -257,7 +257,7 @@ impl ThreadStorage for SqliteStorage {
         thread_id: &ThreadId,
     ) -> Result<Option<StorageUse>> {
         let secret = self.secret(&caller.tenant).await?;
-        let thread = Sought::by(caller, thread_id.as_str(), Action::Read);
+        let thread = OwnedThread::by(caller, thread_id.as_str(), Action::Read);
         storage_use(self, thread, &secret).await
     }
 

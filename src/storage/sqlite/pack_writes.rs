@@ -13,8 +13,8 @@ use super::rows::RowSet;
 use crate::content::parts::Name;
 use crate::domain::Result;
 use crate::domain::clock::Micros;
+use crate::storage::objects::pack_location::{PackId, PackLocation};
 use crate::storage::objects::packs::{NewPack, Scope, bytes_by_pack};
-use crate::storage::objects::place::{PackId, Place};
 
 /// Chunks that one transaction points to a pack: some milliseconds.
 const SLICE_CHUNKS: usize = 500;
@@ -253,7 +253,7 @@ async fn point(
     connection: &mut SqliteConnection,
     scope: &Scope,
     pack: &NewPack,
-    slice: &[(Name, Place)],
+    slice: &[(Name, PackLocation)],
     now: Micros,
 ) -> Result<i64> {
     let mut set = RowSet::default();
@@ -269,12 +269,12 @@ async fn point(
         .fetch_all(&mut *connection)
         .await
         .map_err(storage_error)?;
-    let places: std::collections::HashMap<Name, Place> = slice.iter().copied().collect();
+    let places: std::collections::HashMap<Name, PackLocation> = slice.iter().copied().collect();
     let (mut moved, mut left, mut live) = (RowSet::default(), Vec::new(), 0);
     for row in rows {
         let name = name_of(&row.try_get::<Vec<u8>, _>("name").map_err(storage_error)?)?;
         let old: Option<Vec<u8>> = row.try_get("place").map_err(storage_error)?;
-        let old = Place::read(&old.unwrap_or_default())?;
+        let old = PackLocation::read(&old.unwrap_or_default())?;
         if old.is_some_and(|it| !pack.replaces.contains(&it.pack)) {
             continue;
         }
@@ -308,7 +308,7 @@ async fn point(
 pub(super) async fn release(
     connection: &mut SqliteConnection,
     scope: &Scope,
-    places: Vec<Place>,
+    places: Vec<PackLocation>,
     now: Option<Micros>,
 ) -> Result<()> {
     if places.is_empty() {

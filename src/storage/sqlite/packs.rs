@@ -13,10 +13,10 @@ use crate::content::parts::Name;
 use crate::domain::clock::Micros;
 use crate::domain::{Error, Result};
 use crate::storage::contents::packing;
+use crate::storage::objects::pack_location::{PackId, PackLocation};
 use crate::storage::objects::packs::{
     ColdScopes, Coldness, NewPack, PackStorage, Scope, StoredPack,
 };
-use crate::storage::objects::place::{PackId, Place};
 
 /// Threads looked at by one statement.
 const SLICE_THREADS: i64 = 1_000;
@@ -129,14 +129,14 @@ impl PackStorage for SqliteStorage {
         read.end().await?;
         let mut unpacked = Vec::with_capacity(found.len());
         for (name, body) in found {
-            if Place::read(&body)?.is_none() {
+            if PackLocation::read(&body)?.is_none() {
                 unpacked.push((name_of(&name)?, body));
             }
         }
         Ok(unpacked)
     }
 
-    async fn list_places(&self, scope: &Scope) -> Result<Vec<(Place, Name)>> {
+    async fn list_places(&self, scope: &Scope) -> Result<Vec<(PackLocation, Name)>> {
         let mut read = self.connections.begin_read().await?;
         let places = read_places(&mut read, (&scope.tenant, scope.id)).await?;
         read.end().await?;
@@ -216,7 +216,7 @@ impl PackStorage for SqliteStorage {
 pub(super) async fn read_places(
     connection: &mut SqliteConnection,
     place: (&str, i64),
-) -> Result<Vec<(Place, Name)>> {
+) -> Result<Vec<(PackLocation, Name)>> {
     let rows = sqlx::query(
         "select name, body from chunks
          where tenant = $1 and scope_id = $2 and length(body) = 25 and substr(body, 1, 1) = x'02'",
@@ -229,7 +229,7 @@ pub(super) async fn read_places(
     let mut places = Vec::with_capacity(rows.len());
     for row in rows {
         let name = name_of(&row.try_get::<Vec<u8>, _>(0).map_err(storage_error)?)?;
-        let place = Place::read(&row.try_get::<Vec<u8>, _>(1).map_err(storage_error)?)?;
+        let place = PackLocation::read(&row.try_get::<Vec<u8>, _>(1).map_err(storage_error)?)?;
         places.extend(place.map(|place| (place, name)));
     }
     Ok(places)

@@ -21,17 +21,17 @@ use crate::domain::grants::Action;
 use crate::domain::retention::{Claim, PruneRequest, Pruned, Removed, Retained, Rule};
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::freed::{BaseSize, Bases, Contents, Decision};
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::prepare::channel_key;
 use crate::storage::retention::Plan;
-use crate::storage::sought::Sought;
+use crate::storage::thread_filter::OwnedThread;
 
 /// What one transaction writes or deletes, with a share for each row: some ten milliseconds of the writer.
 const PART_BYTES: i64 = 1 << 20;
 
 /// A rule for a thread, and the round that it is applied in.
 struct Job<'a> {
-    thread: Sought<'a>,
+    thread: OwnedThread<'a>,
     secret: &'a TenantSecret,
     rule: Rule,
     round: Option<(&'a Claim, Micros)>,
@@ -56,7 +56,7 @@ impl SqliteStorage {
         let secret = self.secret(&caller.tenant).await?;
         let mut all = Vec::with_capacity(request.thread_ids.len());
         for thread_id in &request.thread_ids {
-            let thread = Sought::by(caller, thread_id.as_str(), Action::Write);
+            let thread = OwnedThread::by(caller, thread_id.as_str(), Action::Write);
             let job = Job { thread, secret: &secret, rule: request.rule, round: None };
             match self.apply(&job, request.dry_run).await? {
                 Retained::Pruned(pruned) => all.push(pruned),
@@ -74,7 +74,7 @@ impl SqliteStorage {
         now: Micros,
     ) -> Result<Retained> {
         let secret = self.secret(&claim.tenant).await?;
-        let thread = Sought::by_server(&claim.tenant, thread_id);
+        let thread = OwnedThread::by_server(&claim.tenant, thread_id);
         let job = Job { thread, secret: &secret, rule: claim.rule(), round: Some((claim, now)) };
         self.apply(&job, claim.rules.dry_run).await
     }
@@ -107,24 +107,29 @@ impl SqliteStorage {
 
     /// What would go; only a dry run counts it.
     async fn look(&self, job: &Job<'_>, count: bool) -> Result<Retained> {
-        let shelf = Shelf::default();
+        let prefetch = PackPrefetch::default();
         loop {
-            let would = self.try_look(job, count, &shelf).await;
-            if shelf.is_complete() {
+            let would = self.try_look(job, count, &prefetch).await;
+            if prefetch.is_complete() {
                 return would;
             }
-            shelf.restock(self.objects.as_deref(), job.secret).await?;
+            prefetch.fetch_missing(self.objects.as_deref(), job.secret).await?;
         }
     }
 
-    /// From one snapshot. Counts for nothing where the shelf lacks content.
-    async fn try_look(&self, job: &Job<'_>, count: bool, shelf: &Shelf) -> Result<Retained> {
+    /// From one snapshot. Counts for nothing where the prefetch lacks content.
+    async fn try_look(
+        &self,
+        job: &Job<'_>,
+        count: bool,
+        prefetch: &PackPrefetch,
+    ) -> Result<Retained> {
         let mut read = self.connections.begin_read().await?;
         let found = read_thread_row(&mut read, job.thread).await?;
         let mut retained = Retained::Untouched;
         if let Some(row) = found {
             row.check_mac(job.thread.thread_id, job.secret)?;
-            let ground = job.ground(&row, shelf);
+            let ground = job.ground(&row, prefetch);
             let contents = contents(&mut read, ground).await?;
             let decision = job.decide(&contents);
             retained = match decision {
@@ -152,25 +157,25 @@ impl SqliteStorage {
 
     /// One part. What it needs of the object store is fetched between two transactions, without the writer.
     async fn remove_part(&self, job: &Job<'_>) -> Result<Part> {
-        let shelf = Shelf::default();
+        let prefetch = PackPrefetch::default();
         loop {
-            let part = self.try_part(job, &shelf).await;
-            if shelf.is_complete() {
+            let part = self.try_part(job, &prefetch).await;
+            if prefetch.is_complete() {
                 return part;
             }
-            shelf.restock(self.objects.as_deref(), job.secret).await?;
+            prefetch.fetch_missing(self.objects.as_deref(), job.secret).await?;
         }
     }
 
     /// One transaction: decides again, removes no more than a part, counts it in the round. Nothing of it is left where
-    /// the shelf lacks content.
-    async fn try_part(&self, job: &Job<'_>, shelf: &Shelf) -> Result<Part> {
+    /// the prefetch lacks content.
+    async fn try_part(&self, job: &Job<'_>, prefetch: &PackPrefetch) -> Result<Part> {
         let none = |retained| Part { retained, is_last: true, garbage: None };
         let mut write = self.connections.begin_write_for(job.thread.tenant).await?;
         let part = match read_thread_row(&mut write, job.thread).await? {
             None => none(Retained::Untouched),
             Some(row) if row.held => none(Retained::LeaseHeld),
-            Some(row) => remove(&mut write, job, &row, shelf).await?,
+            Some(row) => remove(&mut write, job, &row, prefetch).await?,
         };
         let Retained::Pruned(pruned) = part.retained else {
             write.rollback().await?;
@@ -186,8 +191,8 @@ impl SqliteStorage {
 }
 
 impl<'a> Job<'a> {
-    fn ground(&self, row: &ThreadRow, shelf: &'a Shelf) -> Ground<'a> {
-        let tenant = Tenant::new(self.thread.tenant, self.secret, shelf);
+    fn ground(&self, row: &ThreadRow, prefetch: &'a PackPrefetch) -> Ground<'a> {
+        let tenant = Tenant::new(self.thread.tenant, self.secret, prefetch);
         Ground { tenant, thread_key: row.thread_key, scope_id: row.scope_id }
     }
 
@@ -200,9 +205,9 @@ async fn remove<'a>(
     write: &mut Write<'_>,
     job: &Job<'a>,
     row: &ThreadRow,
-    shelf: &'a Shelf,
+    prefetch: &'a PackPrefetch,
 ) -> Result<Part> {
-    let (ground, secret) = (job.ground(row, shelf), job.secret);
+    let (ground, secret) = (job.ground(row, prefetch), job.secret);
     row.check_mac(job.thread.thread_id, secret)?;
     let contents = contents(write, ground).await?;
     let plan = match job.decide(&contents) {
@@ -221,7 +226,7 @@ async fn remove<'a>(
     let is_last = part.is_none();
     let plan = part.unwrap_or(plan);
     let made: RowSet = make_bases(write, ground, &plan.orphans).await?;
-    if !shelf.is_complete() {
+    if !prefetch.is_complete() {
         return Ok(Part { retained: Retained::Untouched, is_last: true, garbage: None });
     }
     let bases = Bases { stored, made: sizes(&made) };

@@ -3,7 +3,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::storage::sought::Listed;
+use crate::storage::thread_filter::ThreadFilter;
 
 /// Rows of one statement: bind `json()` and `blob`.
 #[derive(Debug, Default)]
@@ -50,12 +50,12 @@ impl RowSet {
 }
 
 /// The ids of a listing.
-pub(super) fn ids_json(listed: &Listed) -> String {
+pub(super) fn ids_json(listed: &ThreadFilter) -> String {
     json!(listed.exact).to_string()
 }
 
 /// The prefixes of a listing: where each begins and ends.
-pub(super) fn prefixes_json(listed: &Listed) -> String {
+pub(super) fn prefixes_json(listed: &ThreadFilter) -> String {
     let prefixes: RowSet = listed.firsts.iter().zip(&listed.ends).map(|it| json!(it)).collect();
     prefixes.json()
 }

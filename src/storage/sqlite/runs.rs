@@ -18,10 +18,10 @@ use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_id;
 use crate::domain::grants::Action;
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::prepare::channel_key;
 use crate::storage::retention;
-use crate::storage::sought::{Listed, SHOWN, Sought, Way};
+use crate::storage::thread_filter::{OwnedThread, SHOWN, ThreadFilter, Way};
 
 /// $1 tenant, $2 run ids; the ways in follow.
 const OF_RUNS: &str = "
@@ -54,7 +54,7 @@ impl SqliteStorage {
         let secret = self.secret(&caller.tenant).await?;
         let runs = json!(run_ids).to_string();
         let mut read = self.connections.begin_read().await?;
-        let listed = Listed::by(caller, Action::Write);
+        let listed = ThreadFilter::by(caller, Action::Write);
         let text =
             format!("{OF_RUNS} and {SHOWN}{} order by t.thread_id", listed.condition(way_in));
         let threads = sqlx::query(AssertSqlSafe(text))
@@ -81,13 +81,14 @@ impl SqliteStorage {
         thread_id: &str,
         runs: &str,
     ) -> Result<()> {
-        let shelf = Shelf::default();
+        let prefetch = PackPrefetch::default();
         loop {
-            let removed = self.try_remove_runs_of(caller, secret, (thread_id, runs), &shelf).await;
-            if shelf.is_complete() {
+            let removed =
+                self.try_remove_runs_of(caller, secret, (thread_id, runs), &prefetch).await;
+            if prefetch.is_complete() {
                 return removed;
             }
-            shelf.restock(self.objects.as_deref(), secret).await?;
+            prefetch.fetch_missing(self.objects.as_deref(), secret).await?;
         }
     }
 
@@ -96,10 +97,10 @@ impl SqliteStorage {
         caller: &Caller,
         secret: &TenantSecret,
         (thread_id, runs): (&str, &str),
-        shelf: &Shelf,
+        prefetch: &PackPrefetch,
     ) -> Result<()> {
-        let tenant = Tenant::new(&caller.tenant, secret, shelf);
-        let thread = Sought::by(caller, thread_id, Action::Write);
+        let tenant = Tenant::new(&caller.tenant, secret, prefetch);
+        let thread = OwnedThread::by(caller, thread_id, Action::Write);
         let mut write = self.connections.begin_write_for(&caller.tenant).await?;
         let Some(row) = read_thread_row(&mut write, thread).await? else {
             return write.rollback().await;
@@ -130,7 +131,7 @@ impl SqliteStorage {
         let stored = read_stored(&mut write, ground).await?;
         let plan = retention::without(&stored, &removed, &|name| channel_key(secret, name));
         let bases = make_bases(&mut write, ground, &plan.orphans).await?;
-        if let Err(lacks) = shelf.require() {
+        if let Err(lacks) = prefetch.require() {
             write.rollback().await?;
             return Err(lacks);
         }

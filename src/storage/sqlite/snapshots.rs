@@ -28,7 +28,7 @@ use crate::storage::owner_macs::OwnerRow;
 use crate::storage::snapshots::SnapshotEngine;
 use crate::storage::snapshots::item_sql::{self, ItemSql};
 use crate::storage::snapshots::items::remove_slice;
-use crate::storage::sought::Sought;
+use crate::storage::thread_filter::OwnedThread;
 
 /// $1 tenant, $2 hidden id, $3 thread key, $4 scope, $5 generation, $6 owner, $7 created at, $8 last step, $9 size, $10 to $12
 /// graph, assistant, user, $13 MAC. Its counters are those of the moment.
@@ -270,8 +270,8 @@ async fn find_all(
         where t.tenant = $1 and t.thread_key = $2";
     let mut staged = Vec::new();
     for thread in &request.threads {
-        let sought = Sought::by(caller, thread.thread_id.as_str(), Action::Read);
-        let row = read_thread_row(read, sought).await?.ok_or(Error::NotFound(THREAD))?;
+        let owned = OwnedThread::by(caller, thread.thread_id.as_str(), Action::Read);
+        let row = read_thread_row(read, owned).await?.ok_or(Error::NotFound(THREAD))?;
         row.check_mac(thread.thread_id.as_str(), secret)?;
         let more: More = sqlx::query_as(MORE)
             .bind(&caller.tenant)

@@ -7,7 +7,7 @@ use super::errors::storage_error;
 use crate::content::keys::TenantSecret;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::owner_macs::OwnerRow;
-use crate::storage::sought::Sought;
+use crate::storage::thread_filter::OwnedThread;
 
 /// A thread as a transaction finds it.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ from threads where tenant = $1 and thread_id = $2 and ($3 is null or owner = $3)
 
 pub(super) async fn read_thread_row(
     connection: &mut SqliteConnection,
-    thread: Sought<'_>,
+    thread: OwnedThread<'_>,
 ) -> Result<Option<ThreadRow>> {
     let row = sqlx::query(READ_THREAD)
         .bind(thread.tenant)
@@ -58,9 +58,9 @@ pub(super) async fn read_thread_row(
 /// For writes that answer `ThreadTaken` where the thread is another's.
 pub(super) async fn read_unless_taken(
     connection: &mut SqliteConnection,
-    thread: Sought<'_>,
+    thread: OwnedThread<'_>,
 ) -> Result<Option<ThreadRow>> {
-    let found = read_thread_row(connection, Sought { owner: None, ..thread }).await?;
+    let found = read_thread_row(connection, OwnedThread { owner: None, ..thread }).await?;
     match &found {
         Some(row) if thread.is_taken(row.owner.as_deref()) => {
             Err(Error::Conflict(Conflict::ThreadTaken))
@@ -102,7 +102,7 @@ pub(super) struct Identity {
 
 pub(super) async fn take_identity(
     connection: &mut SqliteConnection,
-    thread: Sought<'_>,
+    thread: OwnedThread<'_>,
 ) -> Result<Identity> {
     let row = sqlx::query(
         "delete from thread_tombstones where tenant = $1 and thread_id = $2

@@ -12,7 +12,7 @@ use crate::domain::grants::Action;
 use crate::domain::names::ThreadId;
 use crate::domain::thread::{Thread, ThreadQuery, ThreadSort};
 use crate::storage::owner_macs::{OwnerRow, secrets_of};
-use crate::storage::sought::{Listed, SHOWN, Sought, Way};
+use crate::storage::thread_filter::{OwnedThread, SHOWN, ThreadFilter, Way};
 
 const COLUMNS: &str = "thread_id, created_at, updated_at, last_step, checkpoint_count, size_bytes,
     generation, owner, graph_id, assistant_id, user_id, thread_key, scope_id, mac";
@@ -23,7 +23,7 @@ impl SqliteStorage {
         caller: &Caller,
         thread_id: &ThreadId,
     ) -> Result<Option<Thread>> {
-        let thread = Sought::by(caller, thread_id.as_str(), Action::Read);
+        let thread = OwnedThread::by(caller, thread_id.as_str(), Action::Read);
         let mut reader = self.connections.begin_read_for(&caller.tenant).await?;
         let statement = format!(
             "select {COLUMNS} from threads
@@ -45,7 +45,7 @@ impl SqliteStorage {
         caller: &Caller,
         query: &ThreadQuery,
     ) -> Result<Vec<Thread>> {
-        let listed = Listed::by(caller, Action::Read);
+        let listed = ThreadFilter::by(caller, Action::Read);
         // The text is put together from constants only; everything a caller chose is bound.
         let (direction, beyond) = if query.ascending { ("asc", ">") } else { ("desc", "<") };
         let timed = |time: &str| {

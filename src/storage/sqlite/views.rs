@@ -17,7 +17,7 @@ use crate::storage::associated_data::{CheckpointAt, ValueRow};
 use crate::storage::base_document::open_base;
 use crate::storage::channel_map::{self, Entry};
 use crate::storage::documents::open_documents;
-use crate::storage::objects::shelf::Shelf;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::prepare::{channels_of, version_key};
 
 /// A checkpoint's row and where its values are.
@@ -70,14 +70,14 @@ pub(super) struct Tenant<'a> {
     pub(super) name: &'a str,
     pub(super) secret: &'a TenantSecret,
     /// Content of packs that this operation has fetched.
-    pub(super) shelf: &'a Shelf,
+    pub(super) prefetch: &'a PackPrefetch,
     pub(super) large_values: LargeValues,
 }
 
 impl<'a> Tenant<'a> {
     /// For reads that need the bytes of all values.
-    pub(super) fn new(name: &'a str, secret: &'a TenantSecret, shelf: &'a Shelf) -> Self {
-        Self { name, secret, shelf, large_values: LargeValues::Whole }
+    pub(super) fn new(name: &'a str, secret: &'a TenantSecret, prefetch: &'a PackPrefetch) -> Self {
+        Self { name, secret, prefetch, large_values: LargeValues::Whole }
     }
 
     pub(super) fn reading(self, large_values: LargeValues) -> Self {

@@ -1,19 +1,19 @@
-//! What a caller's grants ask of a statement: whose a thread has to be, and which threads a listing shows. The decision is
-//! the domain's; here it becomes conditions and binds, the same for every engine.
+//! Turns a caller's grants into SQL conditions: the owner that a thread must have, and the filter of a listing. The decision is the
+//! domain's; the conditions and binds are the same for every engine.
 
 use crate::domain::caller::Caller;
 use crate::domain::grants::{Action, Reach};
 
-/// A thread that is looked for.
+/// One thread, and who may find it.
 #[derive(Debug, Clone, Copy)]
-pub struct Sought<'a> {
+pub struct OwnedThread<'a> {
     pub tenant: &'a str,
     pub thread_id: &'a str,
     /// Subject that it must belong to; else it is absent. None: anybody's.
     pub owner: Option<&'a str>,
 }
 
-impl<'a> Sought<'a> {
+impl<'a> OwnedThread<'a> {
     pub fn by(caller: &'a Caller, thread_id: &'a str, action: Action) -> Self {
         let owner = caller.thread_owner(thread_id, action);
         Self { tenant: &caller.tenant, thread_id, owner }
@@ -35,7 +35,7 @@ pub const SHOWN: &str = "octet_length(thread_id) <= 512";
 
 /// The threads of a listing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Listed {
+pub struct ThreadFilter {
     pub everything: bool,
     pub owner: Option<String>,
     pub exact: Vec<String>,
@@ -53,7 +53,7 @@ pub enum Way {
     Prefix,
 }
 
-impl Listed {
+impl ThreadFilter {
     pub fn by(caller: &Caller, action: Action) -> Self {
         let Reach { everything, owner, exact, prefixes } = caller.reach_threads(action);
         let ends = prefixes.iter().map(|it| end(it)).collect();
@@ -122,10 +122,10 @@ mod tests {
 
     #[test]
     fn what_is_not_granted_is_nobodys() {
-        let nobody = Sought { tenant: "t", thread_id: "x", owner: Some("") };
+        let nobody = OwnedThread { tenant: "t", thread_id: "x", owner: Some("") };
         assert!(nobody.is_taken(None) && nobody.is_taken(Some("ann")));
-        let all = Sought::by_server("t", "x");
+        let all = OwnedThread::by_server("t", "x");
         assert!(!all.is_taken(None) && !all.is_taken(Some("ann")));
-        assert_eq!(Listed::default().condition(|_| "x"), " and false");
+        assert_eq!(ThreadFilter::default().condition(|_| "x"), " and false");
     }
 }

@@ -13,13 +13,13 @@ pub const PLACE_BYTES: usize = 25;
 
 /// A range of a pack that holds the envelope of one chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct PackLocation {
     pub pack: PackId,
     pub start: u32,
     pub length: u32,
 }
 
-impl Place {
+impl PackLocation {
     /// The place that a stored body says; None for an envelope.
     ///
     /// # Errors
@@ -70,16 +70,16 @@ mod tests {
 
     #[test]
     fn a_place_reads_as_it_was_written_and_no_envelope_is_one() {
-        let place = Place { pack: [7; 16], start: 1 << 20, length: 4_321 };
-        assert_eq!(Place::read(&place.body()).unwrap(), Some(place));
-        assert_eq!(Place::read(&envelope::seal(b"a chunk of some value")).unwrap(), None);
-        assert_eq!(Place::read(&envelope::seal_plain(&[2; 24])).unwrap(), None);
+        let place = PackLocation { pack: [7; 16], start: 1 << 20, length: 4_321 };
+        assert_eq!(PackLocation::read(&place.body()).unwrap(), Some(place));
+        assert_eq!(PackLocation::read(&envelope::seal(b"a chunk of some value")).unwrap(), None);
+        assert_eq!(PackLocation::read(&envelope::seal_plain(&[2; 24])).unwrap(), None);
         assert!(envelope::open_at_most(&place.body(), 100).is_err());
-        assert_eq!(Place::stored_bytes(25, Some(&place.body())), 4_321);
-        assert_eq!(Place::stored_bytes(25, Some(&envelope::seal_plain(&[2; 24]))), 25);
-        assert_eq!(Place::stored_bytes(900, None), 900);
-        assert!(Place::read(&place.body()[..24]).is_err());
-        let beyond = Place { start: u32::MAX, length: 1, ..place };
-        assert!(Place::read(&beyond.body()).is_err());
+        assert_eq!(PackLocation::stored_bytes(25, Some(&place.body())), 4_321);
+        assert_eq!(PackLocation::stored_bytes(25, Some(&envelope::seal_plain(&[2; 24]))), 25);
+        assert_eq!(PackLocation::stored_bytes(900, None), 900);
+        assert!(PackLocation::read(&place.body()[..24]).is_err());
+        let beyond = PackLocation { start: u32::MAX, length: 1, ..place };
+        assert!(PackLocation::read(&beyond.body()).is_err());
     }
 }

@@ -1,5 +1,5 @@
-//! Content of packs for one operation. Reads inside a transaction take what is on the shelf and note what is not; the
-//! operation then ends its transaction, restocks, and begins again. So no connection, lock or snapshot of the database is
+//! Fetches the content of packs for one operation. Reads inside a transaction take what was fetched and note what is missing; the
+//! operation then ends its transaction, fetches that, and begins again. So no connection, lock or snapshot of the database is
 //! held while the store is asked.
 
 use std::collections::{BTreeMap, HashMap};
@@ -9,8 +9,8 @@ use bytes::Bytes;
 
 use super::Objects;
 use super::fetch::no_store;
+use super::pack_location::PackLocation;
 use super::packs::COME_BACK;
-use super::place::Place;
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::{Error, Result};
@@ -21,18 +21,18 @@ const ROUNDS_MAX: u32 = 8;
 
 /// Empty at first.
 #[derive(Default)]
-pub struct Shelf {
+pub struct PackPrefetch {
     inner: Mutex<Inner>,
 }
 
 #[derive(Default)]
 struct Inner {
-    fetched: HashMap<Place, Bytes>,
-    missing: BTreeMap<Place, Name>,
+    fetched: HashMap<PackLocation, Bytes>,
+    missing: BTreeMap<PackLocation, Name>,
     rounds: u32,
 }
 
-impl Shelf {
+impl PackPrefetch {
     /// Gives packed chunks their content. Where some is missing, values opened with these chunks are placeholders of the
     /// right size, and the operation's result counts for nothing.
     ///
@@ -73,7 +73,11 @@ impl Shelf {
     ///
     /// # Errors
     /// `Integrity` and `Unavailable` of the store.
-    pub async fn restock(&self, objects: Option<&Objects>, secret: &TenantSecret) -> Result<()> {
+    pub async fn fetch_missing(
+        &self,
+        objects: Option<&Objects>,
+        secret: &TenantSecret,
+    ) -> Result<()> {
         let objects = objects.ok_or_else(no_store)?;
         let (missing, rounds) = {
             let mut inner = self.inner();
