@@ -78,7 +78,7 @@ fn only_the_front_doors_know_http_and_only_the_back_door_knows_databases() {
             &["http", "console"],
             &["axum", "hyper", "hyper_util", "tower", "tower_http", "utoipa_axum"],
         ),
-        (&["storage", "foreign"], &["sqlx"]),
+        (&["storage", "import"], &["sqlx"]),
         (&["storage"], &["redis", "deadpool_redis", "object_store", "deadpool"]),
     ];
     let mut violations = Vec::new();
@@ -103,22 +103,22 @@ fn rooms_import_only_what_the_arrows_allow() {
         ("auth", &["auth", "domain"]),
         ("embed", &["embed", "domain"]),
         ("storage", &["storage", "domain", "content"]),
-        ("display", &["display", "domain"]),
-        ("foreign", &["foreign", "domain", "storage"]),
+        ("decode", &["decode", "domain"]),
+        ("import", &["import", "domain", "storage"]),
         ("export", &["export", "domain", "content"]),
-        ("http", &["http", "domain", "auth", "app", "display", "export"]),
+        ("http", &["http", "domain", "auth", "app", "decode", "export"]),
         ("app", &["app", "domain", "auth", "storage", "content"]),
         (
             "cli",
             &[
                 "cli", "config", "app", "http", "storage", "auth", "embed", "domain", "export",
-                "foreign",
+                "import",
             ],
         ),
     ];
     let rooms = [
-        "app", "auth", "cli", "config", "console", "content", "display", "domain", "embed",
-        "export", "foreign", "http", "storage",
+        "app", "auth", "cli", "config", "console", "content", "decode", "domain", "embed",
+        "export", "import", "http", "storage",
     ];
     let mut violations = Vec::new();
     for source in sources(&["src"]) {

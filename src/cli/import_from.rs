@@ -14,7 +14,7 @@ use crate::config::{Import, ReportFormat};
 use crate::domain::Result;
 use crate::domain::caller::check_tenant;
 use crate::domain::storage::Storage;
-use crate::foreign::{Place, Report, Target, import};
+use crate::import::{Place, Report, Target, import};
 use crate::storage::objects::{Objects, Packing};
 
 /// Something was not brought over, and is named.

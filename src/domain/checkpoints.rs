@@ -16,7 +16,7 @@ use super::limits::LIMITS;
 use super::names::{Channel, CheckpointId};
 use super::quotas::Quotas;
 use super::retention::{PruneRequest, Pruned};
-use super::storage::{Found, Page, Storage, TargetHistory};
+use super::storage::{CheckpointTuple, Page, Storage, TargetHistory};
 use super::value_parts::require_whole;
 
 /// The checkpointer.
@@ -29,7 +29,7 @@ pub struct Checkpoints {
 
 /// A walk that a client holds already.
 #[derive(Debug, Clone)]
-pub struct Held {
+pub struct KnownHistory {
     pub first_id: CheckpointId,
     /// None when the text that was sent cannot be a digest of ours: then nothing is left out.
     pub digest: Option<[u8; 16]>,
@@ -37,7 +37,7 @@ pub struct Held {
 
 /// What a client learns about the chain of an answer.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Cut {
+pub struct DeltaHistory {
     /// Names everything from the first node on; None for an empty chain.
     pub digest: Option<[u8; 16]>,
     /// The node of the client's own chain before which the answer stops.
@@ -116,12 +116,12 @@ impl Checkpoints {
         caller: &Caller,
         target: &Target,
         history_channels: &[String],
-        held: Option<&Held>,
-    ) -> Result<(Found, Cut)> {
+        held: Option<&KnownHistory>,
+    ) -> Result<(CheckpointTuple, DeltaHistory)> {
         caller.require(Permission::Threads(Action::Read))?;
         check_channels("history_channels", history_channels)?;
         if !caller.may_read_thread(&target.thread_id) {
-            return Ok((Found::default(), Cut::default()));
+            return Ok((CheckpointTuple::default(), DeltaHistory::default()));
         }
         let mut found = self.storage.get_checkpoint(caller, target, history_channels).await?;
         let values = found.view.iter().flat_map(View::all_values).chain(found.chain.all_values());
@@ -160,8 +160,8 @@ impl Checkpoints {
         caller: &Caller,
         target: &Target,
         channels: &[String],
-        held: Option<&Held>,
-    ) -> Result<Option<(TargetHistory, Cut)>> {
+        held: Option<&KnownHistory>,
+    ) -> Result<Option<(TargetHistory, DeltaHistory)>> {
         caller.require(Permission::Threads(Action::Read))?;
         check_channels("channels", channels)?;
         if !caller.may_read_thread(&target.thread_id) {
@@ -221,14 +221,14 @@ impl ListQuery {
     }
 }
 
-fn cut(chain: &mut super::history::Chain, held: Option<&Held>) -> Cut {
+fn cut(chain: &mut super::history::Chain, held: Option<&KnownHistory>) -> DeltaHistory {
     let digests = chain.digests();
     let digest = digests.first().copied();
     let continues_at = held.and_then(|held| {
         let held_digest = held.digest.as_ref()?;
         chain.cut(held.first_id.as_str(), held_digest, &digests)
     });
-    Cut { digest, continues_at }
+    DeltaHistory { digest, continues_at }
 }
 
 fn check_channels(field: &str, channels: &[String]) -> Result<()> {

@@ -160,7 +160,7 @@ pub trait CheckpointStorage: Send + Sync {
         caller: &Caller,
         target: &Target,
         history_channels: &[String],
-    ) -> Result<Found>;
+    ) -> Result<CheckpointTuple>;
 
     /// A page in the order (checkpoint id descending, thread id, ns), with the shared chain of histories when the
     /// query asks for it. Two round trips, one more per delta snapshot that the page crosses.
@@ -192,7 +192,7 @@ pub trait CheckpointStorage: Send + Sync {
 
 /// Answer of `get_checkpoint`.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct CheckpointTuple {
     /// None: no such thread.
     pub generation: Option<String>,
     pub view: Option<View>,

@@ -13,12 +13,12 @@ use super::expand::beside;
 use super::problem::{Code, Problem};
 use super::threads::query_of;
 use crate::app::App;
-use crate::display::values::{Channel, Stored, channels, size_bytes};
-use crate::display::{Budget, Json, Unreadable, read_text};
+use crate::decode::values::{Channel, Stored, channels, size_bytes};
+use crate::decode::{Budget, Json, Unreadable, read_text};
 use crate::domain::checkpoint::{LargeValues, Target, Value, at_most};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{Channel as ChannelName, CheckpointId, CheckpointNs, ThreadId};
-use crate::domain::storage::Found;
+use crate::domain::storage::CheckpointTuple;
 use crate::domain::{Error, Result};
 
 /// Get the values of a checkpoint
@@ -168,7 +168,7 @@ fn refuse(field: &str, reason: &str) -> Problem {
 
 impl ValuesOut {
     /// None: there is no such checkpoint.
-    fn of(found: Found, only: &[String], with_raw: bool) -> Result<Option<Self>> {
+    fn of(found: CheckpointTuple, only: &[String], with_raw: bool) -> Result<Option<Self>> {
         let mut budget = Budget::new(LIMITS.display_bytes_max);
         let Some(view) = &found.view else { return Ok(None) };
         let skeleton = read_text(&view.skeleton, &mut budget).map_err(unreadable)?;

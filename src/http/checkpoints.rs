@@ -15,7 +15,7 @@ use super::shorten::{HaveValues, shortened};
 use super::views::{self, BaseOut, NodeOut, ViewOut};
 use crate::app::App;
 use crate::domain::checkpoint::{LargeValues, ListCursor, ListQuery, Target};
-use crate::domain::checkpoints::{Cut, Held};
+use crate::domain::checkpoints::{DeltaHistory, KnownHistory};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{self, CheckpointId, CheckpointNs, ThreadId};
 use crate::domain::{Error, Result, exact_json};
@@ -94,7 +94,7 @@ pub async fn history(State(app): State<Arc<App>>, call: Call<History>) -> Answer
     let Call { caller, input: History(input), reply, .. } = call;
     let Get { target, channels, held, have } = input;
     let found = app.checkpoints.history(&caller, &target, &channels, held.as_ref()).await?;
-    let Some((found, Cut { digest, continues_at })) = found else {
+    let Some((found, DeltaHistory { digest, continues_at })) = found else {
         return reply.with(&Histories::default());
     };
     let size = views::chain_size(&found.chain);
@@ -238,7 +238,7 @@ pub struct HistoryBody<'a> {
 pub struct Get {
     target: Target,
     channels: Vec<String>,
-    held: Option<Held>,
+    held: Option<KnownHistory>,
     have: Option<HaveValues>,
 }
 
@@ -330,11 +330,11 @@ fn large_values(value_parts: Option<bool>) -> LargeValues {
     if value_parts == Some(true) { LargeValues::InParts } else { LargeValues::Inline }
 }
 
-fn held(have: HaveBody) -> Result<Held> {
+fn held(have: HaveBody) -> Result<KnownHistory> {
     let mut digest = [0; 16];
     let is_ours = hex::decode_to_slice(&have.digest.0, &mut digest).is_ok();
     let first_id = CheckpointId::new(have.checkpoint_id.0)?;
-    Ok(Held { first_id, digest: is_ours.then_some(digest) })
+    Ok(KnownHistory { first_id, digest: is_ours.then_some(digest) })
 }
 
 fn have_values(data: Option<Vec<Data<'_>>>, received: &Received) -> Result<Option<HaveValues>> {

@@ -12,15 +12,15 @@ use super::channel_values::{RawChannel, RawValue, unreadable};
 use super::expand::beside;
 use super::threads::query_of;
 use crate::app::App;
-use crate::display::state::state;
-use crate::display::tasks::{Interrupt, Task, Write};
-use crate::display::values::{channels, size_bytes};
-use crate::display::{Budget, Json};
+use crate::decode::state::state;
+use crate::decode::tasks::{Interrupt, Task, Write};
+use crate::decode::values::{channels, size_bytes};
+use crate::decode::{Budget, Json};
 use crate::domain::Result;
 use crate::domain::checkpoint::{LargeValues, PendingWrite, Target};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{CheckpointId, CheckpointNs, ThreadId};
-use crate::domain::storage::Found;
+use crate::domain::storage::CheckpointTuple;
 
 /// Get a state
 ///
@@ -173,7 +173,7 @@ impl StateParams {
 
 impl StateOut {
     /// None: there is no such checkpoint.
-    fn of(found: Found, is_live: bool, with_raw: bool) -> Result<Option<Self>> {
+    fn of(found: CheckpointTuple, is_live: bool, with_raw: bool) -> Result<Option<Self>> {
         let mut budget = Budget::new(LIMITS.display_bytes_max);
         let shown = state(&found, is_live, &mut budget).map_err(unreadable)?;
         let raw = with_raw.then(|| {

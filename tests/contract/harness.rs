@@ -18,7 +18,7 @@ use threadkeep::domain::group_commit::GroupCommit;
 use threadkeep::domain::names::{CheckpointId, CheckpointNs, Tag, ThreadId, Writer};
 use threadkeep::domain::prepared::Prepared;
 use threadkeep::domain::retention::{PruneRequest, Rule};
-use threadkeep::domain::storage::{Found, Page, Storage, TargetHistory};
+use threadkeep::domain::storage::{CheckpointTuple, Page, Storage, TargetHistory};
 use threadkeep::domain::{Conflict, Error, Result};
 use threadkeep::storage::objects::{Objects, Packing};
 use threadkeep::storage::{self, Encryption, MasterKey, MasterKeys, StorageConfig};
@@ -117,7 +117,13 @@ impl Harness {
         self.commit(commit("t", vec![writes.op()])).await.unwrap();
     }
 
-    pub async fn found(&self, thread: &str, ns: &str, id: Option<&str>, asked: &[&str]) -> Found {
+    pub async fn found(
+        &self,
+        thread: &str,
+        ns: &str,
+        id: Option<&str>,
+        asked: &[&str],
+    ) -> CheckpointTuple {
         let asked: Vec<String> = asked.iter().map(|it| (*it).to_owned()).collect();
         self.storage.get_checkpoint(&self.caller, &target(thread, ns, id), &asked).await.unwrap()
     }

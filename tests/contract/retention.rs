@@ -185,7 +185,7 @@ pub async fn a_long_thread_goes_in_parts(h: Harness) {
     for ops in large {
         h.commit(commit("t", ops)).await.unwrap();
     }
-    let history = |view: &threadkeep::domain::storage::Found| {
+    let history = |view: &threadkeep::domain::storage::CheckpointTuple| {
         crate::delta::replay_view(view.view.as_ref().unwrap(), &view.chain, "m")
     };
     let head = h.found("t", "", None, &["m"]).await;

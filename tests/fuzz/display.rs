@@ -3,13 +3,13 @@
 //! Input: 1 byte mode, 2 bytes budget, little endian, then a value; in the last two modes parts, each with 2 bytes length.
 
 use bytes::Bytes;
-use threadkeep::display::state::state;
-use threadkeep::display::{Budget, Json, show};
+use threadkeep::decode::state::state;
+use threadkeep::decode::{Budget, Json, show};
 use threadkeep::domain::checkpoint::{PendingWrite, Value, View};
 use threadkeep::domain::history::{Chain, Node};
 use threadkeep::domain::limits::LIMITS;
 use threadkeep::domain::names::Tag;
-use threadkeep::domain::storage::Found;
+use threadkeep::domain::storage::CheckpointTuple;
 
 const TAGS: [&str; 4] = ["msgpack", "json", "bytes", "msgpack+aes"];
 const ID: &str = "1ef4f797-8335-6428-8001-8a1503f9b875";
@@ -58,7 +58,7 @@ fn check_state(data: &[u8], budget: u64, is_live: bool) {
     check_json(&shown.values);
 }
 
-fn found(skeleton: &[u8], metadata: &[u8], parts: &[&[u8]]) -> Found {
+fn found(skeleton: &[u8], metadata: &[u8], parts: &[&[u8]]) -> CheckpointTuple {
     let value = |data: &&[u8]| {
         Value::new(Tag::new(TAGS[data.len() % 2]).unwrap(), Bytes::copy_from_slice(data))
     };
@@ -86,7 +86,12 @@ fn found(skeleton: &[u8], metadata: &[u8], parts: &[&[u8]]) -> Found {
         writes: parts.iter().enumerate().take(2).map(pending).collect(),
         ..View::default()
     };
-    Found { view: Some(view), history_channels: vec![name(0), name(1)], chain, generation: None }
+    CheckpointTuple {
+        view: Some(view),
+        history_channels: vec![name(0), name(1)],
+        chain,
+        generation: None,
+    }
 }
 
 fn parts(mut data: &[u8]) -> Vec<&[u8]> {

@@ -27,8 +27,8 @@ use threadkeep::domain::planner::Batch;
 use threadkeep::domain::prepared::Prepared;
 use threadkeep::domain::retention::{Policy, PruneRequest, Pruned, Removed, Report};
 use threadkeep::domain::storage::{
-    BatchError, CheckpointStorage, CopyThread, DeleteThread, Engine, Found, KeyStorage, Outcome,
-    Page, TargetHistory, ThreadStorage,
+    BatchError, CheckpointStorage, CheckpointTuple, CopyThread, DeleteThread, Engine, KeyStorage,
+    Outcome, Page, TargetHistory, ThreadStorage,
 };
 use threadkeep::domain::storage_use::StorageUse;
 use threadkeep::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery, ThreadSort};
@@ -203,7 +203,7 @@ impl CheckpointStorage for Memory {
         caller: &Caller,
         target: &Target,
         history_channels: &[String],
-    ) -> Result<Found> {
+    ) -> Result<CheckpointTuple> {
         self.called(format!("get {history_channels:?}"))?;
         let wanted = |it: &View| {
             it.thread_id == target.thread_id.as_str()
@@ -211,7 +211,7 @@ impl CheckpointStorage for Memory {
                 && target.id.as_ref().is_none_or(|id| id.as_str() == it.id)
         };
         let view = self.views(caller).into_iter().find(wanted);
-        Ok(Found {
+        Ok(CheckpointTuple {
             generation: view.as_ref().map(|_| GENERATION.into()),
             view,
             history_channels: history_channels.to_vec(),

@@ -16,7 +16,7 @@ use crate::domain::caller::Caller;
 use crate::domain::checkpoint::{LargeValues, Target, View};
 use crate::domain::grants::Action;
 use crate::domain::history::{Base, Chain, Gap, Node};
-use crate::domain::storage::{Found, TargetHistory};
+use crate::domain::storage::{CheckpointTuple, TargetHistory};
 use crate::domain::{Error, Result};
 use crate::storage::associated_data::{CheckpointAt, ValueRow};
 use crate::storage::documents::open_documents;
@@ -44,7 +44,7 @@ impl PostgresStorage {
         caller: &Caller,
         target: &Target,
         history_channels: &[String],
-    ) -> Result<Found> {
+    ) -> Result<CheckpointTuple> {
         let secret = self.secret(&caller.tenant).await?;
         let thread = (caller.tenant.as_str(), target.thread_id.as_str());
         let asked = Asked { secret: &secret, caller, target, channels: &[], history_only: false };
@@ -64,9 +64,13 @@ impl PostgresStorage {
     }
 
     /// The answer of `get_checkpoint`, from the rows of its statement.
-    fn found(&self, asked: Asked<'_>, (rows, chunks): (&[PgRow], &Chunks)) -> Result<Found> {
+    fn found(
+        &self,
+        asked: Asked<'_>,
+        (rows, chunks): (&[PgRow], &Chunks),
+    ) -> Result<CheckpointTuple> {
         let Asked { secret, target, channels, .. } = asked;
-        let mut found = Found::default();
+        let mut found = CheckpointTuple::default();
         let mut reading = Reading::new(secret, target.ns.as_str(), channels);
         reading.take(rows, chunks)?;
         if reading.generation.is_some() {

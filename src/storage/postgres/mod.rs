@@ -80,8 +80,8 @@ use crate::domain::prepared::Prepared;
 use crate::domain::retention::{PruneRequest, Pruned};
 use crate::domain::sql_role::{Dropped, NewSqlRole, SqlRole};
 use crate::domain::storage::{
-    BatchError, CheckpointStorage, CopyThread, DeleteThread, Engine, Found, Outcome, Page,
-    TargetHistory,
+    BatchError, CheckpointStorage, CheckpointTuple, CopyThread, DeleteThread, Engine, Outcome,
+    Page, TargetHistory,
 };
 use crate::domain::turns::Turns;
 use crate::domain::{Error, Result};
@@ -274,7 +274,7 @@ impl CheckpointStorage for PostgresStorage {
         caller: &Caller,
         target: &Target,
         history_channels: &[String],
-    ) -> Result<Found> {
+    ) -> Result<CheckpointTuple> {
         self.read_checkpoint(caller, target, history_channels).await
     }
 

@@ -13,7 +13,7 @@ use crate::domain::caller::Caller;
 use crate::domain::checkpoint::Target;
 use crate::domain::grants::Action;
 use crate::domain::history::{Chain, channels_without_value};
-use crate::domain::storage::Found;
+use crate::domain::storage::CheckpointTuple;
 use crate::storage::channel_map;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::owner_macs::OwnerRow;
@@ -34,7 +34,7 @@ impl SqliteStorage {
         caller: &Caller,
         target: &Target,
         history_channels: &[String],
-    ) -> Result<Found> {
+    ) -> Result<CheckpointTuple> {
         let secret = self.secret(&caller.tenant).await?;
         let prefetch = PackPrefetch::default();
         let tenant = Tenant::new(&caller.tenant, &secret, &prefetch).reading(target.large_values);
@@ -53,16 +53,17 @@ impl SqliteStorage {
         tenant: Tenant<'_>,
         owned: (OwnedThread<'_>, &Target),
         history_channels: &[String],
-    ) -> Result<Found> {
+    ) -> Result<CheckpointTuple> {
         let mut read = self.connections.begin_read_for(tenant.name).await?;
         let Some(found) = self.find_target(&mut read, owned, tenant.secret).await? else {
             read.end().await?;
-            return Ok(Found::default());
+            return Ok(CheckpointTuple::default());
         };
         let name = (tenant.name, owned.0.thread_id);
         let owner = found.owner.as_deref();
         self.chunks.scopes.saw_encrypted(tenant.secret, name, found.ids, owner);
-        let mut answer = Found { generation: Some(found.generation), ..Found::default() };
+        let mut answer =
+            CheckpointTuple { generation: Some(found.generation), ..CheckpointTuple::default() };
         if let Some(row) = found.checkpoint {
             let rows = [row];
             let view = load_views(&mut read, tenant, &rows).await?.pop();

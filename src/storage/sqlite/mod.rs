@@ -78,8 +78,8 @@ use crate::domain::planner::Batch;
 use crate::domain::prepared::Prepared;
 use crate::domain::retention::{PruneRequest, Pruned};
 use crate::domain::storage::{
-    BatchError, CheckpointStorage, CopyThread, DeleteThread, Engine, Found, Outcome, Page,
-    TargetHistory, ThreadStorage,
+    BatchError, CheckpointStorage, CheckpointTuple, CopyThread, DeleteThread, Engine, Outcome,
+    Page, TargetHistory, ThreadStorage,
 };
 use crate::domain::storage_use::StorageUse;
 use crate::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
@@ -206,7 +206,7 @@ impl CheckpointStorage for SqliteStorage {
         caller: &Caller,
         target: &Target,
         history_channels: &[String],
-    ) -> Result<Found> {
+    ) -> Result<CheckpointTuple> {
         self.read_checkpoint(caller, target, history_channels).await
     }
 

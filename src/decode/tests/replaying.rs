@@ -3,8 +3,8 @@
 use serde_json::{Value as Expected, json};
 
 use super::{as_json, of};
-use crate::display::Budget;
-use crate::display::replay::replay;
+use crate::decode::Budget;
+use crate::decode::replay::replay;
 
 fn replayed(channel: &str, seed: Option<Expected>, writes: &[Expected]) -> Option<Expected> {
     let writes = writes.iter().map(of).collect();

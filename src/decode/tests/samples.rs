@@ -3,7 +3,7 @@
 use serde_json::{Value as Expected, json};
 
 use super::as_json;
-use crate::display::{Budget, Json, show};
+use crate::decode::{Budget, Json, show};
 
 const MSGPACK: &str = include_str!("../../../tests/vectors/serde.jsonl");
 const JSON: &str = include_str!("../../../tests/vectors/serde_json.jsonl");

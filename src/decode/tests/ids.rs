@@ -1,6 +1,6 @@
 //! Ids as LangGraph's own functions make them for the same parts.
 
-use crate::display::task_ids::{Language, Named, interrupt_id, task_id};
+use crate::decode::task_ids::{Language, Named, interrupt_id, task_id};
 
 const CHECKPOINT: &str = "1ef4f797-8335-6428-8001-8a1503f9b875";
 

@@ -6,7 +6,7 @@ use super::shown::{Budget, Json, Unreadable};
 use super::{extensions, is_present, javascript, opaque, show_value};
 use crate::domain::checkpoint::{Value, View};
 use crate::domain::history::{Chain, History};
-use crate::domain::storage::Found;
+use crate::domain::storage::CheckpointTuple;
 
 /// Metadata in which the two languages name their delta channels.
 const DELTA_NAMES: [&str; 2] = ["counters_since_delta_snapshot", "delta_writes_versioned"];
@@ -50,7 +50,7 @@ impl Channel {
 }
 
 /// About how many bytes have to be decoded.
-pub fn size_bytes(found: &Found) -> usize {
+pub fn size_bytes(found: &CheckpointTuple) -> usize {
     let Some(view) = &found.view else { return 0 };
     let values = view.values.iter().map(|(_, it)| it).chain(view.writes.iter().map(|it| &it.value));
     let own: usize = values.map(|it| it.data.len()).sum();
@@ -61,7 +61,7 @@ pub fn size_bytes(found: &Found) -> usize {
 }
 
 /// Those of `only`, or all, by name.
-pub fn channels(found: &Found, only: &[String], budget: &mut Budget) -> Vec<Channel> {
+pub fn channels(found: &CheckpointTuple, only: &[String], budget: &mut Budget) -> Vec<Channel> {
     let Some(view) = &found.view else { return Vec::new() };
     let wanted = |name: &str| only.is_empty() || only.iter().any(|it| it == name);
     let mut all = Vec::new();

@@ -7,7 +7,7 @@ use super::tasks::{Interrupt, NULL_TASK, Step, Task, Write, is_output, join};
 use super::values::{Channel, Stored, and_then, channels, is_delta, replayed};
 use super::{json, opaque, show_value};
 use crate::domain::checkpoint::{PENDING_SENDS, Value, View};
-use crate::domain::storage::Found;
+use crate::domain::storage::CheckpointTuple;
 
 /// Checkpoints of this format keep what is to be sent in a channel of their own.
 const FORMAT: i64 = 4;
@@ -34,7 +34,7 @@ impl State {
 /// # Errors
 /// Why the checkpoint itself cannot be shown; a value or write that cannot be is opaque.
 pub fn state(
-    found: &Found,
+    found: &CheckpointTuple,
     is_live: bool,
     budget: &mut Budget,
 ) -> Result<Option<State>, Unreadable> {

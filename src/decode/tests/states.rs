@@ -4,12 +4,12 @@ use bytes::Bytes;
 use serde_json::{Value as Expected, json};
 
 use super::as_json;
-use crate::display::Budget;
-use crate::display::state::{State, state};
+use crate::decode::Budget;
+use crate::decode::state::{State, state};
 use crate::domain::checkpoint::{PendingWrite, Value, View};
 use crate::domain::history::{Chain, Node};
 use crate::domain::names::Tag;
-use crate::domain::storage::Found;
+use crate::domain::storage::CheckpointTuple;
 
 const ID: &str = "1ef4f797-8335-6428-8001-8a1503f9b875";
 /// Of `ask` at step 2.
@@ -26,7 +26,11 @@ fn write(task: &str, channel: &str, written: &Expected) -> PendingWrite {
 }
 
 /// A checkpoint of Python after step 1.
-fn found(skeleton: Expected, values: &[(&str, Expected)], writes: Vec<PendingWrite>) -> Found {
+fn found(
+    skeleton: Expected,
+    values: &[(&str, Expected)],
+    writes: Vec<PendingWrite>,
+) -> CheckpointTuple {
     let mut whole = json!({"v": 4, "ts": "2026-01-31T12:00:09+00:00"});
     whole.as_object_mut().unwrap().extend(skeleton.as_object().unwrap().clone());
     let view = View {
@@ -38,11 +42,11 @@ fn found(skeleton: Expected, values: &[(&str, Expected)], writes: Vec<PendingWri
         writes,
         ..View::default()
     };
-    Found { view: Some(view), ..Found::default() }
+    CheckpointTuple { view: Some(view), ..CheckpointTuple::default() }
 }
 
 /// `ask` was triggered and has not run.
-fn asking(writes: Vec<PendingWrite>) -> Found {
+fn asking(writes: Vec<PendingWrite>) -> CheckpointTuple {
     let skeleton = json!({
         "channel_versions": {"__start__": "2.0", "branch:to:ask": "2.0", "title": "2.0"},
         "versions_seen": {"__start__": {"__start__": "1.0"}, "ask": {"branch:to:ask": "1.0"}}
@@ -50,7 +54,7 @@ fn asking(writes: Vec<PendingWrite>) -> Found {
     found(skeleton, &[("branch:to:ask", Expected::Null), ("title", json!("x"))], writes)
 }
 
-fn of(found: &Found, is_live: bool) -> State {
+fn of(found: &CheckpointTuple, is_live: bool) -> State {
     state(found, is_live, &mut Budget::new(1 << 20)).unwrap().unwrap()
 }
 
