@@ -20,13 +20,13 @@ use threadkeep::domain::snapshots::take::TakeSnapshot;
 use threadkeep::domain::storage::Storage;
 use threadkeep::domain::{Error, Result};
 
-use crate::askers;
 use crate::contents::{Files, LARGE, noise, sound};
 use crate::doctor::examine;
 use crate::faulty_store::FaultyStore;
+use crate::granted_callers;
 use crate::harness::{Harness, caller_of};
 use crate::packs::{PLACED, later};
-use crate::snapshot_desk::{Desk, check_sound, of, snapshot_id};
+use crate::snapshot_calls::{Desk, check_sound, of, snapshot_id};
 use crate::snapshots::converse;
 
 const SLICE: usize = 2 << 20;
@@ -90,7 +90,7 @@ fn with(id: &str, archive: &Archive) -> TakeSnapshot {
 /// A caller that reaches what is its own.
 fn own(subject: &str) -> Caller {
     let scoped = Scoped::of_subject(subject);
-    Caller { grants: Grants::Scoped(Arc::new(scoped)), ..askers::subject(subject) }
+    Caller { grants: Grants::Scoped(Arc::new(scoped)), ..granted_callers::subject(subject) }
 }
 
 async fn nothing_is_left(h: &Harness) {
@@ -238,7 +238,7 @@ pub async fn an_archive_belongs_to_who_staged_it(h: Harness) {
     let others = desk.snapshots.archive(&bob, &snapshot_id("s")).await;
     assert!(matches!(others, Err(Error::NotFound("snapshot"))), "{others:?}");
     let erasures = Erasures::new(Arc::clone(&h.storage), Arc::new(Clock::System));
-    let receipt = erasures.erase(&askers::tenant(), "ann", |_| {}).await.unwrap();
+    let receipt = erasures.erase(&granted_callers::tenant(), "ann", |_| {}).await.unwrap();
     assert_eq!((receipt.snapshots, receipt.contents), (1, 1));
     assert_eq!(h.count(CHUNKS).await, chunks);
     assert_eq!(h.count("select count(*) from garbage").await, 0);

@@ -13,8 +13,8 @@ use crate::commands::{Put, Writes};
 use crate::harness::{Harness, NEVER, config, master_keys, masters, value};
 use crate::item_history::file;
 use crate::item_vectors::put_near;
-use crate::session_desk::{self, append, entry, name, put};
-use crate::snapshot_desk::{Desk, in_place, of, snapshot_id};
+use crate::session_calls::{self, append, entry, name, put};
+use crate::snapshot_calls::{Desk, in_place, of, snapshot_id};
 use crate::store::{SECOND, Store, namespace};
 
 /// No compression shortens it, and no word is as long.
@@ -50,7 +50,7 @@ async fn plant(h: &Harness) {
         store.put(&["n"], "/file", &file(&format!("{MARK} {}", store.clock.now()))).await;
         store.clock.advance(SECOND);
     }
-    let sessions = session_desk::Desk::on(h).await;
+    let sessions = session_calls::Desk::on(h).await;
     let line = format!("{{\"line\":\"{MARK}\"}}");
     let steps = vec![append("", vec![entry(None, &line)]), put("notes", &line, None)];
     sessions.change(&name(&["s"]), steps).await.unwrap();

@@ -6,7 +6,7 @@ use threadkeep::domain::sessions::change::Step;
 use crate::doctor::examine;
 use crate::export_files::{exported, imported, options, other_engine, read_in};
 use crate::harness::{Harness, conflict};
-use crate::session_desk::{Desk, append, compaction, entry, extend, name, put};
+use crate::session_calls::{Desk, append, compaction, entry, extend, name, put};
 
 async fn populate(h: &Harness) -> Desk {
     let desk = Desk::on(h).await;

@@ -20,8 +20,8 @@ use crate::export_files::{
     NOW, Pieces, fault_of, file_of, options, other_engine, read_in, resealed,
 };
 use crate::harness::Harness;
-use crate::session_desk::{self as sessions, name};
-use crate::snapshot_desk::{Desk, check_sound, in_place, of, seen, snapshot_id};
+use crate::session_calls::{self as sessions, name};
+use crate::snapshot_calls::{Desk, check_sound, in_place, of, seen, snapshot_id};
 use crate::snapshots::converse;
 use crate::store::{Store, namespace};
 

@@ -17,8 +17,8 @@ use crate::export_files::{
 };
 use crate::harness::{Harness, commit, masters};
 use crate::item_vectors::{near, put_near, scores};
-use crate::session_desk::{self as sessions, append, entry, name, put};
-use crate::snapshot_desk::{Desk, check_sound, in_place, of, seen, snapshot_id};
+use crate::session_calls::{self as sessions, append, entry, name, put};
+use crate::snapshot_calls::{Desk, check_sound, in_place, of, seen, snapshot_id};
 use crate::snapshot_items::seen as items_seen;
 use crate::snapshot_sessions::seen as session_seen;
 use crate::store::namespace;

@@ -14,8 +14,8 @@ use crate::conditions::{expire_leases, lease, one};
 use crate::contents::{Files, LARGE, noise, place, put as put_file};
 use crate::export_files::{exported, imported, options, read_in};
 use crate::harness::{Harness, conflict, thread_id};
-use crate::session_desk::{Desk as Sessions, name, put, version};
-use crate::snapshot_desk::{Desk, in_place, of};
+use crate::session_calls::{Desk as Sessions, name, put, version};
+use crate::snapshot_calls::{Desk, in_place, of};
 use crate::store::{Store, change, namespace};
 
 /// How something comes back.

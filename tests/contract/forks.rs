@@ -5,12 +5,12 @@ use threadkeep::domain::names::{CheckpointId, CheckpointNs};
 use threadkeep::domain::snapshots::storage::ForkThread;
 use threadkeep::domain::{Conflict, Error};
 
-use crate::askers::{self, assert_not_granted};
 use crate::commands::{Put, Writes};
 use crate::conditions::lease;
 use crate::delta::{chain, id, replay};
+use crate::granted_callers::{self, assert_not_granted};
 use crate::harness::{Harness, NEVER, commit, conflict, target, thread_id, values};
-use crate::snapshot_desk::{Desk, check_sound, seen};
+use crate::snapshot_calls::{Desk, check_sound, seen};
 
 fn forking(source: &str, into: &str, checkpoint: &str) -> ForkThread {
     ForkThread {
@@ -81,7 +81,9 @@ pub async fn a_broken_lease_is_lost_to_its_holder(h: Harness) {
     h.put(Put::new("1")).await;
     let held = lease(&h, "holder").await;
     let t = thread_id("t");
-    assert_not_granted(desk.snapshots.break_lease(&askers::subject("ann"), &t, NEVER).await);
+    assert_not_granted(
+        desk.snapshots.break_lease(&granted_callers::subject("ann"), &t, NEVER).await,
+    );
     assert!(desk.snapshots.break_lease(&h.caller, &t, NEVER).await.unwrap());
     assert!(!desk.snapshots.break_lease(&h.caller, &t, NEVER).await.unwrap());
     assert!(!desk.snapshots.break_lease(&h.caller, &thread_id("never was"), NEVER).await.unwrap());
@@ -110,5 +112,5 @@ pub async fn branches_are_counted(h: Harness) {
     h.put(Put::new("3c").parent("2")).await;
     h.put(Put::new("4b").parent("3")).await;
     assert_eq!(forks().await.unwrap(), 2);
-    assert_eq!(desk.snapshots.count_forks(&askers::subject("ann"), &t).await.unwrap(), 0);
+    assert_eq!(desk.snapshots.count_forks(&granted_callers::subject("ann"), &t).await.unwrap(), 0);
 }

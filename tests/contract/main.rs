@@ -7,11 +7,11 @@
 #[path = "../support/mod.rs"]
 mod support;
 
-mod askers;
 mod commands;
 mod export_files;
 mod faulty_store;
 mod feeds;
+mod granted_callers;
 mod harness;
 mod sql_reader;
 mod store;
@@ -63,9 +63,12 @@ mod keys;
 mod large_files;
 mod leases;
 mod listing;
+mod listing_grants;
+mod new_thread_owners;
 mod owner_macs;
 mod owner_signing;
 mod ownership;
+mod ownership_model;
 mod pack_faults;
 mod packs;
 mod packs_examined;
@@ -75,36 +78,33 @@ mod poison;
 mod policies;
 mod pruning;
 mod quotas;
-mod reach;
+mod random_histories;
 mod removal;
 mod retention;
 mod retention_model;
 mod rights;
-mod session_care;
-mod session_desk;
+mod session_calls;
 mod session_lives;
+mod session_maintenance;
 mod session_speed;
 mod sessions;
-mod snapshot_care;
-mod snapshot_desk;
+mod snapshot_calls;
+mod snapshot_encryption;
 mod snapshot_items;
 mod snapshot_moves;
+mod snapshot_random_history;
 mod snapshot_rights;
 mod snapshot_sessions;
-mod snapshot_upheaval;
 mod snapshots;
+mod sql_role_isolation;
 mod sql_roles;
-mod sql_walls;
 mod storage_use;
-mod strangers;
 mod sweeping;
 mod tables;
-mod taken;
 mod task_paths;
 mod tenants;
 mod threads;
 mod tokens;
-mod upheaval;
 mod value_parts;
 mod value_parts_lives;
 mod values;
@@ -230,18 +230,18 @@ contract! {
         what_is_the_tenants_is_for_the_whole_tenant
         a_policy_and_its_reports_are_its_owners
         answers_are_kept_for_the_credential;
-    taken:
+    new_thread_owners:
         a_thread_that_two_make_at_once_goes_to_one
         commits_with_other_conditions_are_batches_of_their_own
         what_another_left_was_never_there
         a_fence_goes_on_for_the_owner_and_for_who_is_granted_the_name
         a_copy_shares_content_only_with_its_own_owner;
-    reach:
+    listing_grants:
         every_kind_of_grant_lists_what_it_reaches
         threads_granted_by_name_alone_are_no_list
         runs_are_deleted_where_the_caller_may_write
         odd_ids_are_compared_by_bytes;
-    strangers:
+    ownership_model:
         nobody_sees_what_is_anothers;
     removal:
         a_deleted_thread_is_gone_with_everything
@@ -376,7 +376,7 @@ contract! {
         a_copy_shares_content_and_outlives_its_source
         a_copy_for_another_owner_shares_nothing
         a_commit_planned_before_a_removal_is_planned_again;
-    upheaval:
+    random_histories:
         what_survives_reads_back_and_nothing_is_left_in_the_end
         what_survives_reads_back_from_packs_too;
 }

@@ -21,15 +21,15 @@ use threadkeep::domain::thread::ThreadQuery;
 use threadkeep::domain::{Error, Result};
 use threadkeep::export::{Selection, export};
 
-use crate::askers::{self, tenant};
 use crate::commands::Put;
 use crate::conditions::{expire_leases, lease};
 use crate::doctor::examine;
 use crate::encryption::{secret, tell, told};
 use crate::export_files::{Memory, NOW, exported, options, other_engine, read_in};
+use crate::granted_callers::{self, tenant};
 use crate::harness::{Harness, NEVER, commit, everything, master_keys, pruning, target, thread_id};
-use crate::session_desk::{self, append, entry, name, put};
-use crate::snapshot_desk::{self, in_place, into, of};
+use crate::session_calls::{self, append, entry, name, put};
+use crate::snapshot_calls::{self, in_place, into, of};
 use crate::store::{Store, change, namespace};
 
 #[track_caller]
@@ -88,7 +88,7 @@ fn forking(source: &str, into: &str) -> ForkThread {
 /// Everything that opens something of a thread, or makes another thread of it.
 async fn every_use_is_refused(
     h: &Harness,
-    desk: &askers::Desk,
+    desk: &granted_callers::Desk,
     (caller, thread): (&Caller, &str),
     what: &str,
 ) {
@@ -108,7 +108,7 @@ async fn every_use_is_refused(
     is_refused(desk.copy(caller, thread, "copy").await, &refused("copy"));
     let request = pruning(&[thread], Rule::keep(1, None));
     is_refused(h.storage.prune_threads(caller, &request).await, &refused("prune"));
-    let snapshots = snapshot_desk::Desk::on(h).await;
+    let snapshots = snapshot_calls::Desk::on(h).await;
     let fork = snapshots.snapshots.fork(caller, &forking(thread, "fork"), NEVER).await;
     is_refused(fork, &refused("fork"));
     let taken = snapshots.take(caller, of("s", &[thread], History::All)).await;
@@ -124,7 +124,7 @@ async fn every_use_is_refused(
 
 pub async fn a_thread_that_was_given_to_another_is_refused(h: Harness) {
     let h = h.encrypting(None).await;
-    let desk = askers::Desk::on(&h.storage).await;
+    let desk = granted_callers::Desk::on(&h.storage).await;
     let (ann, mallory) = (subject("ann"), subject("mallory"));
     for (caller, thread) in [(&ann, "ann's"), (&mallory, "mallory's"), (&tenant(), "free")] {
         for id in ["1", "2"] {
@@ -172,7 +172,7 @@ pub async fn a_thread_that_was_given_to_another_is_refused(h: Harness) {
 }
 
 /// Loads, reads and lists a session, and appends to it.
-async fn every_session_use_is_refused(desk: &session_desk::Desk, key: &[&str], what: &str) {
+async fn every_session_use_is_refused(desk: &session_calls::Desk, key: &[&str], what: &str) {
     let (session, caller) = (name(key), &desk.caller);
     let refused = |name: &str| format!("{what}: {name} by {:?}", caller.subject);
     is_refused(desk.sessions.load(caller, &session, &Load::default()).await, &refused("load"));
@@ -192,7 +192,7 @@ async fn every_session_use_is_refused(desk: &session_desk::Desk, key: &[&str], w
 
 pub async fn a_session_that_was_given_to_another_is_refused(h: Harness) {
     let h = h.encrypting(None).await;
-    let all = session_desk::Desk::on(&h).await;
+    let all = session_calls::Desk::on(&h).await;
     let desks = ["ann", "mallory"].map(|it| all.for_caller(subject(it)));
     let [ann, mallory] = &desks;
     for (desk, key) in [(ann, "a"), (mallory, "m"), (&all, "free")] {
@@ -238,7 +238,7 @@ pub async fn a_session_that_was_given_to_another_is_refused(h: Harness) {
     // A snapshot and an export of it neither.
     let given = set("owner = 'mallory'");
     with_forged(&h, "sessions", &given, async || {
-        let snapshots = snapshot_desk::Desk::on(&h).await;
+        let snapshots = snapshot_calls::Desk::on(&h).await;
         let request = TakeSnapshot { sessions: vec![name(&["a"])], ..of("s", &[], History::All) };
         is_refused(snapshots.take(&subject("mallory"), request).await, "snapshot");
         let (file, all) = (&mut Memory::default(), Selection::Tenant);
@@ -271,7 +271,7 @@ pub async fn a_root_with_another_scope_takes_nothing_in(h: Harness) {
             let store = Store::of(&other, &h.caller).await;
             let put = store.try_put(change(&["ann"], "more", Some(&large("more")))).await;
             is_refused(put, &what);
-            let snapshots = snapshot_desk::Desk::on(&h).await;
+            let snapshots = snapshot_calls::Desk::on(&h).await;
             let namespaces = vec![namespace(&["ann"])];
             let request = TakeSnapshot { namespaces, ..of("s", &[], History::All) };
             is_refused(snapshots.take(&h.caller, request).await, &what);
@@ -286,11 +286,11 @@ pub async fn a_root_with_another_scope_takes_nothing_in(h: Harness) {
 
 pub async fn a_snapshot_is_restored_as_whose_it_was_taken(h: Harness) {
     let h = h.encrypting(None).await;
-    let desk = askers::Desk::on(&h.storage).await;
+    let desk = granted_callers::Desk::on(&h.storage).await;
     desk.put(&subject("ann"), "t", "1").await.unwrap();
-    let sessions = session_desk::Desk::on(&h).await.for_caller(subject("ann"));
+    let sessions = session_calls::Desk::on(&h).await.for_caller(subject("ann"));
     sessions.append(&name(&["s"]), &["\"said\""]).await.unwrap();
-    let snapshots = snapshot_desk::Desk::on(&h).await;
+    let snapshots = snapshot_calls::Desk::on(&h).await;
     let request = TakeSnapshot { sessions: vec![name(&["s"])], ..of("s", &["t"], History::All) };
     snapshots.take(&subject("ann"), request).await.unwrap();
     h.sql("update snapshots set owner = 'mallory'").await;
@@ -319,12 +319,12 @@ pub async fn what_servers_do_to_threads_and_sessions_leaves_them_signed(h: Harne
     tell(&h, 70_000).await;
     told(&h, 70_000).await;
     all_is_signed(&h, "the story").await;
-    let sessions = session_desk::Desk::on(&h).await;
+    let sessions = session_calls::Desk::on(&h).await;
     sessions.change(&name(&["s"]), vec![put("notes", "\"one\"", None)]).await.unwrap();
     sessions.append(&name(&["s"]), &["\"one\""]).await.unwrap();
     lease(&h, "holder").await;
     expire_leases(&h).await;
-    let leased = askers::Desk::on(&h.storage).await;
+    let leased = granted_callers::Desk::on(&h.storage).await;
     leased.acquire(&subject("ann"), "leased").await.unwrap();
     expire_leases(&h).await;
     leased.put(&subject("ann"), "leased", "1").await.unwrap();
@@ -333,7 +333,7 @@ pub async fn what_servers_do_to_threads_and_sessions_leaves_them_signed(h: Harne
     let again = commit("owned", vec![Put::new("1").sets_value("a", "1", secret(1)).op()]);
     h.commit(again).await.unwrap();
     all_is_signed(&h, "leased, deleted and made again").await;
-    let snapshots = snapshot_desk::Desk::on(&h).await;
+    let snapshots = snapshot_calls::Desk::on(&h).await;
     let fork =
         ForkThread { checkpoint_id: CheckpointId::new("2").unwrap(), ..forking("t", "fork") };
     snapshots.snapshots.fork(&h.caller, &fork, NEVER).await.unwrap();
@@ -366,7 +366,7 @@ pub async fn what_servers_do_to_threads_and_sessions_leaves_them_signed(h: Harne
     read_in(&other, &other.caller, &file, &options(Existing::Replace)).await.unwrap();
     all_is_signed(&other, "imported twice").await;
     assert_eq!(other.latest("leased").await.unwrap().id, "9");
-    let imported = session_desk::Desk::on(&other).await;
+    let imported = session_calls::Desk::on(&other).await;
     assert_eq!(imported.texts(&name(&["s"]), "").await, ["\"one\"", "\"three\""]);
     assert!(examine(&other, false).await.is_sound());
 }

@@ -3,11 +3,11 @@
 use threadkeep::domain::doctor::{Noun, Place, State};
 use threadkeep::storage::{self, Encryption, StorageConfig};
 
-use crate::askers::{self, subject, tenant};
 use crate::doctor::examine;
+use crate::granted_callers::{self, subject, tenant};
 use crate::harness::{Harness, config, master_keys, thread_id};
 use crate::owner_macs::{all_is_signed, is_refused};
-use crate::session_desk::{self, name};
+use crate::session_calls::{self, name};
 use crate::store::Store;
 
 fn beginning(h: &Harness) -> StorageConfig {
@@ -20,9 +20,9 @@ fn beginning(h: &Harness) -> StorageConfig {
 
 /// A thread of ann's, a session and a namespace root.
 async fn furnish(h: &Harness) {
-    let desk = askers::Desk::on(&h.storage).await;
+    let desk = granted_callers::Desk::on(&h.storage).await;
     desk.put(&subject("ann"), "t", "1").await.unwrap();
-    let sessions = session_desk::Desk::on(h).await;
+    let sessions = session_calls::Desk::on(h).await;
     sessions.append(&name(&["s"]), &["\"said\""]).await.unwrap();
     let large = format!("{{\"x\":\"{}\"}}", "large".repeat(50_000));
     Store::on(h).await.put(&["root"], "large", &large).await;
@@ -71,14 +71,14 @@ pub async fn a_plain_database_is_signed_when_it_is_encrypted(h: Harness) {
     let h = h.encrypting(None).await;
     all_is_signed(&h, "encrypted").await;
     assert_eq!(h.latest("t").await.unwrap().id, "1");
-    let sessions = session_desk::Desk::on(&h).await;
+    let sessions = session_calls::Desk::on(&h).await;
     assert_eq!(sessions.texts(&name(&["s"]), "").await, ["\"said\""]);
 }
 
 pub async fn a_changed_owner_is_found_and_signed_only_after_it_was_shown(h: Harness) {
     let h = h.encrypting(None).await;
     furnish(&h).await;
-    let desk = askers::Desk::on(&h.storage).await;
+    let desk = granted_callers::Desk::on(&h.storage).await;
     desk.put(&subject("ann"), "u", "1").await.unwrap();
     h.sql("update threads set owner = 'mallory' where thread_id = 't'").await;
     h.sql("update sessions set owner = 'mallory'").await;

@@ -11,10 +11,10 @@ use threadkeep::domain::storage::Outcome;
 use threadkeep::domain::thread::ThreadQuery;
 use threadkeep::domain::{Conflict, Error, Result};
 
-use crate::askers::{
+use crate::conditions::expire_leases;
+use crate::granted_callers::{
     Desk, assert_not_granted, copying, exact, owned, prefix, put, subject, tenant, with,
 };
-use crate::conditions::expire_leases;
 use crate::harness::{Harness, NEVER, conflict, everything, pruning, target, thread_id};
 use crate::sweeping::{DAY, KEEP_TWO, SECOND, Server};
 

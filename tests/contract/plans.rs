@@ -10,7 +10,7 @@ use threadkeep::domain::storage::Storage;
 use threadkeep::domain::thread::{ThreadQuery, ThreadSort};
 use threadkeep::storage::{self, StorageConfig};
 
-use crate::askers::{Desk, exact, prefix, subject, tenant, with};
+use crate::granted_callers::{Desk, exact, prefix, subject, tenant, with};
 use crate::harness::{Harness, config, masters};
 
 /// 20,000 threads of nobody's and 50 of ann's, before there are statistics of the tables.

@@ -17,7 +17,7 @@ contract! {
         a_compaction_archives_and_numbers_go_on
         compactions_that_race_have_one_winner_and_lose_nothing
         a_foreign_session_is_an_absent_one;
-    session_care:
+    session_maintenance:
         an_erased_subject_leaves_nothing_of_its_sessions
         the_doctor_finds_damaged_and_missing_entries
         the_doctor_removes_entries_of_no_session

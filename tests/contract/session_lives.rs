@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use crate::harness::{Harness, conflict};
 
-use crate::session_desk::*;
+use crate::session_calls::*;
 
 pub async fn a_deleted_session_is_gone_with_everything(harness: Harness) {
     let desk = Desk::on(&harness).await;

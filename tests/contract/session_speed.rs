@@ -9,7 +9,7 @@ use threadkeep::domain::sessions::change::Change;
 use threadkeep::domain::sessions::ledger::{Batch, Outcome};
 
 use crate::harness::{Harness, NEVER};
-use crate::session_desk::{Desk, append, entry, name};
+use crate::session_calls::{Desk, append, entry, name};
 
 const CALLERS: usize = 64;
 const SESSIONS: usize = 8;

@@ -11,7 +11,7 @@ use threadkeep::domain::{Conflict, Error};
 
 use crate::harness::{Harness, NEVER, conflict};
 
-use crate::session_desk::*;
+use crate::session_calls::*;
 
 pub async fn entries_come_back_exactly_and_in_order(harness: Harness) {
     let desk = Desk::on(&harness).await;

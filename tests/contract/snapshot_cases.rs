@@ -41,14 +41,14 @@ contract! {
         large_files_and_words_follow_their_namespace
         a_session_goes_into_another_key
         what_is_made_belongs_to_whom_the_request_says;
-    snapshot_care:
+    snapshot_encryption:
         turning_encryption_on_seals_snapshots
         what_a_snapshot_lacks_is_found
         what_a_snapshot_lacks_of_its_archive_is_found
         what_no_snapshot_shows_is_counted
         what_is_seen_is_no_leftover_and_what_was_removed_is_never_seen
         a_snapshot_may_have_the_greatest_number;
-    snapshot_upheaval:
+    snapshot_random_history:
         a_restore_is_the_moment_whatever_happened;
     forks:
         a_fork_is_the_thread_up_to_a_checkpoint

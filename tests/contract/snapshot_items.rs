@@ -12,14 +12,14 @@ use threadkeep::domain::snapshots::restore::Restore;
 use threadkeep::domain::snapshots::take::TakeSnapshot;
 use threadkeep::domain::vector::Metric;
 
-use crate::askers::assert_not_granted;
 use crate::content::list;
 use crate::feeds::{read, shown};
+use crate::granted_callers::assert_not_granted;
 use crate::harness::{Harness, masters};
 use crate::item_history::{declare as declare_history, file, texts};
 use crate::item_vectors::{near, put_near, scores};
 use crate::item_words::{declare as declare_words, finding};
-use crate::snapshot_desk::{Desk, check_sound, in_place, moved, of, snapshot_id};
+use crate::snapshot_calls::{Desk, check_sound, in_place, moved, of, snapshot_id};
 use crate::store::{SECOND, START, Store, change, keys, namespace, search, text};
 
 pub fn taking(id: &str, namespaces: &[&[&str]]) -> TakeSnapshot {

@@ -14,13 +14,13 @@ use threadkeep::domain::snapshots::take::TakeSnapshot;
 use threadkeep::domain::vector::Metric;
 use threadkeep::domain::{Conflict, Error, Result};
 
-use crate::askers;
 use crate::contents::{Files, noise};
+use crate::granted_callers;
 use crate::harness::{Harness, masters};
 use crate::item_vectors::{near, put_near, scores};
 use crate::item_words::{declare as declare_words, finding, walk};
-use crate::session_desk::{self as sessions, all_of_kind, append, entry, name, put};
-use crate::snapshot_desk::{Desk, check_sound, in_place, moved, of};
+use crate::session_calls::{self as sessions, all_of_kind, append, entry, name, put};
+use crate::snapshot_calls::{Desk, check_sound, in_place, moved, of};
 use crate::snapshot_items::{furnish, seen, taking};
 use crate::snapshot_sessions::{seen as seen_of, taking as taking_sessions};
 use crate::store::{Store, keys, scope};
@@ -209,8 +209,8 @@ pub async fn a_session_goes_into_another_key(h: Harness) {
 }
 
 pub async fn what_is_made_belongs_to_whom_the_request_says(h: Harness) {
-    let (desk, ann) = (Desk::on(&h).await, askers::subject("ann"));
-    let threads = askers::Desk::on(&h.storage).await;
+    let (desk, ann) = (Desk::on(&h).await, granted_callers::subject("ann"));
+    let threads = granted_callers::Desk::on(&h.storage).await;
     threads.put(&ann, "t", "1").await.unwrap();
     let named = |subject: &str| Caller { subject: Some(subject.into()), ..h.caller.clone() };
     let agents = sessions::Desk::of(&h.storage, &named("ann")).await;
@@ -221,11 +221,11 @@ pub async fn what_is_made_belongs_to_whom_the_request_says(h: Harness) {
     let both = |subjects: &[(&str, &str)]| Restore {
         subjects: subjects.iter().map(|(from, to)| ((*from).into(), (*to).into())).collect(),
         sessions: into_session(&session, &other).sessions,
-        ..crate::snapshot_desk::into("s", &[("t", "b")])
+        ..crate::snapshot_calls::into("s", &[("t", "b")])
     };
     let as_ann = desk.restore(&named("ann"), &both(&[("ann", "cid")])).await;
     assert!(matches!(as_ann, Err(Error::NotGranted(_))), "{as_ann:?}");
-    assert!(crate::snapshot_desk::seen(&h, "b").await.is_none());
+    assert!(crate::snapshot_calls::seen(&h, "b").await.is_none());
     desk.restore(&h.caller, &both(&[("ann", "bob"), ("cid", "dan")])).await.unwrap();
     assert_eq!(threads.owner("b").await.as_deref(), Some("bob"));
     assert_eq!(threads.owner("t").await.as_deref(), Some("ann"), "what is there stays whose it is");
@@ -245,7 +245,7 @@ pub async fn what_is_made_belongs_to_whom_the_request_says(h: Harness) {
         threadkeep::domain::erasure::Erasures::new(Arc::clone(&h.storage), Arc::new(Clock::System));
     erasures.erase(&h.caller, "ann", |_| {}).await.unwrap();
     assert_eq!(bobs.texts(&other, "").await, ["1"]);
-    assert!(crate::snapshot_desk::seen(&h, "t").await.is_none());
-    assert!(crate::snapshot_desk::seen(&h, "b").await.is_some());
+    assert!(crate::snapshot_calls::seen(&h, "t").await.is_none());
+    assert!(crate::snapshot_calls::seen(&h, "b").await.is_some());
     check_sound(&h).await;
 }

@@ -11,10 +11,10 @@ use threadkeep::domain::snapshots::restore::{Chosen, Restore, RestoreSession};
 use threadkeep::domain::snapshots::storage::ListSnapshots;
 use threadkeep::domain::snapshots::take::TakeSnapshot;
 
-use crate::askers;
+use crate::granted_callers;
 use crate::harness::{Harness, NEVER};
-use crate::session_desk::{self as sessions, name};
-use crate::snapshot_desk::{Desk, in_place, into, moved, of, snapshot_id};
+use crate::session_calls::{self as sessions, name};
+use crate::snapshot_calls::{Desk, in_place, into, moved, of, snapshot_id};
 use crate::snapshot_items::taking;
 use crate::store::Store;
 
@@ -32,7 +32,7 @@ fn eve() -> Caller {
         snapshots: vec![shared, own()],
         namespaces: vec![below("vault", Actions::WRITE), below("mine", Actions::ALL)],
     };
-    Caller { grants: Grants::Scoped(Arc::new(scoped)), ..askers::subject("eve") }
+    Caller { grants: Grants::Scoped(Arc::new(scoped)), ..granted_callers::subject("eve") }
 }
 
 /// Both what is shared and what a restore of it would leave are absent.
@@ -49,8 +49,8 @@ async fn assert_hidden(h: &Harness, id: &str) {
 }
 
 pub async fn a_thread_that_may_only_be_written_is_not_read_in_a_snapshot(h: Harness) {
-    let threads = askers::Desk::on(&h.storage).await;
-    threads.put(&askers::tenant(), "vault", "1").await.unwrap();
+    let threads = granted_callers::Desk::on(&h.storage).await;
+    threads.put(&granted_callers::tenant(), "vault", "1").await.unwrap();
     Desk::on(&h).await.taken(&h, "shared:1", &["vault"]).await;
     assert_hidden(&h, "shared:1").await;
     let elsewhere = Desk::on(&h).await.restore(&eve(), &into("shared:1", &[("vault", "m")])).await;
@@ -94,12 +94,13 @@ pub async fn a_session_that_may_only_be_written_is_not_read_in_a_snapshot(h: Har
 
 /// Her own snapshot is of a thread that was hers. The one of that name now is another's.
 pub async fn the_safety_snapshot_of_anothers_thread_is_not_read(h: Harness) {
-    let (desk, threads, eve) = (Desk::on(&h).await, askers::Desk::on(&h.storage).await, eve());
+    let (desk, threads, eve) =
+        (Desk::on(&h).await, granted_callers::Desk::on(&h.storage).await, eve());
     threads.put(&eve, "vault", "1").await.unwrap();
     desk.take(&eve, of("own", &["vault"], History::All)).await.unwrap();
     desk.snapshots.get(&eve, &snapshot_id("own")).await.unwrap();
-    threads.delete(&askers::tenant(), "vault").await.unwrap();
-    threads.put(&askers::tenant(), "vault", "2").await.unwrap();
+    threads.delete(&granted_callers::tenant(), "vault").await.unwrap();
+    threads.put(&granted_callers::tenant(), "vault", "2").await.unwrap();
     let restored = desk.restore(&eve, &in_place("own")).await.unwrap();
     let safety = snapshot_id(&restored.safety_snapshot_id.unwrap());
     let got = desk.snapshots.get(&eve, &safety).await;

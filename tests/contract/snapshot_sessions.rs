@@ -13,8 +13,8 @@ use threadkeep::domain::storage::DeleteThread;
 
 use crate::commands::Put;
 use crate::harness::{Harness, commit, thread_id};
-use crate::session_desk::{self as sessions, all_of_kind, append, entry, name, put};
-use crate::snapshot_desk::{Desk, check_sound, in_place, of};
+use crate::session_calls::{self as sessions, all_of_kind, append, entry, name, put};
+use crate::snapshot_calls::{Desk, check_sound, in_place, of};
 use crate::store::{Store, namespace};
 
 pub fn taking(id: &str, all: &[SessionName]) -> TakeSnapshot {

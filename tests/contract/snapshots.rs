@@ -12,13 +12,13 @@ use threadkeep::domain::storage::DeleteThread;
 use threadkeep::domain::thread::{THREAD, ThreadQuery};
 use threadkeep::domain::{Conflict, Error};
 
-use crate::askers::{self, exact, with};
 use crate::commands::{Put, Writes};
 use crate::conditions::lease;
 use crate::content::list;
 use crate::delta::{chain, id};
+use crate::granted_callers::{self, exact, with};
 use crate::harness::{Harness, commit, conflict, pruning, thread_id, values};
-use crate::snapshot_desk::{Desk, check_sound, in_place, into, of, seen, snapshot_id};
+use crate::snapshot_calls::{Desk, check_sound, in_place, into, of, seen, snapshot_id};
 
 /// A conversation with delta channels, a subgraph, large values and writes that are pending.
 pub async fn converse(h: &Harness, thread: &str) {
@@ -112,7 +112,7 @@ pub async fn a_snapshot_stands_for_itself(h: Harness) {
 pub async fn a_head_is_the_newest_of_each_namespace_with_its_delta_base(h: Harness) {
     let desk = Desk::on(&h).await;
     converse(&h, "t").await;
-    h.storage.copy_thread(&h.caller, &askers::copying("t", "model")).await.unwrap();
+    h.storage.copy_thread(&h.caller, &granted_callers::copying("t", "model")).await.unwrap();
     h.storage.prune_threads(&h.caller, &pruning(&["model"], Rule::KEEP_LATEST)).await.unwrap();
     let (whole, head) = (seen(&h, "t").await, seen(&h, "model").await);
     let taken = desk.take(&h.caller, of("s", &["t"], History::Head)).await.unwrap().snapshot;
@@ -223,9 +223,9 @@ pub async fn a_restore_obeys_leases_and_owners(h: Harness) {
     let taken = desk.restore(&h.caller, &into("s", &[("t", "other")])).await;
     assert_eq!(conflict(taken), Conflict::ThreadExists);
     // Who may not write to the thread does not restore it, nor does who may not read the snapshot find it.
-    let reader = askers::with("reader", vec![exact("t", Actions::READ)]);
-    askers::assert_not_granted(desk.restore(&reader, &in_place("s")).await);
-    let ann = askers::subject("ann");
+    let reader = granted_callers::with("reader", vec![exact("t", Actions::READ)]);
+    granted_callers::assert_not_granted(desk.restore(&reader, &in_place("s")).await);
+    let ann = granted_callers::subject("ann");
     let absent = desk.restore(&ann, &in_place("s")).await;
     assert!(matches!(absent, Err(Error::NotGranted(_))), "{absent:?}");
     check_sound(&h).await;
@@ -287,8 +287,9 @@ pub async fn a_repeated_restore_happens_once(h: Harness) {
 }
 
 pub async fn a_restore_for_another_owner_shares_nothing(h: Harness) {
-    let (desk, ann, bob) = (Desk::on(&h).await, askers::subject("ann"), askers::subject("bob"));
-    let threads = askers::Desk::on(&h.storage).await;
+    let (desk, ann, bob) =
+        (Desk::on(&h).await, granted_callers::subject("ann"), granted_callers::subject("bob"));
+    let threads = granted_callers::Desk::on(&h.storage).await;
     threads.put(&ann, "t", "1").await.unwrap();
     h.put(Put::new("2").parent("1").sets("big", "1", &list(40))).await;
     let then = seen(&h, "t").await;
@@ -352,7 +353,8 @@ pub async fn what_expires_goes_and_what_a_crash_left(h: Harness) {
 }
 
 pub async fn a_subject_reaches_its_own_snapshots(h: Harness) {
-    let (desk, ann, bob) = (Desk::on(&h).await, askers::subject("ann"), askers::subject("bob"));
+    let (desk, ann, bob) =
+        (Desk::on(&h).await, granted_callers::subject("ann"), granted_callers::subject("bob"));
     let own = |name: &str, caller: threadkeep::domain::caller::Caller| {
         let scoped = threadkeep::domain::grants::Scoped::of_subject(name);
         threadkeep::domain::caller::Caller {
@@ -361,7 +363,7 @@ pub async fn a_subject_reaches_its_own_snapshots(h: Harness) {
         }
     };
     let (ann, bob) = (own("ann", ann), own("bob", bob));
-    let threads = askers::Desk::on(&h.storage).await;
+    let threads = granted_callers::Desk::on(&h.storage).await;
     threads.put(&ann, "of ann", "1").await.unwrap();
     threads.put(&bob, "of bob", "1").await.unwrap();
     let taken = desk.take(&ann, of("s", &["of ann"], History::All)).await.unwrap();

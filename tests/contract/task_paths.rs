@@ -5,12 +5,12 @@ use threadkeep::domain::checkpoint::{ListQuery, Op, PENDING_SENDS};
 use threadkeep::domain::names::TaskPath;
 use threadkeep::domain::retention::Rule;
 
-use crate::askers::copying;
 use crate::commands::{Put, Writes};
 use crate::delta::{counting, replay, replay_view};
 use crate::export_files::{exported, imported, other_engine};
+use crate::granted_callers::copying;
 use crate::harness::{Harness, commit, everything, pruning, text, thread_id, writes};
-use crate::snapshot_desk::{Desk, check_sound, into};
+use crate::snapshot_calls::{Desk, check_sound, into};
 
 const BYTES_MAX: usize = 64 << 10;
 

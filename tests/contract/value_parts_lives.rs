@@ -11,7 +11,7 @@ use crate::content::check_empty;
 use crate::export_files::{exported, imported};
 use crate::harness::{Harness, NEVER, commit, conflict, pruning, thread_id};
 use crate::packs::{PLACED, check_all_gone, check_store, delete, later, with_store};
-use crate::snapshot_desk::{Desk, in_place, into};
+use crate::snapshot_calls::{Desk, in_place, into};
 use crate::value_parts::{LARGE, check, noise, put_large, put_parts, service, sound};
 
 pub async fn parts_wait_for_a_day_and_what_was_committed_stays(h: Harness) {

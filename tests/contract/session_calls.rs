@@ -1,4 +1,4 @@
-//! Short ways to say what is done to sessions, through the same queue as the server's.
+//! Helpers that change sessions through the same queue as the server's.
 
 use std::sync::Arc;
 

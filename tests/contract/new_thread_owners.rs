@@ -1,11 +1,11 @@
-//! Whose a thread becomes: made by two at once, made again after a deletion, copied.
+//! Gives new threads their owners: made by two callers at once, made again after a deletion, copied.
 
 use threadkeep::domain::Conflict;
 use threadkeep::domain::grants::Actions;
 use threadkeep::domain::planner::fold;
 
-use crate::askers::{Desk, exact, prefix, put, subject, tenant, with};
 use crate::conditions::expire_leases;
+use crate::granted_callers::{Desk, exact, prefix, put, subject, tenant, with};
 use crate::harness::{Harness, NEVER, conflict};
 
 /// On two servers, by commits, leases and copies.

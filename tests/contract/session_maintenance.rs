@@ -1,4 +1,4 @@
-//! Sessions when a subject is erased, when the doctor looks, and when encryption is turned on.
+//! Erases subjects that have sessions, examines sessions with the doctor, and turns their encryption on.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use threadkeep::storage::{self, Encryption, StorageConfig};
 
 use crate::doctor::examine;
 use crate::harness::{Harness, NEVER, config, master_keys, masters};
-use crate::session_desk::*;
+use crate::session_calls::*;
 use crate::subjects::{ANN, BOB, erase, speaking_for, tables_with};
 
 const TABLES: [&str; 6] =

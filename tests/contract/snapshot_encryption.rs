@@ -1,4 +1,4 @@
-//! Snapshots when encryption is turned on, and when they are damaged.
+//! Encrypts snapshots, and damages them.
 
 use std::path::Path;
 
@@ -16,8 +16,8 @@ use crate::archives::Workspaces;
 use crate::contents::noise;
 use crate::doctor::{examine, flip};
 use crate::harness::{Harness, config, master_keys, masters};
-use crate::session_desk::{self as sessions, name};
-use crate::snapshot_desk::{Desk, check_sound, in_place, of, seen};
+use crate::session_calls::{self as sessions, name};
+use crate::snapshot_calls::{Desk, check_sound, in_place, of, seen};
 use crate::snapshots::converse;
 use crate::store::{Store, namespace};
 

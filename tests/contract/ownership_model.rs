@@ -1,5 +1,5 @@
-//! Two subjects, the tenant and tokens work on the same few ids in random order, and a model says what each of them
-//! sees. Nobody ever sees what is another's.
+//! Lets two subjects, the tenant and tokens work on the same few ids in random order. A model says what each of them sees; nobody
+//! ever sees what is another's.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use threadkeep::domain::retention::{Pruned, Rule};
 use threadkeep::domain::thread::{ThreadQuery, ThreadSort};
 use threadkeep::domain::{Conflict, Error, Result};
 
-use crate::askers::{Desk, exact, owned, prefix, subject, tenant, with};
 use crate::conditions::expire_leases;
+use crate::granted_callers::{Desk, exact, owned, prefix, subject, tenant, with};
 use crate::harness::{Harness, pruning};
 
 const THREADS: [&str; 6] = ["a:1", "a:2", "a-1", "a", "%", "b"];

@@ -1,5 +1,4 @@
-//! Listings show what the caller reaches, by every kind of grant, page by page; ids are compared by bytes and are no
-//! patterns.
+//! Listings show what a caller may read, by every kind of grant, page by page. Ids are compared by bytes and are no patterns.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +10,10 @@ use threadkeep::domain::checkpoint::ListQuery;
 use threadkeep::domain::grants::{Access, Action, Actions, Grant, Reach, Selector};
 use threadkeep::domain::thread::{ThreadQuery, ThreadSort};
 
-use crate::askers::{Desk, assert_not_granted, exact, owned, prefix, put, subject, tenant, with};
 use crate::commands::Put;
+use crate::granted_callers::{
+    Desk, assert_not_granted, exact, owned, prefix, put, subject, tenant, with,
+};
 use crate::harness::{Harness, commit, everything, thread_id};
 
 fn by(sort: ThreadSort, ascending: bool, limit: usize) -> ThreadQuery {

@@ -1,5 +1,5 @@
-//! Branches, copies, prunes and deletes in random order: every checkpoint that survives reads back exactly, and when
-//! everything is deleted nothing is left.
+//! Branches, copies, prunes and deletes in random order: every checkpoint that survives reads back exactly, and when everything is
+//! deleted nothing is left.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::SeqCst;

@@ -1,4 +1,4 @@
-//! Taking and restoring snapshots as routes do, and what there is to read of a thread.
+//! Helpers that take and restore snapshots as routes do, and read all that a thread has.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Whatever happened before and happens after: a restore is the moment of its snapshot, and nothing else changed.
+//! Restores snapshots after random histories: the result is the moment of the snapshot, and nothing else changed.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -9,13 +9,13 @@ use threadkeep::domain::snapshots::take::TakeSnapshot;
 use threadkeep::domain::snapshots::{History, Snapshot};
 use threadkeep::domain::storage::DeleteThread;
 
-use crate::askers::copying;
 use crate::commands::{Put, Writes};
 use crate::content::list;
 use crate::delta::counting;
+use crate::granted_callers::copying;
 use crate::harness::{Harness, commit, pruning, thread_id};
-use crate::session_desk::{self as sessions, append, entry, name, put};
-use crate::snapshot_desk::{Desk, check_sound, in_place, into, of, seen};
+use crate::session_calls::{self as sessions, append, entry, name, put};
+use crate::snapshot_calls::{Desk, check_sound, in_place, into, of, seen};
 use crate::store::{Store, namespace, search, text};
 
 const THREADS: [&str; 3] = ["t0", "t1", "t2"];
