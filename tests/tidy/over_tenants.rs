@@ -91,20 +91,20 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
     ("storage/access.rs", "join {table} {alias} on {condition}", "the same"),
     (
         "sessions/listing.rs",
-        "s.archives from sessions s where {sought}",
-        "the condition has the tenant: SOUGHT in rows.rs",
+        "s.archives from sessions s where {session_condition}",
+        "the condition has the tenant: SESSION_CONDITION in rows.rs",
     ),
     (
         "sessions/listing.rs",
-        "from sessions s {logs} where {sought}",
-        "the condition has the tenant: SOUGHT in rows.rs",
+        "from sessions s {logs} where {session_condition}",
+        "the condition has the tenant: SESSION_CONDITION in rows.rs",
     ),
     ("sessions/listing.rs", "from sessions s {log} where {within}", "as the list below"),
     ("sessions/entries.rs", "from sessions s {log} where {within}", "`within` in listing.rs"),
     (
         "sessions/entries.rs",
-        "from sessions s {log} where {sought}",
-        "the condition has the tenant: SOUGHT in rows.rs",
+        "from sessions s {log} where {session_condition}",
+        "the condition has the tenant: SESSION_CONDITION in rows.rs",
     ),
     (
         "sessions/listing.rs",
@@ -113,8 +113,8 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
     ),
     (
         "sessions/removal.rs",
-        "s.scope_id from sessions s where {sought}",
-        "the condition has the tenant: SOUGHT in rows.rs",
+        "s.scope_id from sessions s where {session_condition}",
+        "the condition has the tenant: SESSION_CONDITION in rows.rs",
     ),
     ("storage/resealing.rs", "where {name}.tenant = $1", "the name of the table is put in"),
     (

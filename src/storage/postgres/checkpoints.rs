@@ -169,7 +169,7 @@ impl PostgresStorage {
         secret: &TenantSecret,
         place: Walked<'_>,
         gap: &Gap,
-        prefetch: &PackPrefetch,
+        packs: &PackPrefetch,
     ) -> Result<Vec<Node>> {
         let keys: Vec<i64> = gap.channels.iter().map(|it| channel_key(secret, it)).collect();
         let rows = sqlx::query(AssertSqlSafe(self.reads.walk))
@@ -183,7 +183,7 @@ impl PostgresStorage {
             .fetch_all(connection)
             .await
             .map_err(|error| failure::of_call(&error))?;
-        let chunks = chunks_of(secret, &rows, prefetch, place.large_values)?;
+        let chunks = chunks_of(secret, &rows, packs, place.large_values)?;
         let mut walk = Walk::new(&gap.ns);
         walk.take(secret, place.scope_id, &gap.channels, (&rows, &chunks))?;
         Ok(walk.into_nodes())

@@ -148,18 +148,18 @@ fn at<'r>(place: Place<'_>, row: &'r PgRow) -> CheckpointAt<'r> {
 }
 
 impl PostgresStorage {
-    /// The bases that a plan needs, before anything is removed. Where the prefetch lacks content they have the right sizes
+    /// The bases that a plan needs, before anything is removed. Where the packs lacks content they have the right sizes
     /// and are not to be written.
     pub(super) async fn make_bases(
         &self,
         connection: &mut Connection,
         secret: &TenantSecret,
         place: Walked<'_>,
-        (plan, prefetch): (&Plan, &PackPrefetch),
+        (plan, packs): (&Plan, &PackPrefetch),
     ) -> Result<Vec<NewBase>> {
         let mut made = Vec::new();
         for orphan in &plan.orphans {
-            for base in self.bases_for(connection, secret, place, (orphan, prefetch)).await? {
+            for base in self.bases_for(connection, secret, place, (orphan, packs)).await? {
                 let scope_id = place.scope_id;
                 let at = CheckpointAt { scope_id, ns: &orphan.ns, id: &orphan.id };
                 let document = seal_base(secret, at, &base)?.to_vec();
@@ -176,12 +176,12 @@ impl PostgresStorage {
         connection: &mut Connection,
         secret: &TenantSecret,
         place: Walked<'_>,
-        (orphan, prefetch): (&Orphan, &PackPrefetch),
+        (orphan, packs): (&Orphan, &PackPrefetch),
     ) -> Result<Vec<Base>> {
         let (mut chain, mut absent) = (Chain::default(), BTreeSet::new());
         let start = Some(orphan.parent.as_str());
         while let Some(gap) = chain.gap(&orphan.ns, start, &orphan.channels, &absent) {
-            let nodes = self.read_walk(connection, secret, place, &gap, prefetch).await?;
+            let nodes = self.read_walk(connection, secret, place, &gap, packs).await?;
             if nodes.is_empty() {
                 absent.insert((gap.ns, gap.start));
             } else {
