@@ -1,5 +1,4 @@
-//! Reading a checkpoint with everything that belongs to it, and the walk of delta histories: one statement, one
-//! round trip.
+//! Reads a checkpoint with all that belongs to it, and walks delta histories: one statement, one round trip.
 
 use std::collections::{BTreeSet, HashMap};
 

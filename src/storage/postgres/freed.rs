@@ -1,17 +1,22 @@
 //! Reads what a removal needs to know of a thread, and counts the content that it frees. [`content`] is the one place
 //! that knows how values are stored.
 
+use std::collections::BTreeMap;
+
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
 use super::connection::Connection;
 use super::failure;
-use super::removal::stored_rows;
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::retention::Removed;
+use crate::storage::associated_data::CheckpointAt;
+use crate::storage::channel_map::Entry;
+use crate::storage::documents::open_documents;
 use crate::storage::freed::{BaseSize, ContentCount, Contents, Leaving, WriteGroup, WriteKind};
 use crate::storage::objects::pack_location::PackLocation;
+use crate::storage::retention::{Stored, parents_of};
 
 /// A thread as a removal finds it.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +24,62 @@ pub(super) struct Place<'a> {
     pub tenant: &'a str,
     pub thread_key: i64,
     pub scope_id: i64,
+}
+
+/// Reads all checkpoints of a thread, without their values.
+pub(super) async fn stored_rows(
+    connection: &mut Connection,
+    secret: &TenantSecret,
+    place: Place<'_>,
+) -> Result<Vec<Stored>> {
+    let rows = sqlx::query(
+        "select ns, checkpoint_id, parent_id, channel_keys, version_keys, value_nos, legacy,
+            delta_channels, sends_from, created_at, size_bytes::bigint as size_bytes,
+            octet_length(documents)::bigint as stored_bytes,
+            case when ns like '%:%' and checkpoint_id = max(checkpoint_id) over (partition by ns)
+                then documents end as documents
+         from checkpoints where tenant = $1 and thread_key = $2 order by ns, checkpoint_id",
+    )
+    .bind(place.tenant)
+    .bind(place.thread_key)
+    .fetch_all(connection)
+    .await
+    .map_err(|error| failure::of_call(&error))?;
+    rows.iter()
+        .map(|row| {
+            let keys: Vec<i64> = row.get("channel_keys");
+            let versions: Vec<i64> = row.get("version_keys");
+            let nos: Vec<i32> = row.get("value_nos");
+            let map = keys.into_iter().zip(versions).zip(nos);
+            let map = map.map(|((channel_key, version_key), no)| Entry {
+                channel_key,
+                version_key,
+                value_no: u32::try_from(no).unwrap_or(0),
+            });
+            Ok(Stored {
+                ns: row.get("ns"),
+                id: row.get("checkpoint_id"),
+                parent: row.get("parent_id"),
+                map: map.collect(),
+                legacy: row.get("legacy"),
+                delta_channels: row
+                    .get::<Option<Vec<String>>, _>("delta_channels")
+                    .unwrap_or_default(),
+                parents: match row.get::<Option<&[u8]>, _>("documents") {
+                    Some(sealed) => parents_of(&open_documents(secret, at(place, row), sealed)?.1),
+                    None => BTreeMap::new(),
+                },
+                sends_from: row.get("sends_from"),
+                created_at: row.get("created_at"),
+                size_bytes: row.get("size_bytes"),
+                stored_bytes: row.get("stored_bytes"),
+            })
+        })
+        .collect()
+}
+
+fn at<'r>(place: Place<'_>, row: &'r PgRow) -> CheckpointAt<'r> {
+    CheckpointAt { scope_id: place.scope_id, ns: row.get("ns"), id: row.get("checkpoint_id") }
 }
 
 /// $1 tenant, $2 scope, $3 thread key. Lists of chunks of the writes of all holders.

@@ -1,15 +1,13 @@
-//! Removing checkpoints from a thread: the scope lock is locked first, then, in later statements of the same
-//! transaction, goes what nothing names any more, and the epoch rises. Also deleting whole threads.
+//! Removes checkpoints from a thread, and whole threads. A transaction takes the scope lock first; later statements delete
+//! what nothing names any more and raise the epoch.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use sqlx::postgres::PgRow;
 use sqlx::{Executor, Row};
 
 use super::checkpoints::Walked;
 use super::connection::{Connection, Transaction};
 use super::content::collect;
-use super::freed::Place;
 use super::garbage::{bury, remove_garbage};
 use super::policies::forget_policy;
 use super::{PostgresStorage, failure};
@@ -21,12 +19,10 @@ use crate::domain::storage::DeleteThread;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::associated_data::CheckpointAt;
 use crate::storage::base_document::seal_base;
-use crate::storage::channel_map::Entry;
-use crate::storage::documents::open_documents;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::owner_macs::OwnerRow;
 use crate::storage::prepare::channel_key;
-use crate::storage::retention::{Orphan, Plan, Stored, parents_of};
+use crate::storage::retention::{Orphan, Plan};
 use crate::storage::thread_filter::OwnedThread;
 
 /// A thread whose scope lock this transaction holds.
@@ -91,65 +87,9 @@ pub(super) async fn lock(
     }))
 }
 
-/// All checkpoints of a thread, without their values.
-pub(super) async fn stored_rows(
-    connection: &mut Connection,
-    secret: &TenantSecret,
-    place: Place<'_>,
-) -> Result<Vec<Stored>> {
-    let rows = sqlx::query(
-        "select ns, checkpoint_id, parent_id, channel_keys, version_keys, value_nos, legacy,
-            delta_channels, sends_from, created_at, size_bytes::bigint as size_bytes,
-            octet_length(documents)::bigint as stored_bytes,
-            case when ns like '%:%' and checkpoint_id = max(checkpoint_id) over (partition by ns)
-                then documents end as documents
-         from checkpoints where tenant = $1 and thread_key = $2 order by ns, checkpoint_id",
-    )
-    .bind(place.tenant)
-    .bind(place.thread_key)
-    .fetch_all(connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
-    rows.iter()
-        .map(|row| {
-            let keys: Vec<i64> = row.get("channel_keys");
-            let versions: Vec<i64> = row.get("version_keys");
-            let nos: Vec<i32> = row.get("value_nos");
-            let map = keys.into_iter().zip(versions).zip(nos);
-            let map = map.map(|((channel_key, version_key), no)| Entry {
-                channel_key,
-                version_key,
-                value_no: u32::try_from(no).unwrap_or(0),
-            });
-            Ok(Stored {
-                ns: row.get("ns"),
-                id: row.get("checkpoint_id"),
-                parent: row.get("parent_id"),
-                map: map.collect(),
-                legacy: row.get("legacy"),
-                delta_channels: row
-                    .get::<Option<Vec<String>>, _>("delta_channels")
-                    .unwrap_or_default(),
-                parents: match row.get::<Option<&[u8]>, _>("documents") {
-                    Some(sealed) => parents_of(&open_documents(secret, at(place, row), sealed)?.1),
-                    None => BTreeMap::new(),
-                },
-                sends_from: row.get("sends_from"),
-                created_at: row.get("created_at"),
-                size_bytes: row.get("size_bytes"),
-                stored_bytes: row.get("stored_bytes"),
-            })
-        })
-        .collect()
-}
-
-fn at<'r>(place: Place<'_>, row: &'r PgRow) -> CheckpointAt<'r> {
-    CheckpointAt { scope_id: place.scope_id, ns: row.get("ns"), id: row.get("checkpoint_id") }
-}
-
 impl PostgresStorage {
-    /// The bases that a plan needs, before anything is removed. Where the packs lacks content they have the right sizes
-    /// and are not to be written.
+    /// Makes the bases that a plan needs, before anything is removed. Where the prefetch lacks a pack, the bases have the
+    /// right sizes but must not be written.
     pub(super) async fn make_bases(
         &self,
         connection: &mut Connection,

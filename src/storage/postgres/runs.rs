@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use sqlx::{AssertSqlSafe, Row};
 
 use super::checkpoints::Walked;
-use super::freed::Place;
-use super::removal::{begin, carry_out, check, key_of, lock, stored_rows};
+use super::freed::{Place, stored_rows};
+use super::removal::{begin, carry_out, check, key_of, lock};
 use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
