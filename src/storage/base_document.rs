@@ -54,7 +54,7 @@ pub fn open_base(
     let damaged = |detail: String| Error::Integrity(format!("a delta base is damaged: {detail}"));
     let document: Document =
         rmp_serde::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
-    let value = |part: Part| {
+    let value = |part: Part| -> Result<Value> {
         let tag = Tag::new(part.tag).map_err(|error| damaged(error.to_string()))?;
         Ok(Value::new(tag, Bytes::from(part.data)))
     };

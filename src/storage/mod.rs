@@ -10,6 +10,7 @@ pub mod chunk_memory;
 pub mod contents;
 pub mod credentials;
 pub mod damage;
+mod database_error;
 pub mod doctor;
 pub mod documents;
 pub mod encrypting;

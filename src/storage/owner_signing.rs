@@ -129,7 +129,7 @@ impl OwnerTable {
     /// `Integrity` for a row that cannot be read.
     pub fn describe(&self, row: &UnsignedRow) -> Result<String> {
         let row = &row.record;
-        let owner = |at: usize| {
+        let owner = |at: usize| -> Result<String> {
             Ok(row.optional_text(at)?.map_or_else(|| "nobody".to_owned(), |it| format!("{it:?}")))
         };
         Ok(match self.noun {

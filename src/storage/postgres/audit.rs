@@ -1,7 +1,6 @@
 //! An administrative act in the transaction that does it.
 
 use super::connection::Connection;
-use super::failure;
 use crate::domain::Result;
 use crate::domain::audit::Act;
 use crate::storage::audit_rows::{INSERT, act_id};
@@ -17,7 +16,6 @@ pub(super) async fn record(connection: &mut Connection, act: &Act) -> Result<()>
         .bind(&act.details)
         .bind(1_i64)
         .execute(connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
     Ok(())
 }

@@ -5,11 +5,11 @@ use std::collections::{BTreeSet, HashMap};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
+use super::PostgresStorage;
 use super::chunks::{CONTENT, chunks_of};
 use super::connection::Connection;
 use super::read_sql::Forms;
 use super::values::{Map, OrderedWrite, base_of, in_order, value_of, values_in_order};
-use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::{LargeValues, Target, View};
@@ -154,8 +154,7 @@ impl PostgresStorage {
             .bind(thread.owner)
             .bind(asked.target.large_values.bytes_max())
             .fetch_all(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
         connection.release();
         check_thread(asked, &rows)?;
         Ok(rows)
@@ -180,8 +179,7 @@ impl PostgresStorage {
             .bind(keys)
             .bind(place.large_values.bytes_max())
             .fetch_all(connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
         let chunks = chunks_of(secret, &rows, packs, place.large_values)?;
         let mut walk = Walk::new(&gap.ns);
         walk.take(secret, place.scope_id, &gap.channels, (&rows, &chunks))?;

@@ -3,9 +3,8 @@
 use sqlx::Row;
 
 use super::connection::Connection;
-use super::failure;
 use super::pack_writes::release;
-use crate::domain::Result;
+use crate::domain::{Error, Result};
 use crate::storage::marks::Marks;
 use crate::storage::objects::pack_location::PackLocation;
 use crate::storage::objects::packs::Scope;
@@ -65,8 +64,7 @@ pub(super) async fn collect(
     .bind(tenant)
     .bind(scope_id)
     .execute(&mut *connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     let dead = dead_chunks(connection, tenant, scope_id).await?;
     let packed = sqlx::query(
         "with raised as (
@@ -80,8 +78,7 @@ pub(super) async fn collect(
     .bind(scope_id)
     .bind(dead)
     .fetch_all(&mut *connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     let mut places = Vec::new();
     for row in &packed {
         places.extend(PackLocation::read(row.get("body"))?);
@@ -117,8 +114,7 @@ async fn dead_chunks(
     .bind(scope_id)
     .bind(marks.nodes())
     .fetch_all(&mut *connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     for row in &nodes {
         marks.add_node(row.get("body"))?;
     }
@@ -134,10 +130,5 @@ async fn rows(
     tenant: &str,
     scope_id: i64,
 ) -> Result<Vec<sqlx::postgres::PgRow>> {
-    sqlx::query(text)
-        .bind(tenant)
-        .bind(scope_id)
-        .fetch_all(connection)
-        .await
-        .map_err(|error| failure::of_call(&error))
+    sqlx::query(text).bind(tenant).bind(scope_id).fetch_all(connection).await.map_err(Error::from)
 }

@@ -104,14 +104,11 @@ impl PostgresStorage {
         loop {
             fresh.renew();
             let mut connection = self.pool.get().await?;
-            connection
-                .execute("begin isolation level repeatable read")
-                .await
-                .map_err(|error| failure::of_call(&error))?;
+            connection.execute("begin isolation level repeatable read").await?;
             match copy_once(&mut connection, secret, caller, request, fresh).await {
                 Ok(Copied::LacksContentOf(scope_id)) if contention.may_try_again().await => {
                     let ended = connection.execute("rollback").await;
-                    ended.map_err(|error| failure::of_call(&error))?;
+                    ended?;
                     connection.release();
                     self.stage_content(&caller.tenant, scope_id, fresh).await?;
                 }
@@ -134,10 +131,7 @@ impl PostgresStorage {
                 },
                 Err(Error::Unavailable { .. }) if contention.may_try_again().await => {}
                 Err(error) => {
-                    connection
-                        .execute("rollback")
-                        .await
-                        .map_err(|error| failure::of_call(&error))?;
+                    connection.execute("rollback").await?;
                     connection.release();
                     return Err(error);
                 }
@@ -188,8 +182,7 @@ async fn copy_once(
             .bind(thread_key)
             .bind(scope_id)
             .fetch_one(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
         copied = row.get::<i64, _>("copied").unsigned_abs();
         if let (false, Some(cipher)) = (shares, secret.cipher()) {
             let change = Change::From(source.scope_id);
@@ -209,8 +202,7 @@ async fn copy_once(
             .bind(target.owner)
             .bind(mac)
             .execute(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
     }
     remember(connection, caller, request, copied).await?;
     Ok(Copied::Checkpoints(copied))
@@ -243,8 +235,7 @@ async fn copy_content(
         .bind(fresh.scope_id)
         .bind(fresh.thread_key)
         .execute(connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
     Ok(fresh.scope_id)
 }
 
@@ -270,8 +261,7 @@ async fn find(
     .bind(thread.thread_id)
     .bind(thread.owner)
     .fetch_optional(connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     let Some(row) = row else { return Ok(None) };
     let (thread_key, scope_id) = (row.get("thread_key"), row.get("scope_id"));
     let owner: Option<String> = row.get("owner");
@@ -303,8 +293,7 @@ async fn make_way(
     .bind(tenant)
     .bind(locked.thread_key)
     .fetch_one(&mut *connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     if row.get("occupied") {
         return Err(Error::Conflict(Conflict::ThreadExists));
     }
@@ -324,8 +313,7 @@ async fn make_way(
     .bind(locked.scope_id)
     .bind(locked.thread_key)
     .execute(connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     Ok(Some(locked.owner))
 }
 
@@ -345,8 +333,7 @@ async fn answered(
     .bind(&caller.credential)
     .bind(key)
     .fetch_optional(connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     let Some(row) = row else { return Ok(None) };
     if row.get::<Vec<u8>, _>("digest") != digest {
         return Err(Error::IdempotencyMismatch);

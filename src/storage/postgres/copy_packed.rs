@@ -3,9 +3,9 @@
 
 use sqlx::Row;
 
+use super::PostgresStorage;
 use super::connection::Connection;
 use super::garbage::remove_garbage;
-use super::{PostgresStorage, failure};
 use crate::domain::clock::random_id;
 use crate::domain::{Error, Result};
 use crate::storage::objects::packs::{COME_BACK, Scope};
@@ -52,8 +52,7 @@ impl PostgresStorage {
             .bind(key)
             .bind(fresh.scope_id)
             .execute(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
             connection.release();
             *fresh.staged.insert(key)
         };
@@ -73,8 +72,7 @@ impl PostgresStorage {
         .bind(tenant)
         .bind(key)
         .fetch_optional(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
         if entry.is_some() {
             remove_garbage(&mut connection, tenant, key, fresh.scope_id).await?;
         }
@@ -100,8 +98,7 @@ pub(super) async fn lacks_packed(
     .bind(from)
     .bind(to)
     .fetch_one(connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     Ok(row.get("lacks"))
 }
 
@@ -116,8 +113,7 @@ pub(super) async fn take_staged(
         .bind(tenant)
         .bind(key)
         .execute(connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
     if taken.rows_affected() == 1 {
         return Ok(());
     }

@@ -9,7 +9,7 @@ use sqlx::{AssertSqlSafe, Column, Executor, Postgres, Row, SqlSafeStr, TypeInfo,
 use super::connection::Connection;
 use super::garbage::remove_garbage;
 use super::pool::{Lease, Pool};
-use super::{PostgresStorage, TENANT_IN_INDEX, failure};
+use super::{PostgresStorage, TENANT_IN_INDEX};
 use crate::content::keys::TenantSecret;
 use crate::content::master_key::MasterKeys;
 use crate::domain::{Error, Result};
@@ -127,7 +127,7 @@ pub(super) async fn begin_access<'a>(
     begin: &'static str,
 ) -> Result<Box<dyn Access + 'a>> {
     let mut connection = pool.get().await?;
-    connection.execute(begin).await.map_err(|error| failure::of_call(&error))?;
+    connection.execute(begin).await?;
     let damaging = if begin == BEGIN_READ { &UNREADABLE[..] } else { &DAMAGED };
     Ok(Box::new(Transaction { connection, damaging }))
 }
@@ -171,7 +171,7 @@ impl Access for Transaction {
     }
 
     async fn end(mut self: Box<Self>) -> Result<()> {
-        self.connection.execute("commit").await.map_err(|error| failure::of_call(&error))?;
+        self.connection.execute("commit").await?;
         self.connection.release();
         Ok(())
     }
@@ -237,7 +237,7 @@ async fn fetch_before_damage(
             Err(error) if is_damage(&error, damaging) => {
                 return Ok((rows, Some(Error::Integrity(error.to_string()))));
             }
-            Err(error) => return Err(failure::of_call(&error)),
+            Err(error) => return Err(error.into()),
         }
     }
 }

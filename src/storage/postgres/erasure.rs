@@ -4,10 +4,10 @@ use async_trait::async_trait;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
+use super::PostgresStorage;
 use super::connection::Connection;
 use super::garbage::remove_garbage;
 use super::removal::begin;
-use super::{PostgresStorage, failure};
 use crate::domain::caller::Caller;
 use crate::domain::clock::Clock;
 use crate::domain::contention::Contention;
@@ -98,8 +98,7 @@ impl PostgresStorage {
         .bind(subject)
         .bind(SLICE_THREADS)
         .fetch_all(&mut *connection)
-        .await
-        .map_err(fail)?;
+        .await?;
         if found.is_empty() {
             connection.release();
             return Ok(Slice::default());
@@ -107,7 +106,7 @@ impl PostgresStorage {
         let mut transaction = begin(&mut connection).await?;
         let scopes: Vec<i64> = found.iter().map(|row| row.get("scope_id")).collect();
         let row = cut_off(&mut transaction, tenant, subject, scopes).await?;
-        transaction.commit().await.map_err(fail)?;
+        transaction.commit().await?;
         connection.release();
         let thread_ids: Vec<String> = row.get("thread_ids");
         for thread_id in &thread_ids {
@@ -166,8 +165,7 @@ impl PostgresStorage {
         .bind(tenant)
         .bind(subject)
         .fetch_optional(&mut *connection)
-        .await
-        .map_err(fail)?;
+        .await?;
         let mut slice = Slice::default();
         if let Some(row) = row {
             let (key, scope_id) = (row.get("thread_key"), row.get("scope_id"));
@@ -195,8 +193,7 @@ async fn cut_off(
     .bind(tenant)
     .bind(&scopes)
     .execute(&mut *connection)
-    .await
-    .map_err(fail)?;
+    .await?;
     let threads = sqlx::query(
         "select thread_key from threads where tenant = $1 and owner = $2 and scope_id = any ($3)
          order by thread_id limit $4 for update",
@@ -206,8 +203,7 @@ async fn cut_off(
     .bind(&scopes)
     .bind(SLICE_THREADS)
     .fetch_all(&mut *connection)
-    .await
-    .map_err(fail)?;
+    .await?;
     let keys: Vec<i64> = threads.iter().map(|row| row.get("thread_key")).collect();
     sqlx::query(CUT_OFF)
         .bind(tenant)
@@ -215,7 +211,7 @@ async fn cut_off(
         .bind(keys)
         .fetch_one(connection)
         .await
-        .map_err(fail)
+        .map_err(Error::from)
 }
 
 /// One slice of rows.
@@ -226,7 +222,7 @@ async fn delete(
     subject: &str,
 ) -> Result<u64> {
     let done = sqlx::query(text).bind(tenant).bind(subject).bind(SLICE_ROWS);
-    Ok(done.execute(connection).await.map_err(fail)?.rows_affected())
+    Ok(done.execute(connection).await?.rows_affected())
 }
 
 fn more(count: u64) -> More {
@@ -235,9 +231,4 @@ fn more(count: u64) -> More {
 
 fn count(row: &PgRow, column: &str) -> u64 {
     row.get::<i64, _>(column).unsigned_abs()
-}
-
-#[allow(clippy::needless_pass_by_value)] // As `map_err` passes it.
-fn fail(error: sqlx::Error) -> Error {
-    failure::of_call(&error)
 }

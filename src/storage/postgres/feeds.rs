@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
+use super::PostgresStorage;
 use super::connection::Connection;
-use super::{PostgresStorage, failure};
 use crate::domain::clock::{Micros, random_hex};
 use crate::domain::item::{Address, Key};
 use crate::domain::item_feed::{
@@ -111,11 +111,10 @@ impl FeedStorage for PostgresStorage {
 impl PostgresStorage {
     /// More round trips for a log that begins.
     async fn end_of_log(&self, tenant: &str, now: Micros) -> Result<Position> {
-        let fail = |error: sqlx::Error| failure::of_call(&error);
         let mut connection = self.pool.get().await?;
         loop {
             let row = sqlx::query(END).bind(tenant).fetch_optional(&mut *connection).await;
-            let row = row.map_err(fail)?;
+            let row = row?;
             let is_wanted = |row: &PgRow| row.get::<i64, _>("wanted_until") > wanted_enough(now);
             let Some(row) = row.filter(is_wanted) else {
                 sqlx::query(OPEN)
@@ -124,8 +123,7 @@ impl PostgresStorage {
                     .bind(now)
                     .bind(wanted_until(now))
                     .execute(&mut *connection)
-                    .await
-                    .map_err(fail)?;
+                    .await?;
                 continue;
             };
             if row.get("is_settled") {
@@ -138,8 +136,7 @@ impl PostgresStorage {
                 .bind(tenant)
                 .bind(row.get::<&str, _>("feed_id"))
                 .execute(&mut *connection)
-                .await
-                .map_err(fail)?;
+                .await?;
         }
     }
 
@@ -158,8 +155,7 @@ impl PostgresStorage {
             .bind(after.iter().map(|it| it.1.n.cast_signed()).collect::<Vec<_>>())
             .bind(limit)
             .fetch_all(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
         connection.release();
         let mut pages: Vec<Option<ChangePage>> = after.iter().map(|_| None).collect();
         for row in &rows {
@@ -182,22 +178,17 @@ impl PostgresStorage {
 
     /// Removes what is older than any position that leads on, in slices; then logs that nobody wants.
     pub(super) async fn sweep_changes(&self, now: Micros) -> Result<()> {
-        let fail = |error: sqlx::Error| failure::of_call(&error);
         let since = kept_since(now);
         let mut connection = self.pool.get().await?;
         loop {
-            let done = sqlx::query(SWEEP)
-                .bind(since)
-                .bind(SWEPT_ROWS)
-                .execute(&mut *connection)
-                .await
-                .map_err(fail)?;
+            let done =
+                sqlx::query(SWEEP).bind(since).bind(SWEPT_ROWS).execute(&mut *connection).await?;
             if done.rows_affected() < SWEPT_ROWS.unsigned_abs() {
                 break;
             }
         }
-        sqlx::query(SWEEP_FOREIGN).execute(&mut *connection).await.map_err(fail)?;
-        sqlx::query(SWEEP_FEEDS).bind(since).execute(&mut *connection).await.map_err(fail)?;
+        sqlx::query(SWEEP_FOREIGN).execute(&mut *connection).await?;
+        sqlx::query(SWEEP_FEEDS).bind(since).execute(&mut *connection).await?;
         connection.release();
         Ok(())
     }
@@ -208,7 +199,7 @@ async fn wait_for_earlier(connection: &mut Connection) -> Result<()> {
     let mut earlier: Option<HashSet<(i32, String)>> = None;
     for _ in 0..SETTLE_POLLS_MAX {
         let rows = sqlx::query(RUNNING).fetch_all(&mut *connection).await;
-        let rows = rows.map_err(|error| failure::of_call(&error))?;
+        let rows = rows?;
         let running: HashSet<(i32, String)> =
             rows.iter().map(|it| (it.get("pid"), it.get("began"))).collect();
         let still = match earlier {

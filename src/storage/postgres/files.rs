@@ -128,8 +128,7 @@ impl FileStorage for PostgresStorage {
             .bind(now)
             .bind(i64::try_from(limit).unwrap_or(i64::MAX))
             .fetch_all(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
         connection.release();
         Ok(rows.iter().map(|it| (Key::stored(it.get("key")), it.get("version"))).collect())
     }
@@ -193,8 +192,7 @@ impl PostgresStorage {
             .bind(now)
             .bind(i64::try_from(query.limit).unwrap_or(i64::MAX))
             .fetch_all(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
         connection.release();
         Ok(rows.iter().map(listed).collect())
     }
@@ -210,8 +208,7 @@ impl PostgresStorage {
             .bind(noted.iter().map(|it| it.version).collect::<Vec<_>>())
             .bind(noted.iter().map(|it| it.sealed.to_vec()).collect::<Vec<_>>())
             .execute(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
         connection.release();
         Ok(())
     }

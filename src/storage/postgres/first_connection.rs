@@ -9,7 +9,7 @@ use sqlx::{Connection as _, Row as _};
 
 use super::pool::Pool;
 use super::servers::{ASK, Refusal, Servers, place};
-use super::{database_url, failure, other_servers, tls};
+use super::{database_url, other_servers, tls};
 use crate::domain::error::Obstacle;
 use crate::domain::{Error, Result};
 use crate::storage::StorageConfig;
@@ -151,10 +151,7 @@ fn away(options: &PgConnectOptions, why: &str) -> Error {
 /// `Unavailable`.
 pub(super) async fn check_takes_writes(pool: &Pool) -> Result<()> {
     let mut connection = pool.get().await?;
-    let row = sqlx::raw_sql(ASK)
-        .fetch_one(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+    let row = sqlx::raw_sql(ASK).fetch_one(&mut *connection).await?;
     if row.get("read_only") {
         let detail = "the database is a read-only standby, or was made read-only".into();
         return Err(Error::Unavailable { detail, retry_after: Duration::from_secs(1) });
@@ -173,8 +170,7 @@ pub(super) async fn check_fit(pool: &Pool, allow_unsafe: bool) -> Result<()> {
             current_setting('plan_cache_mode') as plan_cache_mode",
     )
     .fetch_one(&mut *connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     connection.release();
     let refuse = |advice: &str| Err(Error::invalid("database_url", advice));
     if row.get::<i32, _>("version") < 140_000 {

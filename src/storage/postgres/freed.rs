@@ -7,10 +7,9 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 
 use super::connection::Connection;
-use super::failure;
 use crate::content::keys::TenantSecret;
-use crate::domain::Result;
 use crate::domain::retention::Removed;
+use crate::domain::{Error, Result};
 use crate::storage::associated_data::CheckpointAt;
 use crate::storage::channel_map::Entry;
 use crate::storage::documents::open_documents;
@@ -43,8 +42,7 @@ pub(super) async fn stored_rows(
     .bind(place.tenant)
     .bind(place.thread_key)
     .fetch_all(connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     rows.iter()
         .map(|row| {
             let keys: Vec<i64> = row.get("channel_keys");
@@ -129,8 +127,7 @@ pub(super) async fn content(
     .bind(place.scope_id)
     .bind(count.nodes())
     .fetch_all(&mut *connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     for row in &nodes {
         count.node(row.get("body"))?;
     }
@@ -155,7 +152,7 @@ async fn rows(
         .bind(place.thread_key)
         .fetch_all(connection)
         .await
-        .map_err(|error| failure::of_call(&error))
+        .map_err(Error::from)
 }
 
 /// All of a thread but its values. Three round trips.
@@ -170,8 +167,7 @@ pub(super) async fn contents(
             .bind(place.tenant)
             .bind(place.thread_key)
             .fetch_one(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
     let groups = sqlx::query(
         "select ns, checkpoint_id,
             case channel when '__interrupt__' then 1 when '__pregel_tasks' then 2 else 0 end::bigint as kind,
@@ -182,8 +178,7 @@ pub(super) async fn contents(
     .bind(place.tenant)
     .bind(place.thread_key)
     .fetch_all(connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     let writes = groups.iter().map(|row| WriteGroup {
         ns: row.get("ns"),
         id: row.get("checkpoint_id"),
@@ -206,8 +201,7 @@ pub(super) async fn stored_bases(
     .bind(place.tenant)
     .bind(place.thread_key)
     .fetch_all(connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     let base = |row: &PgRow| BaseSize {
         ns: row.get("ns"),
         id: row.get("checkpoint_id"),

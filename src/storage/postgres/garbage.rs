@@ -2,14 +2,14 @@
 
 use sqlx::Row;
 
+use super::PostgresStorage;
 use super::connection::Connection;
 use super::content::collect;
 use super::doctor::{BorrowedTransaction, DIALECT};
 use super::removal::{LockedThread, begin};
-use super::{PostgresStorage, failure};
-use crate::domain::Result;
 use crate::domain::clock::Micros;
 use crate::domain::erasure::Receipt;
+use crate::domain::{Error, Result};
 use crate::storage::access::Access;
 use crate::storage::sessions::removal::remove_slice;
 
@@ -24,11 +24,7 @@ impl PostgresStorage {
             ("delete from idempotency where created_at < $1 and tenant is not null", DAY),
             ("delete from thread_tombstones where deleted_at < $1 and tenant is not null", 7 * DAY),
         ] {
-            sqlx::query(text)
-                .bind(now - age)
-                .execute(&mut *connection)
-                .await
-                .map_err(|error| failure::of_call(&error))?;
+            sqlx::query(text).bind(now - age).execute(&mut *connection).await?;
         }
         // What a server that died left behind; younger entries may still be worked on.
         let left = sqlx::query(
@@ -36,8 +32,7 @@ impl PostgresStorage {
         )
         .bind(now - DAY / 24)
         .fetch_all(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
         for row in left {
             let tenant: String = row.get("tenant");
             remove_garbage(&mut connection, &tenant, row.get("thread_key"), row.get("scope_id"))
@@ -81,8 +76,7 @@ pub(super) async fn bury(
     .bind(locked.fence)
     .bind(&locked.owner)
     .execute(connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     Ok(())
 }
 
@@ -141,8 +135,7 @@ pub(super) async fn remove_garbage(
                 .bind(scope_id)
                 .bind(SLICE_ROWS)
                 .execute(&mut *connection)
-                .await
-                .map_err(|error| failure::of_call(&error))?;
+                .await?;
             *count += done.rows_affected();
             if done.rows_affected() < SLICE_ROWS.unsigned_abs() {
                 break;
@@ -185,8 +178,7 @@ pub(super) async fn remove_garbage(
     .bind(thread_key)
     .bind(scope_id)
     .fetch_one(connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     removed.packs = row.get::<i64, _>("packs").unsigned_abs();
     Ok(removed)
 }
@@ -201,7 +193,7 @@ async fn remove_session_rows(
         let mut transaction = begin(connection).await?;
         let access: &mut dyn Access = &mut BorrowedTransaction(&mut transaction);
         let more = remove_slice(access, &DIALECT, tenant, scope_id).await?;
-        transaction.commit().await.map_err(|error| failure::of_call(&error))?;
+        transaction.commit().await?;
         if !more {
             return Ok(());
         }
@@ -224,8 +216,7 @@ async fn collect_shared(
     .bind(tenant)
     .bind(scope_id)
     .fetch_optional(&mut *transaction)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     if held.is_some_and(|row| row.get("held")) {
         sqlx::query(
             "delete from garbage where tenant = $1 and thread_key = $2 and scope_id = $3
@@ -235,9 +226,8 @@ async fn collect_shared(
         .bind(thread_key)
         .bind(scope_id)
         .execute(&mut *transaction)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
         collect(&mut transaction, tenant, scope_id).await?;
     }
-    transaction.commit().await.map_err(|error| failure::of_call(&error))
+    transaction.commit().await.map_err(Error::from)
 }

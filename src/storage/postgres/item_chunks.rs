@@ -6,8 +6,8 @@ use sqlx::Row;
 
 use async_trait::async_trait;
 
+use super::PostgresStorage;
 use super::connection::Connection;
-use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::Result;
@@ -63,8 +63,7 @@ pub(super) async fn read_or_make_root(
             .bind(random_id())
             .bind(&mac)
             .fetch_optional(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
         if let Some(row) = row {
             let scope_id = row.get("scope_id");
             OwnerRow::root(root, scope_id).check(secret, row.get("mac"))?;
@@ -92,8 +91,7 @@ pub(super) async fn read_chunks(
             .bind(part.iter().map(|it| it.0).collect::<Vec<_>>())
             .bind(part.iter().map(|it| &it.1[..]).collect::<Vec<_>>())
             .fetch_all(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
         found.extend(rows.iter().map(|it| (it.get("scope_id"), it.get("name"), it.get("body"))));
     }
     Ok(found)

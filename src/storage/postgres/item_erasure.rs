@@ -2,8 +2,8 @@
 
 use sqlx::Row;
 
+use super::PostgresStorage;
 use super::item_statement::bounds;
-use super::{PostgresStorage, failure};
 use crate::domain::Result;
 use crate::domain::erasure::{More, Receipt, Slice};
 use crate::domain::label::labels;
@@ -96,7 +96,6 @@ impl PostgresStorage {
 
     /// A slice of items; where there is none, of what was logged of them; where there is none, the root.
     async fn erase_item_rows(&self, tenant: &str, subject: &str, root: String) -> Result<Slice> {
-        let fail = |error: sqlx::Error| failure::of_call(&error);
         let namespace = Namespace::stored(vec![root.clone()]);
         let (from, to) = bounds(&namespace);
         let mut connection = self.pool.get().await?;
@@ -106,8 +105,7 @@ impl PostgresStorage {
             .bind(&to)
             .bind(SLICE_ROWS)
             .fetch_one(&mut *connection)
-            .await
-            .map_err(fail)?;
+            .await?;
         let count = |name: &str| row.get::<i64, _>(name).unsigned_abs();
         let (items, size_bytes) = (count("items"), count("size_bytes"));
         let mut more = More::Certainly;
@@ -119,14 +117,13 @@ impl PostgresStorage {
                 .bind(&to)
                 .bind(SLICE_ROWS)
                 .execute(&mut *connection)
-                .await
-                .map_err(fail)?;
+                .await?;
             logged = done.rows_affected();
         }
         if items == 0 && logged == 0 {
             for text in LEFT {
                 let left = sqlx::query(text).bind(tenant).bind(&from).bind(&to);
-                left.execute(&mut *connection).await.map_err(fail)?;
+                left.execute(&mut *connection).await?;
             }
             let done = sqlx::query(ROOT)
                 .bind(tenant)
@@ -135,8 +132,7 @@ impl PostgresStorage {
                 .bind(namespaces::encode(&namespace))
                 .bind(namespaces::end(&namespace))
                 .execute(&mut *connection)
-                .await
-                .map_err(fail)?;
+                .await?;
             self.chunks.forget(tenant, &memory_key(&root));
             self.roots.remove(&(tenant.to_owned(), root));
             more = if done.rows_affected() > 0 { More::Perhaps } else { More::Nothing };

@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use sqlx::Row;
 
+use super::PostgresStorage;
 use super::items::{literal, read_item};
-use super::{PostgresStorage, failure};
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
@@ -73,8 +73,7 @@ impl PostgresStorage {
             .bind(query.values)
             .bind(i64::try_from(LIMITS.list_bytes_max).unwrap_or(i64::MAX))
             .fetch_all(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
         connection.release();
         let found: Vec<(StoredItem, bool)> =
             rows.iter().map(|row| (read_item(row), row.get("is_current"))).collect();

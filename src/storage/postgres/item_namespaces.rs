@@ -2,9 +2,9 @@
 
 use sqlx::Row;
 
+use super::PostgresStorage;
 use super::item_statement::bounds;
 use super::items::literal;
-use super::{PostgresStorage, failure};
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
@@ -67,8 +67,7 @@ impl PostgresStorage {
                     .bind(depth)
                     .bind(page)
                     .fetch_all(&mut *connection)
-                    .await
-                    .map_err(|error| failure::of_call(&error))?;
+                    .await?;
                 let mut last = None;
                 for row in &rows {
                     let namespace = Namespace::stored(row.get("namespace"));

@@ -5,8 +5,8 @@
 
 use sqlx::{AssertSqlSafe, Executor, Row};
 
+use super::PostgresStorage;
 use super::item_statement::{Bound, COLUMNS, Statement};
-use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
@@ -153,7 +153,7 @@ impl PostgresStorage {
         let statement = exact(search, rows, most);
         let mut connection = self.searches.get(search.tenant).await?;
         let found = statement.query().fetch_all(&mut *connection).await;
-        let found = found.map_err(|error| failure::of_call(&error))?;
+        let found = found?;
         connection.release();
         let total = found.first().map_or(0, |row| row.get::<i64, _>("total"));
         let metric = search.near.metric;
@@ -185,7 +185,6 @@ impl PostgresStorage {
     }
 
     async fn neighbours(&self, search: &NearestSearch<'_>, limit: usize) -> Result<Vec<Candidate>> {
-        let fail = |error: sqlx::Error| failure::of_call(&error);
         let looked_at = limit.clamp(NEIGHBOURS_MIN, NEIGHBOURS_MAX);
         let settings = format!(
             "set local hnsw.ef_search = {looked_at}; set local hnsw.max_scan_tuples = {SCANNED_MAX};
@@ -194,10 +193,10 @@ impl PostgresStorage {
         );
         let statement = indexed(search, limit);
         let mut connection = self.searches.get(search.tenant).await?;
-        let mut transaction = connection.begin().await.map_err(fail)?;
-        transaction.execute(AssertSqlSafe(settings)).await.map_err(fail)?;
-        let found = statement.query().fetch_all(&mut *transaction).await.map_err(fail)?;
-        transaction.commit().await.map_err(fail)?;
+        let mut transaction = connection.begin().await?;
+        transaction.execute(AssertSqlSafe(settings)).await?;
+        let found = statement.query().fetch_all(&mut *transaction).await?;
+        transaction.commit().await?;
         connection.release();
         let metric = search.near.metric;
         let mut found: Vec<(f64, Candidate)> =

@@ -4,9 +4,9 @@
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
+use super::PostgresStorage;
 use super::item_statement::{Ask, Statement};
 use super::items::read_item;
-use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
@@ -208,7 +208,7 @@ impl PostgresStorage {
     async fn read_count(&self, tenant: &str, statement: Statement) -> Result<u64> {
         let mut connection = self.searches.get(tenant).await?;
         let row = statement.query().fetch_one(&mut *connection).await;
-        let row = row.map_err(|error| failure::of_call(&error))?;
+        let row = row?;
         connection.release();
         Ok(row.get::<i64, _>("count").unsigned_abs())
     }
@@ -217,7 +217,7 @@ impl PostgresStorage {
         let statement = Statement::search(tenant, ask);
         let mut connection = self.searches.get(tenant).await?;
         let rows = statement.query().fetch_all(&mut *connection).await;
-        let rows = rows.map_err(|error| failure::of_call(&error))?;
+        let rows = rows?;
         connection.release();
         Ok(rows.iter().map(hit).collect())
     }

@@ -5,9 +5,9 @@
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
+use super::PostgresStorage;
 use super::item_writes::Query;
 use super::items::places;
-use super::{PostgresStorage, failure};
 use crate::domain::Result;
 use crate::domain::item::Address;
 use crate::domain::item_batch::{ItemBatch, ItemRow};
@@ -131,8 +131,7 @@ impl PostgresStorage {
                 .bind(&namespaces[0])
                 .bind(&keys[0])
                 .execute(&mut *connection)
-                .await
-                .map_err(|error| failure::of_call(&error))?;
+                .await?;
         }
         connection.release();
         Ok(())

@@ -4,10 +4,9 @@ use async_trait::async_trait;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
+use super::PostgresStorage;
 use super::item_statement::{Bound, Statement, bounds};
 use super::items::{literal, places};
-use super::{PostgresStorage, failure};
-use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::item::{Address, Key, Scope};
@@ -17,6 +16,7 @@ use crate::domain::ranking::Candidate;
 use crate::domain::text_search::TextStorage;
 use crate::domain::word_walks::{Walk, WalkStorage, Walked};
 use crate::domain::words::ItemWords;
+use crate::domain::{Error, Result};
 use crate::storage::items::namespaces;
 
 const CLAIM: &str = "
@@ -74,7 +74,7 @@ impl TextStorage for PostgresStorage {
         );
         let mut connection = self.searches.get(&caller.tenant).await?;
         let rows = statement.query().fetch_all(&mut *connection).await;
-        let rows = self.clear_pool_on_loss(rows.map_err(|error| failure::of_call(&error)))?;
+        let rows = self.clear_pool_on_loss(rows.map_err(Error::from))?;
         connection.release();
         let candidate = |row: &PgRow| Candidate {
             address: address(row),
@@ -101,8 +101,7 @@ impl WalkStorage for PostgresStorage {
             .bind(settled_at)
             .bind(until)
             .fetch_optional(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
         connection.release();
         let Some(row) = row else { return Ok(None) };
         let after: (Option<Vec<String>>, Option<Vec<u8>>) =
@@ -128,8 +127,7 @@ impl WalkStorage for PostgresStorage {
             .bind(walk.after.as_ref().map(|it| it.key.as_bytes().to_vec()))
             .bind(i64::try_from(rows_max).unwrap_or(i64::MAX))
             .fetch_all(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
         connection.release();
         let walked = |row: &PgRow| Walked {
             address: address(row),
@@ -161,8 +159,7 @@ impl WalkStorage for PostgresStorage {
                 .bind(given().map(|it| it.map(|it| it.total)).collect::<Vec<_>>())
                 .bind(given().map(|it| it.map(|it| it.fields)).collect::<Vec<_>>())
                 .execute(&mut *connection)
-                .await
-                .map_err(|error| failure::of_call(&error))?;
+                .await?;
         }
         let after = walk.after.as_ref();
         let query = match until {
@@ -187,7 +184,7 @@ impl WalkStorage for PostgresStorage {
                 .bind(until),
         };
         let done = query.execute(&mut *connection).await;
-        done.map_err(|error| failure::of_call(&error))?;
+        done?;
         connection.release();
         Ok(())
     }

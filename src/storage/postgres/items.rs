@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
+use super::PostgresStorage;
 use super::item_chunks::{read_chunks, read_or_make_root};
-use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Part;
 use crate::domain::Result;
@@ -158,8 +158,7 @@ impl ItemStorage for PostgresStorage {
             .bind(keys)
             .bind(now)
             .execute(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
         connection.release();
         Ok(())
     }
@@ -213,8 +212,7 @@ impl PostgresStorage {
             .bind(keys)
             .bind(now)
             .fetch_all(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
         connection.release();
         let place = |row: &PgRow| usize::try_from(row.get::<i64, _>("ord") - 1).unwrap_or(0);
         Ok(rows.iter().map(|row| (place(row), read_item(row))).collect())
@@ -330,8 +328,7 @@ impl PostgresStorage {
             .bind(now)
             .bind(SWEPT_ROWS)
             .fetch_one(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
             if done.get::<i64, _>("count") < SWEPT_ROWS {
                 break;
             }

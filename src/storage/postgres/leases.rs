@@ -3,7 +3,7 @@
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-use super::{PostgresStorage, failure};
+use super::PostgresStorage;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{random_hex, random_id};
 use crate::domain::grants::Action;
@@ -93,8 +93,7 @@ impl PostgresStorage {
                 .bind(request.full.is_none())
                 .bind(&mac)
                 .fetch_optional(&mut *connection)
-                .await
-                .map_err(|error| failure::of_call(&error))?;
+                .await?;
             let Some(row) = row else {
                 let Some(full) = request.full else { continue };
                 connection.release();
@@ -137,8 +136,7 @@ impl PostgresStorage {
         .bind(request.ttl_seconds * 1_000_000)
         .bind(thread.owner)
         .fetch_optional(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
         if let Some(row) = row {
             connection.release();
             return Ok(read_lease(&row));
@@ -148,8 +146,7 @@ impl PostgresStorage {
             .bind(thread.thread_id)
             .bind(thread.owner)
             .fetch_optional(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
         connection.release();
         current.as_ref().map_or(Ok(()), |row| refuse_taken(thread, row))?;
         let current = current.map_or(0, |row| row.get("fence"));
@@ -174,8 +171,7 @@ impl PostgresStorage {
         .bind(request.fence)
         .bind(thread.owner)
         .fetch_optional(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
         connection.release();
         taken.as_ref().map_or(Ok(()), |row| refuse_taken(thread, row))
     }

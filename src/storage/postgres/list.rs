@@ -5,10 +5,10 @@ use std::collections::{BTreeSet, HashMap};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Executor, Row};
 
+use super::PostgresStorage;
 use super::checkpoints::Walked;
 use super::connection::Connection;
 use super::list_details::read_details;
-use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::{ListCursor, ListQuery, View};
@@ -70,12 +70,9 @@ impl PostgresStorage {
         prefetch: &PackPrefetch,
     ) -> Result<Page> {
         let mut connection = self.searches.get(&caller.tenant).await?;
-        connection
-            .execute("begin isolation level repeatable read, read only")
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+        connection.execute("begin isolation level repeatable read, read only").await?;
         let page = self.read_in_snapshot(&mut connection, secret, caller, query, prefetch).await?;
-        connection.execute("commit").await.map_err(|error| failure::of_call(&error))?;
+        connection.execute("commit").await?;
         connection.release();
         Ok(page)
     }
@@ -212,8 +209,7 @@ async fn find_thread(
     .bind(thread.thread_id)
     .bind(thread.owner)
     .fetch_optional(connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     let Some(row) = row else { return Ok(None) };
     let (thread_key, scope_id) = (row.get("thread_key"), row.get("scope_id"));
     OwnerRow::thread(thread_id, (thread_key, scope_id), row.get("owner"))
@@ -284,7 +280,7 @@ async fn read_slice(
         .bind(listed.ends)
         .fetch_all(connection)
         .await
-        .map_err(|error| failure::of_call(&error))
+        .map_err(Error::from)
 }
 
 /// $10 owner, $11 ids, $12 and $13 where prefixes begin and end.

@@ -8,13 +8,12 @@ use sqlx::{AssertSqlSafe, Row};
 
 use super::chunks::chunks_of;
 use super::connection::Connection;
-use super::failure;
 use super::list::ListedRow;
 use super::read_sql::chunks_of_found;
 use super::values::{OrderedWrite, base_of, in_order, values_in_order};
 use crate::content::keys::TenantSecret;
-use crate::domain::Result;
 use crate::domain::checkpoint::{LargeValues, View};
+use crate::domain::{Error, Result};
 use crate::storage::associated_data::CheckpointAt;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::opening::Chunks;
@@ -114,7 +113,7 @@ async fn fetch_details(
         .bind(large_values.bytes_max())
         .fetch_all(connection)
         .await
-        .map_err(|error| failure::of_call(&error))
+        .map_err(Error::from)
 }
 
 #[derive(Default)]

@@ -8,8 +8,8 @@ use sqlx::postgres::PgConnection;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
+use super::PostgresStorage;
 use super::servers::Servers;
-use super::{PostgresStorage, failure};
 use crate::domain::background_tasks::Running;
 use crate::domain::{Error, Result};
 use crate::storage::access::Access;
@@ -71,7 +71,7 @@ impl Living for PostgresStorage {
 
     async fn show_life(&self) -> Result<()> {
         match timeout(WITHIN, self.life.show()).await {
-            Ok(shown) => shown.map_err(|error| failure::of_call(&error)),
+            Ok(shown) => shown.map_err(Error::from),
             Err(_) => Err(Error::Internal("the database does not answer".into())),
         }
     }

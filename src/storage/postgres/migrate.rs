@@ -6,7 +6,6 @@ use std::time::Duration;
 use sqlx::{AssertSqlSafe, Executor, Row};
 
 use super::connection::Connection;
-use super::failure;
 use super::pool::Pool;
 use crate::domain::{Error, Result};
 use crate::storage::migrations::{Applied, History, Migration, SCHEMA_MIN, migrations};
@@ -42,11 +41,7 @@ pub async fn run(pool: &Pool, migrate: bool) -> Result<()> {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     let applied = apply(&mut connection).await;
-    sqlx::query("select pg_advisory_unlock($1)")
-        .bind(LOCK)
-        .execute(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+    sqlx::query("select pg_advisory_unlock($1)").bind(LOCK).execute(&mut *connection).await?;
     connection.release();
     applied
 }
@@ -55,31 +50,27 @@ async fn try_lock(connection: &mut Connection) -> Result<bool> {
     let row = sqlx::query("select pg_try_advisory_lock($1) as locked")
         .bind(LOCK)
         .fetch_one(connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
     Ok(row.get("locked"))
 }
 
 async fn read_history(connection: &mut Connection) -> Result<History> {
-    let fail = |error: sqlx::Error| failure::of_call(&error);
     let exists = sqlx::query("select to_regclass('schema_version') is not null as found")
         .fetch_one(&mut *connection)
-        .await
-        .map_err(fail)?;
+        .await?;
     if !exists.get::<bool, _>("found") {
         return Ok(History::default());
     }
     let newest = sqlx::query("select coalesce(max(version), 0) as version from schema_version")
         .fetch_one(&mut *connection)
-        .await
-        .map_err(fail)?;
+        .await?;
     let columns = if History::has_checksums(newest.get("version")) {
         "schema_min, checksum"
     } else {
         "1::bigint as schema_min, null::text as checksum"
     };
     let text = format!("select version, {columns} from schema_version order by version");
-    let rows = sqlx::query(AssertSqlSafe(text)).fetch_all(&mut *connection).await.map_err(fail)?;
+    let rows = sqlx::query(AssertSqlSafe(text)).fetch_all(&mut *connection).await?;
     let applied = rows.iter().map(|row| Applied {
         version: row.get("version"),
         schema_min: row.get("schema_min"),
@@ -89,7 +80,6 @@ async fn read_history(connection: &mut Connection) -> Result<History> {
 }
 
 async fn apply(connection: &mut Connection) -> Result<()> {
-    let fail = |error: sqlx::Error| failure::of_call(&error);
     connection
         .execute(
             "set lock_timeout = '2s';
@@ -97,17 +87,13 @@ async fn apply(connection: &mut Connection) -> Result<()> {
                 version bigint primary key, name text not null, min_binary_version text not null,
                 applied_at bigint not null)",
         )
-        .await
-        .map_err(fail)?;
+        .await?;
     // A newer server may have migrated while this one waited for the lock.
     let history = read_history(connection).await?;
     history.check(MIGRATIONS, true)?;
     for migration in history.missing(MIGRATIONS) {
-        let mut transaction = connection.begin().await.map_err(fail)?;
-        sqlx::raw_sql(AssertSqlSafe(migration.text))
-            .execute(&mut *transaction)
-            .await
-            .map_err(fail)?;
+        let mut transaction = connection.begin().await?;
+        sqlx::raw_sql(AssertSqlSafe(migration.text)).execute(&mut *transaction).await?;
         sqlx::query(
             "insert into schema_version (version, name, min_binary_version, applied_at)
              values ($1, $2, $3, (extract(epoch from clock_timestamp()) * 1000000)::bigint)",
@@ -116,15 +102,14 @@ async fn apply(connection: &mut Connection) -> Result<()> {
         .bind(migration.name())
         .bind(BINARY_VERSION_MIN)
         .execute(&mut *transaction)
-        .await
-        .map_err(fail)?;
+        .await?;
         if History::has_checksums(migration.version()) {
-            keep_checksums(&mut transaction).await.map_err(fail)?;
+            keep_checksums(&mut transaction).await?;
         }
-        transaction.commit().await.map_err(fail)?;
+        transaction.commit().await?;
         tracing::info!(version = migration.version(), name = migration.name(), "migrated");
     }
-    connection.execute("reset lock_timeout").await.map_err(fail)?;
+    connection.execute("reset lock_timeout").await?;
     Ok(())
 }
 

@@ -13,7 +13,7 @@ mod copy_packed;
 pub mod database_url;
 mod doctor;
 mod erasure;
-mod failure;
+pub(super) mod failure;
 mod feeds;
 mod files;
 mod first_connection;
@@ -223,8 +223,7 @@ impl PostgresStorage {
             .bind(tenant)
             .bind(&fresh[..])
             .fetch_optional(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
             if let Some(row) = row {
                 connection.release();
                 return Ok(row.get("secret"));

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use sqlx::Row;
 
+use super::PostgresStorage;
 use super::connection::Connection;
 use super::packs::{id_of, name_of};
-use super::{PostgresStorage, failure};
 use crate::content::parts::Name;
 use crate::domain::Result;
 use crate::domain::clock::Micros;
@@ -33,8 +33,7 @@ impl PostgresStorage {
         .bind(scope.id)
         .bind(now)
         .execute(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
         connection.release();
         Ok(())
     }
@@ -47,7 +46,7 @@ impl PostgresStorage {
         now: Micros,
     ) -> Result<i64> {
         let mut connection = self.pool.get().await?;
-        let mut transaction = connection.begin().await.map_err(|error| failure::of_call(&error))?;
+        let mut transaction = connection.begin().await?;
         let wanted = lock_for(&mut transaction, scope, &pack.id).await?;
         let mut live = 0;
         if wanted {
@@ -71,9 +70,8 @@ impl PostgresStorage {
             .bind(live)
             .bind(now)
             .execute(&mut *transaction)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
-        transaction.commit().await.map_err(|error| failure::of_call(&error))?;
+            .await?;
+        transaction.commit().await?;
         connection.release();
         Ok(live)
     }
@@ -87,8 +85,7 @@ impl PostgresStorage {
         )
         .bind(now)
         .execute(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
         connection.release();
         Ok(())
     }
@@ -103,8 +100,7 @@ impl PostgresStorage {
         .bind(before)
         .bind(now)
         .execute(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
         connection.release();
         Ok(done.rows_affected())
     }
@@ -129,8 +125,7 @@ impl PostgresStorage {
         .bind(until)
         .bind(DELETIONS)
         .fetch_all(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
         connection.release();
         rows.iter().map(|row| Ok((row.get("tenant"), id_of(row)?))).collect()
     }
@@ -146,8 +141,7 @@ impl PostgresStorage {
         .bind(tenants)
         .bind(packs)
         .execute(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
         connection.release();
         Ok(())
     }
@@ -173,8 +167,7 @@ impl PostgresStorage {
         .bind(names)
         .bind(bodies)
         .execute(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
         connection.release();
         Ok(())
     }
@@ -188,8 +181,7 @@ async fn lock_for(connection: &mut Connection, scope: &Scope, pack: &PackId) -> 
             .bind(&scope.tenant)
             .bind(scope.id)
             .fetch_optional(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
     let row = sqlx::query(
         "with intent as (
             delete from uploads where tenant = $1 and pack_id = $3 returning 1
@@ -201,8 +193,7 @@ async fn lock_for(connection: &mut Connection, scope: &Scope, pack: &PackId) -> 
     .bind(scope.id)
     .bind(&pack[..])
     .fetch_one(&mut *connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     Ok(locked.is_some() && row.get("wanted"))
 }
 
@@ -228,8 +219,7 @@ async fn point(
     .bind(names)
     .bind(replaced)
     .fetch_all(&mut *connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     let (mut live, mut left) = (0, Vec::new());
     let (mut names, mut bodies) = (Vec::new(), Vec::new());
     for row in &rows {
@@ -251,8 +241,7 @@ async fn point(
     .bind(names)
     .bind(bodies)
     .execute(connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     Ok((live, left))
 }
 
@@ -293,7 +282,6 @@ pub(super) async fn release(
     .bind(bytes)
     .bind(now)
     .execute(connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     Ok(())
 }

@@ -5,8 +5,8 @@ use bytes::Bytes;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
+use super::PostgresStorage;
 use super::content::lists_in_order;
-use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::clock::Micros;
@@ -55,8 +55,7 @@ impl PackStorage for PostgresStorage {
             .bind(coldness.untouched_since)
             .bind(coldness.size_bytes_min)
             .fetch_all(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
         connection.release();
         let cold = rows.iter().filter(|row| row.get::<Option<bool>, _>("cold") == Some(true));
         let last = rows.last().map(|row| (row.get("tenant"), row.get("thread_id")));
@@ -90,8 +89,7 @@ impl PackStorage for PostgresStorage {
         .bind(now)
         .bind(until)
         .execute(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
         connection.release();
         Ok(claimed.rows_affected() == 1)
     }
@@ -106,8 +104,7 @@ impl PackStorage for PostgresStorage {
         .bind(scope.id)
         .bind(touched)
         .execute(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
         connection.release();
         Ok(())
     }
@@ -126,8 +123,7 @@ impl PackStorage for PostgresStorage {
         .bind(scope.id)
         .bind(leaves.nodes())
         .fetch_all(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
         connection.release();
         for row in &nodes {
             leaves.add_node(row.get("name"), row.get("body"))?;
@@ -147,8 +143,7 @@ impl PackStorage for PostgresStorage {
         .bind(scope.id)
         .bind(names.iter().map(|name| name.to_vec()).collect::<Vec<_>>())
         .fetch_all(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
         connection.release();
         rows.iter().map(|row| Ok((name_of(row)?, row.get("body")))).collect()
     }
@@ -162,8 +157,7 @@ impl PackStorage for PostgresStorage {
         .bind(&scope.tenant)
         .bind(scope.id)
         .fetch_all(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
         connection.release();
         let places = rows.iter().map(|row| {
             let place = PackLocation::read(row.get("body"))?;
@@ -182,8 +176,7 @@ impl PackStorage for PostgresStorage {
         .bind(scope.map(|it| it.tenant.clone()))
         .bind(scope.map(|it| it.id))
         .fetch_all(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
         connection.release();
         rows.iter().map(pack_of).collect()
     }
@@ -196,8 +189,7 @@ impl PackStorage for PostgresStorage {
         )
         .bind(SPARSE_MAX)
         .fetch_all(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
         connection.release();
         rows.iter().map(pack_of).collect()
     }

@@ -5,9 +5,9 @@ use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Postgres, Row};
 
+use super::PostgresStorage;
 use super::audit::record as record_act;
 use super::connection::Connection;
-use super::{PostgresStorage, failure};
 use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::at_most;
@@ -43,7 +43,7 @@ impl RetentionStorage for PostgresStorage {
         if thread_id.is_some() {
             // Not locked: so many at the same time may pass the limit by as many.
             let counted = sqlx::query(rows::COUNT_OTHERS).bind(&caller.tenant).bind(thread);
-            let counted = counted.bind(owner).fetch_one(&mut *connection).await.map_err(fail)?;
+            let counted = counted.bind(owner).fetch_one(&mut *connection).await?;
             let policies = usize::try_from(counted.get::<i64, _>("others") + 1);
             let policies = policies.unwrap_or(usize::MAX);
             let refused = if counted.get("is_reached") {
@@ -56,7 +56,7 @@ impl RetentionStorage for PostgresStorage {
                 return Err(error);
             }
         }
-        let mut transaction = connection.begin().await.map_err(fail)?;
+        let mut transaction = connection.begin().await?;
         let row = sqlx::query(rows::PUT)
             .bind(&caller.tenant)
             .bind(kind)
@@ -69,14 +69,13 @@ impl RetentionStorage for PostgresStorage {
             .bind(act.at)
             .bind(owner)
             .fetch_optional(&mut *transaction)
-            .await
-            .map_err(fail)?;
+            .await?;
         if row.is_some() {
             record_act(&mut transaction, act).await?;
         }
-        transaction.commit().await.map_err(fail)?;
+        transaction.commit().await?;
         connection.release();
-        rows::read_policy(&row.ok_or(Error::NotFound("thread"))?).map_err(fail)
+        rows::read_policy(&row.ok_or(Error::NotFound("thread"))?).map_err(Error::from)
     }
 
     async fn get_policy(
@@ -92,10 +91,9 @@ impl RetentionStorage for PostgresStorage {
             .bind(thread)
             .bind(owner(caller, thread_id, Action::Read))
             .fetch_optional(&mut *connection)
-            .await
-            .map_err(fail)?;
+            .await?;
         connection.release();
-        row.as_ref().map(rows::read_policy).transpose().map_err(fail)
+        row.as_ref().map(rows::read_policy).transpose().map_err(Error::from)
     }
 
     async fn delete_policy(
@@ -106,16 +104,16 @@ impl RetentionStorage for PostgresStorage {
     ) -> Result<()> {
         let (kind, thread) = key(thread_id);
         let mut connection = self.pool.get().await?;
-        let mut transaction = connection.begin().await.map_err(fail)?;
+        let mut transaction = connection.begin().await?;
         let delete = sqlx::query(rows::DELETE).bind(&caller.tenant).bind(kind).bind(thread);
         let delete = delete.bind(owner(caller, thread_id, Action::Write));
-        let deleted = delete.execute(&mut *transaction).await.map_err(fail)?;
+        let deleted = delete.execute(&mut *transaction).await?;
         if deleted.rows_affected() > 0 {
             record_act(&mut transaction, act).await?;
             let again = sqlx::query(rows::LOOK_AGAIN).bind(&caller.tenant);
-            again.execute(&mut *transaction).await.map_err(fail)?;
+            again.execute(&mut *transaction).await?;
         }
-        transaction.commit().await.map_err(fail)?;
+        transaction.commit().await?;
         connection.release();
         Ok(())
     }
@@ -130,10 +128,9 @@ impl RetentionStorage for PostgresStorage {
             .bind(i64::try_from(query.limit).unwrap_or(i64::MAX))
             .bind(owner(caller, query.thread_id.as_ref(), Action::Read))
             .fetch_all(&mut *connection)
-            .await
-            .map_err(fail)?;
+            .await?;
         connection.release();
-        found.iter().map(|row| rows::read_report(row).map_err(fail)).collect()
+        found.iter().map(|row| rows::read_report(row).map_err(Error::from)).collect()
     }
 
     async fn request_round(
@@ -151,8 +148,7 @@ impl RetentionStorage for PostgresStorage {
             .bind(now)
             .bind(owner(caller, thread_id, Action::Write))
             .execute(&mut *connection)
-            .await
-            .map_err(fail)?;
+            .await?;
         connection.release();
         Ok(done.rows_affected())
     }
@@ -167,10 +163,9 @@ impl RetentionStorage for PostgresStorage {
             .bind(&token)
             .bind(now + rows::CLAIM_HELD)
             .fetch_optional(&mut *connection)
-            .await
-            .map_err(fail)?;
+            .await?;
         connection.release();
-        row.map(|row| rows::read_claim(&row, &token)).transpose().map_err(fail)
+        row.map(|row| rows::read_claim(&row, &token)).transpose().map_err(Error::from)
     }
 
     async fn list_claimed_threads(&self, claim: &Claim, limit: usize) -> Result<Vec<String>> {
@@ -188,7 +183,7 @@ impl RetentionStorage for PostgresStorage {
             query = query.bind(thread_id);
         }
         let mut connection = self.pool.get().await?;
-        let found = query.fetch_all(&mut *connection).await.map_err(fail)?;
+        let found = query.fetch_all(&mut *connection).await?;
         connection.release();
         Ok(found.iter().map(|row: &PgRow| row.get("thread_id")).collect())
     }
@@ -214,7 +209,7 @@ impl RetentionStorage for PostgresStorage {
             .bind(removed.stored_bytes)
             .bind(progress.last_error);
         let mut connection = self.pool.get().await?;
-        let done = query.execute(&mut *connection).await.map_err(fail)?;
+        let done = query.execute(&mut *connection).await?;
         connection.release();
         Ok(done.rows_affected() > 0)
     }
@@ -222,20 +217,20 @@ impl RetentionStorage for PostgresStorage {
     async fn finish_claim(&self, claim: &Claim, now: Micros) -> Result<bool> {
         let (report_id, (kind, thread)) = (random_hex(), claim_key(claim.thread_id.as_deref()));
         let mut connection = self.pool.get().await?;
-        let mut transaction = connection.begin().await.map_err(fail)?;
+        let mut transaction = connection.begin().await?;
         let report = of_claim(rows::REPORT, claim).bind(now).bind(&report_id);
-        let reported = report.execute(&mut *transaction).await.map_err(fail)?;
+        let reported = report.execute(&mut *transaction).await?;
         let held = reported.rows_affected() > 0;
         if held {
             let replace = sqlx::query(rows::REPLACE_REPORT).bind(&claim.tenant).bind(kind);
             let replace = replace.bind(thread).bind(&report_id);
-            replace.execute(&mut *transaction).await.map_err(fail)?;
+            replace.execute(&mut *transaction).await?;
             let forget = of_claim(rows::FORGET_EXPIRED, claim);
-            forget.execute(&mut *transaction).await.map_err(fail)?;
+            forget.execute(&mut *transaction).await?;
             let end = of_claim(rows::END_ROUND, claim).bind(rows::swept_to(claim));
-            end.execute(&mut *transaction).await.map_err(fail)?;
+            end.execute(&mut *transaction).await?;
         }
-        transaction.commit().await.map_err(fail)?;
+        transaction.commit().await?;
         connection.release();
         Ok(held)
     }
@@ -243,7 +238,7 @@ impl RetentionStorage for PostgresStorage {
     async fn expire_reports(&self, before: Micros) -> Result<()> {
         let mut connection = self.pool.get().await?;
         let expire = sqlx::query(rows::EXPIRE_REPORTS).bind(before);
-        expire.execute(&mut *connection).await.map_err(fail)?;
+        expire.execute(&mut *connection).await?;
         connection.release();
         Ok(())
     }
@@ -271,8 +266,7 @@ pub(super) async fn record(
         .bind(removed.stored_bytes)
         .bind(thread_id)
         .execute(connection)
-        .await
-        .map_err(fail)?;
+        .await?;
     Ok(done.rows_affected() > 0)
 }
 
@@ -284,7 +278,7 @@ pub(super) async fn forget_policy(
 ) -> Result<()> {
     let delete = sqlx::query(rows::DELETE).bind(tenant).bind("thread").bind(thread_id);
     let delete = delete.bind(None::<&str>);
-    delete.execute(connection).await.map_err(fail)?;
+    delete.execute(connection).await?;
     Ok(())
 }
 
@@ -292,9 +286,4 @@ pub(super) async fn forget_policy(
 fn of_claim<'a>(text: &'static str, claim: &'a Claim) -> Query<'a, Postgres, PgArguments> {
     let (kind, thread) = claim_key(claim.thread_id.as_deref());
     sqlx::query(text).bind(&claim.tenant).bind(kind).bind(thread).bind(&claim.token)
-}
-
-#[allow(clippy::needless_pass_by_value)] // As `map_err` passes it.
-fn fail(error: sqlx::Error) -> Error {
-    failure::of_call(&error)
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use sqlx::{Executor, Row};
 
+use super::PostgresStorage;
 use super::checkpoints::Walked;
 use super::connection::{Connection, Transaction};
 use super::content::collect;
 use super::garbage::{bury, remove_garbage};
 use super::policies::forget_policy;
-use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::grants::Action;
@@ -48,11 +48,8 @@ impl LockedThread {
 
 /// Begins a removal: its statements go over a whole thread, where hashing beats look-ups.
 pub(super) async fn begin(connection: &mut Connection) -> Result<Transaction<'_>> {
-    let mut transaction = connection.begin().await.map_err(|error| failure::of_call(&error))?;
-    transaction
-        .execute("set local enable_hashjoin = on; set local enable_seqscan = on")
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+    let mut transaction = connection.begin().await?;
+    transaction.execute("set local enable_hashjoin = on; set local enable_seqscan = on").await?;
     Ok(transaction)
 }
 
@@ -73,8 +70,7 @@ pub(super) async fn lock(
     .bind(thread.thread_id)
     .bind(thread.owner)
     .fetch_optional(connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     Ok(row.map(|row| LockedThread {
         thread_id: thread.thread_id.to_owned(),
         thread_key: row.get("thread_key"),
@@ -150,7 +146,7 @@ impl PostgresStorage {
             bury(&mut transaction, tenant, locked).await?;
             forget_policy(&mut transaction, tenant, &locked.thread_id).await?;
         }
-        transaction.commit().await.map_err(|error| failure::of_call(&error))?;
+        transaction.commit().await?;
         if let Some(locked) = &locked {
             self.known.remove(tenant, thread.thread_id);
             self.chunks.forget(tenant, thread.thread_id);
@@ -200,10 +196,7 @@ pub(super) async fn carry_out(
     cut_off(connection, (tenant, locked.thread_key), &plan.orphans, bases).await?;
     // From here on every statement is about most of a thread. Without statistics the planner takes the thread for small
     // and compares each row with each: 2,400 of 3,000 checkpoints took 10 s.
-    connection
-        .execute("set local enable_nestloop = off")
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+    connection.execute("set local enable_nestloop = off").await?;
     remove_rows(connection, tenant, locked, plan).await?;
     collect(connection, tenant, locked.scope_id).await?;
     count_again(connection, tenant, locked).await
@@ -248,8 +241,7 @@ async fn cut_off(
     .bind(channels)
     .bind(documents)
     .execute(connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     Ok(())
 }
 
@@ -268,8 +260,7 @@ async fn remove_rows(
     .bind(tenant)
     .bind(locked.thread_key)
     .fetch_all(&mut *connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     let (mut nss, mut ids) = (Vec::new(), Vec::new());
     for row in &held {
         let (ns, id): (String, String) = (row.get("ns"), row.get("checkpoint_id"));
@@ -309,8 +300,7 @@ async fn remove_rows(
             .bind(nss)
             .bind(ids)
             .execute(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
     }
     Ok(())
 }
@@ -345,7 +335,6 @@ async fn count_again(
     .bind(locked.scope_id)
     .bind(locked.thread_key)
     .execute(connection)
-    .await
-    .map_err(|error| failure::of_call(&error))?;
+    .await?;
     Ok(())
 }

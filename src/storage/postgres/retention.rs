@@ -3,13 +3,13 @@
 
 use sqlx::Row;
 
+use super::PostgresStorage;
 use super::checkpoints::Walked;
 use super::connection::Connection;
 use super::freed::{Place, content, contents, stored_bases};
 use super::garbage::{bury, remove_garbage};
 use super::policies::{forget_policy, record};
 use super::removal::{LockedThread, NewBase, begin, carry_out, check, key_of, lock};
-use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::LargeValues;
@@ -114,10 +114,8 @@ impl PostgresStorage {
         count: bool,
     ) -> Result<Retained> {
         let mut connection = self.pool.get().await?;
-        let mut transaction = connection
-            .begin_with("begin isolation level repeatable read read only")
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+        let mut transaction =
+            connection.begin_with("begin isolation level repeatable read read only").await?;
         let found = sqlx::query(
             "select thread_key, scope_id, owner, mac,
                 coalesce(lease_expires_at > (extract(epoch from clock_timestamp()) * 1000000)::bigint,
@@ -129,8 +127,7 @@ impl PostgresStorage {
         .bind(job.thread.thread_id)
         .bind(job.thread.owner)
         .fetch_optional(&mut *transaction)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
         let mut retained = Retained::Untouched;
         if let Some(row) = found {
             let (thread_key, scope_id) = (row.get("thread_key"), row.get("scope_id"));
@@ -166,7 +163,7 @@ impl PostgresStorage {
                 Decision::Nothing => Retained::Untouched,
             };
         }
-        transaction.commit().await.map_err(|error| failure::of_call(&error))?;
+        transaction.commit().await?;
         connection.release();
         Ok(retained)
     }
@@ -204,18 +201,18 @@ impl PostgresStorage {
             }
         };
         let Retained::Pruned(pruned) = part.retained else {
-            transaction.rollback().await.map_err(|error| failure::of_call(&error))?;
+            transaction.rollback().await?;
             connection.release();
             return Ok(part);
         };
         let counted =
             record(&mut transaction, job.round, job.thread.thread_id, &pruned, part.is_last);
         if !counted.await? {
-            transaction.rollback().await.map_err(|error| failure::of_call(&error))?;
+            transaction.rollback().await?;
             connection.release();
             return Ok(Part { retained: Retained::NotClaimed, is_last: true });
         }
-        transaction.commit().await.map_err(|error| failure::of_call(&error))?;
+        transaction.commit().await?;
         if let Some(locked) = locked.filter(|_| pruned.deleted) {
             self.known.remove(job.thread.tenant, job.thread.thread_id);
             remove_garbage(&mut connection, job.thread.tenant, locked.thread_key, locked.scope_id)

@@ -3,7 +3,7 @@
 
 use sqlx::Row;
 
-use super::{PostgresStorage, failure};
+use super::PostgresStorage;
 use crate::domain::{Error, Result};
 use crate::storage::tables::TABLES;
 
@@ -20,8 +20,7 @@ impl PostgresStorage {
         )
         .bind(names)
         .fetch_optional(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
         connection.release();
         let Some(row) = row else { return Ok(()) };
         let (me, owner): (String, String) = (row.get("me"), row.get("owner"));

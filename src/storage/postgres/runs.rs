@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sqlx::{AssertSqlSafe, Row};
 
+use super::PostgresStorage;
 use super::checkpoints::Walked;
 use super::freed::{Place, stored_rows};
 use super::removal::{begin, carry_out, check, key_of, lock};
-use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
@@ -50,8 +50,7 @@ impl PostgresStorage {
             .bind(listed.firsts)
             .bind(listed.ends)
             .fetch_all(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
         connection.release();
         let mut threads: BTreeMap<String, BTreeSet<(String, String)>> = BTreeMap::new();
         for row in rows {
@@ -110,14 +109,14 @@ impl PostgresStorage {
                 let bases =
                     self.make_bases(&mut transaction, secret, place, plan_and_prefetch).await?;
                 if !prefetch.is_complete() {
-                    transaction.rollback().await.map_err(|error| failure::of_call(&error))?;
+                    transaction.rollback().await?;
                     connection.release();
                     return Ok(());
                 }
                 carry_out(&mut transaction, tenant, &locked, &plan, bases).await?;
             }
         }
-        transaction.commit().await.map_err(|error| failure::of_call(&error))?;
+        transaction.commit().await?;
         connection.release();
         Ok(())
     }

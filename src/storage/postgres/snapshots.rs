@@ -8,9 +8,9 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 use sqlx::{AssertSqlSafe, Row};
 
+use super::PostgresStorage;
 use super::connection::Connection;
 use super::doctor::BorrowedTransaction;
-use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Micros, random_id};
@@ -144,18 +144,18 @@ impl PostgresStorage {
         now: Micros,
     ) -> Result<Option<Micros>> {
         let mut connection = self.pool.get().await?;
-        let mut transaction = connection.begin().await.map_err(|error| failure::of_call(&error))?;
+        let mut transaction = connection.begin().await?;
         let locked_scopes = lock(&mut transaction, caller, request).await?;
         let found = threads(&mut transaction, (caller, secret), request, &locked_scopes).await?;
         let Some(found) = found else {
-            transaction.rollback().await.map_err(|error| failure::of_call(&error))?;
+            transaction.rollback().await?;
             connection.release();
             return Ok(None);
         };
         let mut within = BorrowedTransaction(&mut transaction);
         let sessions = sessions::find_all(&mut within, (caller, secret), &request.sessions).await?;
         if sessions.iter().any(|it| !locked_scopes.contains(&it.scope_id)) {
-            transaction.rollback().await.map_err(|error| failure::of_call(&error))?;
+            transaction.rollback().await?;
             connection.release();
             return Ok(None);
         }
@@ -185,12 +185,11 @@ impl PostgresStorage {
             let mac = it.mac_as((&kind, session), no, secret);
             query = query.bind(it.session_no).bind(no).bind(kind).bind(mac);
         }
-        let row =
-            query.fetch_one(&mut *transaction).await.map_err(|error| failure::of_call(&error))?;
+        let row = query.fetch_one(&mut *transaction).await?;
         if row.get::<i64, _>("threads").unsigned_abs() != found.len() as u64 {
             return Err(Error::Internal("a thread changed under its locks".into()));
         }
-        transaction.commit().await.map_err(|error| failure::of_call(&error))?;
+        transaction.commit().await?;
         connection.release();
         Ok(Some(row.get("moment")))
     }
@@ -244,8 +243,7 @@ async fn lock(
         .bind(kinds.collect::<Vec<_>>())
         .bind(keys.collect::<Vec<_>>())
         .fetch_all(connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
     Ok(rows.iter().map(|row| row.get("scope_id")).collect())
 }
 
@@ -274,8 +272,7 @@ async fn threads(
         .bind(ids.clone().map(str::to_owned).collect::<Vec<_>>())
         .bind(owners.map(|it| it.map(str::to_owned)).collect::<Vec<_>>())
         .fetch_all(connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
     if rows.len() < request.threads.len() {
         return Err(Error::NotFound(THREAD));
     }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
-use super::{PostgresStorage, TENANT_IN_INDEX, failure};
+use super::{PostgresStorage, TENANT_IN_INDEX};
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::grants::Action;
@@ -33,8 +33,7 @@ impl ThreadStorage for PostgresStorage {
             .bind(thread.thread_id)
             .bind(thread.owner)
             .fetch_optional(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
         connection.release();
         let mut found = self.read_threads(&caller.tenant, row.as_slice()).await?;
         Ok(found.pop())
@@ -59,8 +58,7 @@ impl ThreadStorage for PostgresStorage {
             .bind(listed.firsts)
             .bind(listed.ends)
             .fetch_all(&mut *connection)
-            .await
-            .map_err(|error| failure::of_call(&error))?;
+            .await?;
         connection.release();
         self.read_threads(&caller.tenant, &rows).await
     }

@@ -69,8 +69,7 @@ impl VectorIndexes {
              where x.indrelid = to_regclass('item_vectors') and x.indisvalid and not x.indisprimary",
         )
         .fetch_all(&mut *connection)
-        .await
-        .map_err(|error| failure::of_call(&error))?;
+        .await?;
         connection.release();
         let mut known = self.known.lock().expect("nothing panics while it is held");
         known.extension = extension;
@@ -221,7 +220,7 @@ async fn find_extension(connection: &mut Connection, migrates: bool) -> Result<E
              where extname = 'vector') as is_new";
     for _ in 0..2 {
         let row = sqlx::query(FIND).fetch_one(&mut *connection).await;
-        let row = row.map_err(|error| failure::of_call(&error))?;
+        let row = row?;
         match row.get::<Option<bool>, _>("is_new") {
             Some(true) => return Ok(Extension::Ready),
             Some(false) => return Ok(Extension::WithoutIterativeScan),
@@ -233,7 +232,7 @@ async fn find_extension(connection: &mut Connection, migrates: bool) -> Result<E
         let made = connection.execute("create extension if not exists vector").await;
         if let Err(error) = made {
             if failure::is_connection(&error) {
-                return Err(failure::of_call(&error));
+                return Err(error.into());
             }
             tracing::warn!(%error, "the extension `vector` is there but was not made");
             return Ok(Extension::Missing);

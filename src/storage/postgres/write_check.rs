@@ -2,9 +2,8 @@
 
 use sqlx::Executor as _;
 
-use super::failure::of_call;
 use super::pool::Pool;
-use crate::domain::Result;
+use crate::domain::{Error, Result};
 
 /// More than pages that are there have free: a full disk shows when a table has to grow.
 const BYTES: usize = 256 << 10;
@@ -12,15 +11,15 @@ const BYTES: usize = 256 << 10;
 /// Adds a chunk of nobody and takes it back: a commit would add nothing to what that tells.
 pub(super) async fn try_write(pool: &Pool) -> Result<()> {
     let mut connection = pool.get().await?;
-    connection.execute("begin").await.map_err(|error| of_call(&error))?;
+    connection.execute("begin").await?;
     let added =
         sqlx::query("insert into chunks (tenant, scope_id, name, body) values ('', 0, $1, $2)")
             .bind(&rand::random::<[u8; 12]>()[..])
             .bind(vec![0_u8; BYTES])
             .execute(&mut *connection)
             .await
-            .map_err(|error| of_call(&error));
-    connection.execute("rollback").await.map_err(|error| of_call(&error))?;
+            .map_err(Error::from);
+    connection.execute("rollback").await?;
     connection.release();
     added.map(drop)
 }

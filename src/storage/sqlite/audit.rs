@@ -2,7 +2,6 @@
 
 use sqlx::sqlite::SqliteConnection;
 
-use super::errors::storage_error;
 use crate::domain::Result;
 use crate::domain::audit::Act;
 use crate::storage::audit_rows::{INSERT, act_id};
@@ -18,7 +17,6 @@ pub(super) async fn record(connection: &mut SqliteConnection, act: &Act) -> Resu
         .bind(&act.details)
         .bind(1_i64)
         .execute(connection)
-        .await
-        .map_err(storage_error)?;
+        .await?;
     Ok(())
 }

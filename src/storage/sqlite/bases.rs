@@ -4,7 +4,6 @@ use serde_json::json;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::errors::storage_error;
 use super::garbage::values_of_thread;
 use super::history::{Ground, Want, fill};
 use super::rows::RowSet;
@@ -86,28 +85,27 @@ pub(super) async fn read_stored(
         .bind(ground.tenant.name)
         .bind(ground.thread_key)
         .fetch_all(connection)
-        .await
-        .map_err(storage_error)?;
+        .await?;
     let mut stored = Vec::with_capacity(rows.len());
     for row in rows {
-        let delta_channels: String = row.try_get("delta_channels").map_err(storage_error)?;
+        let delta_channels: String = row.try_get("delta_channels")?;
         let damaged = |_| Error::Integrity("the list of delta channels is damaged".into());
-        let documents: Option<Vec<u8>> = row.try_get("documents").map_err(storage_error)?;
-        let ns: String = row.try_get("ns").map_err(storage_error)?;
-        let id: String = row.try_get("checkpoint_id").map_err(storage_error)?;
+        let documents: Option<Vec<u8>> = row.try_get("documents")?;
+        let ns: String = row.try_get("ns")?;
+        let id: String = row.try_get("checkpoint_id")?;
         let at = CheckpointAt { scope_id: ground.scope_id, ns: &ns, id: &id };
         let open = |it: Vec<u8>| open_documents(ground.tenant.secret, at, &it);
         let documents = documents.map(open).transpose()?;
         stored.push(Stored {
-            parent: row.try_get("parent_id").map_err(storage_error)?,
-            map: channel_map::unpack(&row.try_get::<Vec<u8>, _>("map").map_err(storage_error)?)?,
-            legacy: row.try_get("legacy").map_err(storage_error)?,
+            parent: row.try_get("parent_id")?,
+            map: channel_map::unpack(&row.try_get::<Vec<u8>, _>("map")?)?,
+            legacy: row.try_get("legacy")?,
             delta_channels: serde_json::from_str(&delta_channels).map_err(damaged)?,
             parents: documents.map(|(_, it)| parents_of(&it)).unwrap_or_default(),
             sends_from: None,
-            created_at: row.try_get("created_at").map_err(storage_error)?,
-            size_bytes: row.try_get("size_bytes").map_err(storage_error)?,
-            stored_bytes: row.try_get("stored_bytes").map_err(storage_error)?,
+            created_at: row.try_get("created_at")?,
+            size_bytes: row.try_get("size_bytes")?,
+            stored_bytes: row.try_get("stored_bytes")?,
             ns,
             id,
         });
@@ -143,7 +141,6 @@ pub(super) async fn recount(
         .bind(scope_id)
         .bind(json!(named).to_string())
         .execute(connection)
-        .await
-        .map_err(storage_error)?;
+        .await?;
     Ok(())
 }

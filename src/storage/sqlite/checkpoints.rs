@@ -4,7 +4,6 @@ use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Row};
 
 use super::SqliteStorage;
-use super::errors::storage_error;
 use super::history::{Ground, Want, fill};
 use super::views::{COLUMNS, CheckpointRow, Tenant, load_views};
 use crate::content::keys::TenantSecret;
@@ -107,21 +106,20 @@ impl SqliteStorage {
             .bind(target.id.as_ref().map(|id| id.as_str().to_owned()))
             .bind(thread.owner)
             .fetch_optional(connection)
-            .await
-            .map_err(storage_error)?;
+            .await?;
         let Some(row) = row else { return Ok(None) };
-        let id: Option<String> = row.try_get("checkpoint_id").map_err(storage_error)?;
-        let scope_id = row.try_get("scope_id").map_err(storage_error)?;
-        let thread_key = row.try_get("thread_key").map_err(storage_error)?;
-        let owner: Option<String> = row.try_get("owner").map_err(storage_error)?;
-        let mac: Option<Vec<u8>> = row.try_get("mac").map_err(storage_error)?;
+        let id: Option<String> = row.try_get("checkpoint_id")?;
+        let scope_id = row.try_get("scope_id")?;
+        let thread_key = row.try_get("thread_key")?;
+        let owner: Option<String> = row.try_get("owner")?;
+        let mac: Option<Vec<u8>> = row.try_get("mac")?;
         OwnerRow::thread(thread.thread_id, (thread_key, scope_id), owner.as_deref())
             .check(secret, mac.as_deref())?;
-        let thread = (row.try_get("thread_id").map_err(storage_error)?, thread_key, scope_id);
+        let thread = (row.try_get("thread_id")?, thread_key, scope_id);
         Ok(Some(FoundTarget {
             ids: (thread_key, scope_id),
             owner,
-            generation: row.try_get("generation").map_err(storage_error)?,
+            generation: row.try_get("generation")?,
             checkpoint: id.map(|_| CheckpointRow::read(&row, thread)).transpose()?,
         }))
     }

@@ -6,7 +6,6 @@ use serde_json::json;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::errors::storage_error;
 use super::rows::RowSet;
 use super::views::Tenant;
 use crate::content::parts::Part;
@@ -38,13 +37,8 @@ pub(super) async fn read_chunks(
         .bind(set.json())
         .bind(set.blob)
         .fetch_all(connection)
-        .await
-        .map_err(storage_error)?;
-    rows.iter()
-        .map(|row| {
-            Ok((row.try_get(0).map_err(storage_error)?, row.try_get(1).map_err(storage_error)?))
-        })
-        .collect()
+        .await?;
+    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
 }
 
 /// All chunks that some values need, given the scopes and lists of the values.

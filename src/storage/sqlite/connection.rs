@@ -14,14 +14,14 @@ use sqlx::{Connection, Executor};
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::database_file::DatabaseFile;
-use super::errors::{open_error, storage_error, times_full};
+use super::errors::{open_error, times_full};
 use super::private_files::{FILE_MODE, sibling};
 use super::reserve::Reserve;
 use super::time_limit::TimeLimit;
 use crate::domain::error::Obstacle;
+use crate::storage::fair_places::{FairPlaces, Place, Share};
 use crate::domain::limits::LIMITS;
 use crate::domain::{Error, Result};
-use crate::storage::fair_places::{FairPlaces, Place, Share};
 
 /// Readers measured to be enough for 16 callers on 2 cores; more only cost memory.
 const READERS: usize = 6;
@@ -166,8 +166,8 @@ impl Connections {
     /// The same for a tenant or a lane: those that wait take turns.
     pub(super) async fn begin_write_for(&self, who: &str) -> Result<Write<'_>> {
         self.file.check()?;
-        let mut writer = self.writer(who).await.map_err(storage_error)?;
-        writer.execute("begin immediate").await.map_err(storage_error)?;
+        let mut writer = self.writer(who).await?;
+        writer.execute("begin immediate").await?;
         Ok(writer)
     }
 
@@ -205,12 +205,12 @@ impl Connections {
             Some(reader) => reader,
             None => {
                 let connected = SqliteConnection::connect_with(&self.options).await;
-                let mut connection = connected.map_err(storage_error)?;
+                let mut connection = connected?;
                 let limit = TimeLimit::of(&mut connection).await?;
                 Reader { connection, limit }
             }
         };
-        reader.connection.execute("begin").await.map_err(storage_error)?;
+        reader.connection.execute("begin").await?;
         Ok(Read { pool: self, reader: Some(reader), _place: place })
     }
 
@@ -249,14 +249,14 @@ pub(super) struct Write<'a> {
 impl Write<'_> {
     /// Makes the transaction durable.
     pub(super) async fn commit(mut self) -> Result<()> {
-        self.execute("commit").await.map_err(storage_error)?;
+        self.execute("commit").await?;
         self.give_back();
         Ok(())
     }
 
     /// Ends the transaction without effect.
     pub(super) async fn rollback(mut self) -> Result<()> {
-        self.execute("rollback").await.map_err(storage_error)?;
+        self.execute("rollback").await?;
         self.give_back();
         Ok(())
     }
@@ -291,7 +291,7 @@ pub(super) struct Read<'a> {
 impl Read<'_> {
     pub(super) async fn end(mut self) -> Result<()> {
         self.limit().set(None);
-        self.execute("commit").await.map_err(storage_error)?;
+        self.execute("commit").await?;
         if let Some(reader) = self.reader.take() {
             self.pool.idle.lock().expect("nothing panics here").push(reader);
         }

@@ -8,7 +8,6 @@ use super::SqliteStorage;
 use super::connection::Read;
 use super::copy_answers::{store_answer, stored_answer};
 use super::copy_rows::{OF_SCOPE, OF_THREAD, read_slice, slices};
-use super::errors::storage_error;
 use super::garbage::Garbage;
 use super::packs::read_places;
 use super::rows::RowSet;
@@ -130,8 +129,7 @@ impl SqliteStorage {
         .bind(staged.thread_key)
         .bind(staged.scope_id)
         .execute(&mut *write)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         write.commit().await
     }
 
@@ -176,8 +174,7 @@ impl SqliteStorage {
             .bind(&staged.tenant)
             .bind(key)
             .execute(&mut *write)
-            .await
-            .map_err(storage_error)?;
+            .await?;
         write.commit().await
     }
 
@@ -236,8 +233,7 @@ impl SqliteStorage {
             .bind(old.as_ref().map(|row| row.scope_id))
             .bind(mac)
             .execute(&mut *write)
-            .await
-            .map_err(storage_error)?;
+            .await?;
         let count = describe(&mut write, tenant, target, copy).await?;
         store_answer(&mut write, caller, request, count).await?;
         write.commit().await?;
@@ -286,9 +282,8 @@ async fn describe(
         .bind(copy.staged.scope_id)
         .bind(copy.source.size_bytes)
         .fetch_one(connection)
-        .await
-        .map_err(storage_error)?;
-    let count: i64 = row.try_get(0).map_err(storage_error)?;
+        .await?;
+    let count: i64 = row.try_get(0)?;
     Ok(u64::try_from(count).unwrap_or(0))
 }
 
@@ -337,9 +332,8 @@ pub(super) async fn read_epoch(
         .bind(tenant)
         .bind(scope_id)
         .fetch_optional(connection)
-        .await
-        .map_err(storage_error)?;
-    row.map(|row| row.try_get(0).map_err(storage_error)).transpose()
+        .await?;
+    row.map(|row| row.try_get(0).map_err(Error::from)).transpose()
 }
 
 /// The target, if it is there. Conflict when it is another's, when it holds a lease, or anything at all.
@@ -358,9 +352,8 @@ async fn find_target(
     .bind(thread.tenant)
     .bind(target.thread_key)
     .fetch_one(connection)
-    .await
-    .map_err(storage_error)?;
-    if row.try_get(0).map_err(storage_error)? {
+    .await?;
+    if row.try_get(0)? {
         return Err(Error::Conflict(Conflict::ThreadExists));
     }
     target.check(None, None)?;
@@ -376,8 +369,7 @@ pub(super) async fn check_registered(
         .bind(&staged.tenant)
         .bind(staged.thread_key)
         .fetch_optional(connection)
-        .await
-        .map_err(storage_error)?;
+        .await?;
     let lost = || Error::Unavailable {
         detail: "the copy took too long".into(),
         retry_after: std::time::Duration::from_secs(1),

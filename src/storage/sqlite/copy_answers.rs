@@ -3,7 +3,6 @@
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::errors::storage_error;
 use crate::domain::caller::Caller;
 use crate::domain::storage::CopyThread;
 use crate::domain::{Error, Result};
@@ -27,14 +26,13 @@ pub(super) async fn stored_answer(
     .bind(&caller.credential)
     .bind(key)
     .fetch_optional(connection)
-    .await
-    .map_err(storage_error)?;
+    .await?;
     let Some(row) = row else { return Ok(None) };
-    let stored: Vec<u8> = row.try_get(0).map_err(storage_error)?;
+    let stored: Vec<u8> = row.try_get(0)?;
     if stored != digest {
         return Err(Error::IdempotencyMismatch);
     }
-    let answer: Vec<u8> = row.try_get(1).map_err(storage_error)?;
+    let answer: Vec<u8> = row.try_get(1)?;
     let damaged = |_| Error::Integrity("a stored answer is damaged".into());
     serde_json::from_slice(&answer).map(Some).map_err(damaged)
 }
@@ -61,7 +59,6 @@ pub(super) async fn store_answer(
     .bind(count.to_string().into_bytes())
     .bind(&caller.subject)
     .execute(connection)
-    .await
-    .map_err(storage_error)?;
+    .await?;
     Ok(())
 }

@@ -4,7 +4,6 @@ use serde_json::json;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Column, Row, TypeInfo, ValueRef};
 
-use super::errors::storage_error;
 use super::rows::RowSet;
 use crate::domain::Result;
 
@@ -138,22 +137,18 @@ pub(super) async fn slices(
         "select rowid, {} from {} where tenant = $1 and {} = $2 and {} order by rowid",
         table.size, table.name, table.key, table.only
     );
-    let rows = sqlx::query(AssertSqlSafe(statement))
-        .bind(tenant)
-        .bind(key)
-        .fetch_all(connection)
-        .await
-        .map_err(storage_error)?;
+    let rows =
+        sqlx::query(AssertSqlSafe(statement)).bind(tenant).bind(key).fetch_all(connection).await?;
     let mut slices: Vec<Vec<i64>> = Vec::new();
     let mut bytes = i64::MAX;
     for row in rows {
-        let size: i64 = row.try_get(1).map_err(storage_error)?;
+        let size: i64 = row.try_get(1)?;
         bytes = bytes.saturating_add(size);
         if bytes > SLICE_BYTES || slices.last().is_none_or(|it| it.len() >= SLICE_ROWS) {
             slices.push(Vec::new());
             bytes = size;
         }
-        let row_id = row.try_get(0).map_err(storage_error)?;
+        let row_id = row.try_get(0)?;
         slices.last_mut().expect("one was just made").push(row_id);
     }
     Ok(slices)
@@ -173,12 +168,11 @@ pub(super) async fn read_slice(
     let found = sqlx::query(AssertSqlSafe(select))
         .bind(json!(row_ids).to_string())
         .fetch_all(connection)
-        .await
-        .map_err(storage_error)?;
+        .await?;
     let mut rows = RowSet::default();
     for row in &found {
         let cells = (0..table.columns.len()).map(|at| cell(&mut rows, row, at));
-        let cells = cells.collect::<Result<Vec<_>, sqlx::Error>>().map_err(storage_error)?;
+        let cells = cells.collect::<Result<Vec<_>, sqlx::Error>>()?;
         rows.push(serde_json::Value::Array(cells));
     }
     let cells: Vec<String> = (0..table.columns.len())

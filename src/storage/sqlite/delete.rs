@@ -3,7 +3,6 @@
 use sqlx::Row;
 
 use super::SqliteStorage;
-use super::errors::storage_error;
 use super::garbage::Garbage;
 use super::policies::forget_policy;
 use super::thread_row::read_thread_row;
@@ -51,12 +50,7 @@ impl SqliteStorage {
             write.rollback().await?;
             return Err(conflict);
         }
-        sqlx::query(REMOVE_THREAD)
-            .bind(tenant)
-            .bind(thread_id)
-            .execute(&mut *write)
-            .await
-            .map_err(storage_error)?;
+        sqlx::query(REMOVE_THREAD).bind(tenant).bind(thread_id).execute(&mut *write).await?;
         forget_policy(&mut write, tenant, thread_id).await?;
         write.commit().await?;
         let garbage = Garbage {
@@ -77,8 +71,7 @@ impl SqliteStorage {
         .bind(now - ANSWER_KEPT)
         .bind(now - TOMBSTONE_KEPT)
         .execute(&mut *write)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         // On a full disk nobody who reads what was deleted is waited for.
         let is_full = self.connections.check_room().is_err();
         let left = sqlx::query(
@@ -88,14 +81,13 @@ impl SqliteStorage {
         .bind(now - GARBAGE_KEPT)
         .bind(is_full)
         .fetch_all(&mut *write)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         write.commit().await?;
         for row in left {
             let garbage = Garbage {
-                tenant: row.try_get(0).map_err(storage_error)?,
-                thread_key: row.try_get(1).map_err(storage_error)?,
-                scope_id: row.try_get(2).map_err(storage_error)?,
+                tenant: row.try_get(0)?,
+                thread_key: row.try_get(1)?,
+                scope_id: row.try_get(2)?,
             };
             self.collect(&garbage).await?;
         }

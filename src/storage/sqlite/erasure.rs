@@ -6,7 +6,6 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use super::SqliteStorage;
-use super::errors::storage_error;
 use super::garbage::Garbage;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
@@ -79,8 +78,7 @@ impl SqliteStorage {
         .bind(subject)
         .bind(SLICE_THREADS)
         .fetch_all(&mut *write)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         if found.is_empty() {
             write.rollback().await?;
             return Ok(Slice::default());
@@ -88,10 +86,10 @@ impl SqliteStorage {
         let (mut thread_ids, mut keys, mut scopes) = (Vec::new(), Vec::new(), Vec::new());
         let mut removed = Receipt { threads: found.len() as u64, ..Receipt::default() };
         for row in &found {
-            thread_ids.push(row.try_get::<String, _>(0).map_err(storage_error)?);
-            keys.push(row.try_get::<i64, _>(1).map_err(storage_error)?);
-            scopes.push(row.try_get::<i64, _>(2).map_err(storage_error)?);
-            removed.size_bytes += row.try_get::<i64, _>(3).map_err(storage_error)?.unsigned_abs();
+            thread_ids.push(row.try_get::<String, _>(0)?);
+            keys.push(row.try_get::<i64, _>(1)?);
+            scopes.push(row.try_get::<i64, _>(2)?);
+            removed.size_bytes += row.try_get::<i64, _>(3)?.unsigned_abs();
         }
         let [ids, keys, scopes] =
             [json!(thread_ids), json!(keys), json!(scopes)].map(|it| it.to_string());
@@ -102,7 +100,7 @@ impl SqliteStorage {
         ];
         for (text, count) in TRACES_OF_THREADS.into_iter().zip(counts) {
             let done = sqlx::query(text).bind(tenant).bind(&ids).execute(&mut *write).await;
-            *count = done.map_err(storage_error)?.rows_affected();
+            *count = done?.rows_affected();
         }
         sqlx::query(CUT_OFF)
             .bind(tenant)
@@ -111,8 +109,7 @@ impl SqliteStorage {
             .bind(&scopes)
             .bind(subject)
             .execute(&mut *write)
-            .await
-            .map_err(storage_error)?;
+            .await?;
         write.commit().await?;
         for thread_id in &thread_ids {
             self.chunks.forget(tenant, thread_id);
@@ -163,14 +160,13 @@ impl SqliteStorage {
         .bind(tenant)
         .bind(subject)
         .fetch_optional(&mut *write)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         write.commit().await?;
         let Some(row) = row else { return Ok(Slice::default()) };
         let garbage = Garbage {
             tenant: tenant.to_owned(),
-            thread_key: row.try_get(0).map_err(storage_error)?,
-            scope_id: row.try_get(1).map_err(storage_error)?,
+            thread_key: row.try_get(0)?,
+            scope_id: row.try_get(1)?,
         };
         let removed = self.collect(&garbage).await?;
         Ok(Slice { removed, thread_ids: Vec::new(), more: More::Certainly })
@@ -185,7 +181,7 @@ async fn delete(
     subject: &str,
 ) -> Result<u64> {
     let done = sqlx::query(text).bind(tenant).bind(subject).bind(SLICE_ROWS);
-    Ok(done.execute(connection).await.map_err(storage_error)?.rows_affected())
+    Ok(done.execute(connection).await?.rows_affected())
 }
 
 fn more(count: u64) -> More {

@@ -40,7 +40,7 @@ pub(super) fn times_full() -> u64 {
 
 /// By value, as `map_err` hands it over.
 #[allow(clippy::needless_pass_by_value)]
-pub(super) fn storage_error(error: sqlx::Error) -> Error {
+pub(in crate::storage) fn storage_error(error: sqlx::Error) -> Error {
     if is_unsynced(&error) {
         return Error::CommitUnknown { detail: error.to_string() };
     }

@@ -6,13 +6,12 @@ use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::SqliteStorage;
-use super::errors::storage_error as fail;
-use crate::domain::Result;
 use crate::domain::clock::{Micros, random_hex};
 use crate::domain::item::{Address, Key};
 use crate::domain::item_feed::{
     Change, ChangeKind, ChangePage, FeedStorage, Position, kept_since, wanted_enough, wanted_until,
 };
+use crate::domain::{Error, Result};
 use crate::storage::items::namespaces;
 
 /// Rows per slice of the sweep: some milliseconds.
@@ -60,11 +59,10 @@ impl FeedStorage for SqliteStorage {
             .bind(now)
             .bind(wanted_until(now))
             .fetch_one(&mut *write)
-            .await
-            .map_err(fail)?;
+            .await?;
         write.commit().await?;
-        let changes: i64 = row.try_get(1).map_err(fail)?;
-        let feed = row.try_get(0).map_err(fail)?;
+        let changes: i64 = row.try_get(1)?;
+        let feed = row.try_get(0)?;
         Ok(Position { feed, commit: changes.unsigned_abs(), n: 0, at: now })
     }
 
@@ -100,13 +98,8 @@ impl SqliteStorage {
         loop {
             let _turn = self.connections.background().await;
             let mut write = self.connections.begin_write().await?;
-            let done = sqlx::query(SWEEP)
-                .bind(since)
-                .bind(SWEPT_ROWS)
-                .execute(&mut *write)
-                .await
-                .map_err(fail)?;
-            sqlx::query(SWEEP_FEEDS).bind(since).execute(&mut *write).await.map_err(fail)?;
+            let done = sqlx::query(SWEEP).bind(since).bind(SWEPT_ROWS).execute(&mut *write).await?;
+            sqlx::query(SWEEP_FEEDS).bind(since).execute(&mut *write).await?;
             write.commit().await?;
             if done.rows_affected() == 0 {
                 return Ok(());
@@ -121,11 +114,10 @@ async fn end(read: &mut SqliteConnection, tenant: &str) -> Result<Option<(String
         sqlx::query("select feed_id, changes, wanted_until from item_feeds where tenant = $1")
             .bind(tenant)
             .fetch_optional(read)
-            .await
-            .map_err(fail)?;
+            .await?;
     let Some(row) = row else { return Ok(None) };
-    let changes: i64 = row.try_get(1).map_err(fail)?;
-    let (feed, until) = (row.try_get(0).map_err(fail)?, row.try_get(2).map_err(fail)?);
+    let changes: i64 = row.try_get(1)?;
+    let (feed, until) = (row.try_get(0)?, row.try_get(2)?);
     Ok(Some((feed, changes.unsigned_abs(), until)))
 }
 
@@ -141,8 +133,7 @@ async fn page(
         .bind(after.commit.cast_signed())
         .bind(i64::try_from(changes_max).unwrap_or(i64::MAX))
         .fetch_all(read)
-        .await
-        .map_err(fail)?;
+        .await?;
     let changes: Vec<Change> =
         rows.iter().map(|it| change(it, &end.feed)).collect::<Result<_>>()?;
     let is_whole = changes.len() < changes_max;
@@ -151,14 +142,14 @@ async fn page(
 }
 
 fn change(row: &SqliteRow, feed: &str) -> Result<Change> {
-    let number = |at: usize| row.try_get::<i64, _>(at).map_err(fail);
-    let namespace = namespaces::decode(row.try_get(1).map_err(fail)?)?;
-    let key = Key::stored(row.try_get(2).map_err(fail)?);
+    let number = |at: usize| row.try_get::<i64, _>(at).map_err(Error::from);
+    let namespace = namespaces::decode(row.try_get(1)?)?;
+    let key = Key::stored(row.try_get(2)?);
     let (commit, at) = (number(0)?.unsigned_abs(), number(5)?);
     Ok(Change {
         position: Position { feed: feed.to_owned(), commit, n: 0, at },
         address: Address { namespace, key },
         version: number(3)?,
-        kind: ChangeKind::stored(row.try_get(4).map_err(fail)?)?,
+        kind: ChangeKind::stored(row.try_get(4)?)?,
     })
 }

@@ -6,7 +6,6 @@ use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::SqliteStorage;
-use super::errors::storage_error as fail;
 use super::rows::RowSet;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
@@ -124,12 +123,11 @@ impl FileStorage for SqliteStorage {
             .bind(now)
             .bind(i64::try_from(limit).unwrap_or(i64::MAX))
             .fetch_all(&mut *read)
-            .await
-            .map_err(fail)?;
+            .await?;
         read.end().await?;
         let key = |row: &SqliteRow| -> Result<(Key, i64)> {
-            let key = Key::stored(row.try_get("key").map_err(fail)?);
-            Ok((key, row.try_get("version").map_err(fail)?))
+            let key = Key::stored(row.try_get("key")?);
+            Ok((key, row.try_get("version")?))
         };
         rows.iter().map(key).collect()
     }
@@ -185,12 +183,11 @@ impl Removal<'_> {
             return Ok(Some(prior));
         }
         let is_cut = self.note_due(write).await?;
-        sqlx::query(REMOVE).bind(tenant).bind(self.now).execute(&mut *write).await.map_err(fail)?;
+        sqlx::query(REMOVE).bind(tenant).bind(self.now).execute(&mut *write).await?;
         let row = sqlx::query("select count(*) from temp.removed_keys where was_live")
             .fetch_one(&mut *write)
-            .await
-            .map_err(fail)?;
-        self.count += row.try_get::<i64, _>(0).map_err(fail)?;
+            .await?;
+        self.count += row.try_get::<i64, _>(0)?;
         if is_cut {
             return Ok(None);
         }
@@ -204,8 +201,7 @@ impl Removal<'_> {
                 .bind(self.now)
                 .bind(&request.subject)
                 .execute(&mut *write)
-                .await
-                .map_err(fail)?;
+                .await?;
         }
         Ok(Some(Removed::Items(self.count.unsigned_abs())))
     }
@@ -216,11 +212,10 @@ impl Removal<'_> {
             .bind(&self.request.caller)
             .bind(&self.request.key)
             .fetch_optional(&mut *write)
-            .await
-            .map_err(fail)?;
+            .await?;
         let Some(row) = prior else { return Ok(None) };
-        let digest: Vec<u8> = row.try_get("digest").map_err(fail)?;
-        let answer: Vec<u8> = row.try_get("answer").map_err(fail)?;
+        let digest: Vec<u8> = row.try_get("digest")?;
+        let answer: Vec<u8> = row.try_get("answer")?;
         let is_same = digest == self.request.digest;
         let repeated = Removed::Repeated(number_of(&answer));
         Ok(Some(if is_same { repeated } else { Removed::IdempotencyMismatch }))
@@ -236,10 +231,9 @@ impl Removal<'_> {
             .bind(self.now)
             .bind(SLICE_ROWS)
             .execute(&mut *write)
-            .await
-            .map_err(fail)?;
+            .await?;
         let spare = sqlx::query(SPARE).bind(SLICE_ROWS).execute(&mut *write).await;
-        Ok(spare.map_err(fail)?.rows_affected() > 0)
+        Ok(spare?.rows_affected() > 0)
     }
 }
 
@@ -268,8 +262,7 @@ impl SqliteStorage {
             .bind(now)
             .bind(i64::try_from(query.limit).unwrap_or(i64::MAX))
             .fetch_all(&mut *read)
-            .await
-            .map_err(fail)?;
+            .await?;
         read.end().await?;
         rows.iter().map(listed).collect()
     }
@@ -292,24 +285,18 @@ impl SqliteStorage {
             ]));
         }
         let mut write = self.connections.begin_write_for(tenant).await?;
-        sqlx::query(NOTE)
-            .bind(tenant)
-            .bind(set.json())
-            .bind(set.blob)
-            .execute(&mut *write)
-            .await
-            .map_err(fail)?;
+        sqlx::query(NOTE).bind(tenant).bind(set.json()).bind(set.blob).execute(&mut *write).await?;
         write.commit().await
     }
 }
 
 fn listed(row: &SqliteRow) -> Result<Listed> {
     Ok(Listed {
-        key: Key::stored(row.try_get("key").map_err(fail)?),
-        version: row.try_get("version").map_err(fail)?,
-        digest: row.try_get("digest").map_err(fail)?,
-        content_id: row.try_get("content_id").map_err(fail)?,
-        head: row.try_get("file_head").map_err(fail)?,
-        size_bytes: row.try_get::<Option<i64>, _>("size_bytes").map_err(fail)?.unwrap_or(0),
+        key: Key::stored(row.try_get("key")?),
+        version: row.try_get("version")?,
+        digest: row.try_get("digest")?,
+        content_id: row.try_get("content_id")?,
+        head: row.try_get("file_head")?,
+        size_bytes: row.try_get::<Option<i64>, _>("size_bytes")?.unwrap_or(0),
     })
 }

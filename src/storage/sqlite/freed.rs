@@ -8,12 +8,11 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::bases::read_stored;
 use super::chunks::read_chunks;
-use super::errors::storage_error;
 use super::garbage::{Garbage, holders, values_of_thread};
 use super::history::Ground;
 use super::rows::RowSet;
-use crate::domain::Result;
 use crate::domain::retention::Removed;
+use crate::domain::{Error, Result};
 use crate::storage::freed::{BaseSize, ContentCount, Contents, Leaving, WriteGroup, WriteKind};
 use crate::storage::objects::pack_location::PackLocation;
 
@@ -43,20 +42,20 @@ pub(super) async fn content(
     }
     let mut count = ContentCount::new(leaving, named);
     for row in rows(connection, VALUES, (tenant, scope_id)).await? {
-        let get = |name: &str| row.try_get::<i64, _>(name).map_err(storage_error);
+        let get = |name: &str| row.try_get::<i64, _>(name).map_err(Error::from);
         let no = u32::try_from(get("no")?).unwrap_or(0);
-        let parts: Option<Vec<u8>> = row.try_get("parts").map_err(storage_error)?;
+        let parts: Option<Vec<u8>> = row.try_get("parts")?;
         count.value(no, (get("size_bytes")?, get("stored_bytes")?), parts.as_deref())?;
     }
     for row in rows(connection, WRITE_LISTS, (tenant, ground.thread_key)).await? {
-        let kind = WriteKind::of(row.try_get("kind").map_err(storage_error)?);
-        let ns = row.try_get("ns").map_err(storage_error)?;
-        let place = (ns, row.try_get("checkpoint_id").map_err(storage_error)?, kind);
-        count.own_write(place, &row.try_get::<Vec<u8>, _>("parts").map_err(storage_error)?)?;
+        let kind = WriteKind::of(row.try_get("kind")?);
+        let ns = row.try_get("ns")?;
+        let place = (ns, row.try_get("checkpoint_id")?, kind);
+        count.own_write(place, &row.try_get::<Vec<u8>, _>("parts")?)?;
     }
     for thread_key in others {
         for row in rows(connection, WRITE_LISTS, (tenant, thread_key)).await? {
-            count.other_write(&row.try_get::<Vec<u8>, _>("parts").map_err(storage_error)?)?;
+            count.other_write(&row.try_get::<Vec<u8>, _>("parts")?)?;
         }
     }
     let nodes = count.nodes();
@@ -68,9 +67,9 @@ pub(super) async fn content(
         "select name, length(body) as bytes, case when length(body) = 25 then body end as short
          from chunks where tenant = $1 and scope_id = $2";
     for row in rows(connection, chunks, (tenant, scope_id)).await? {
-        let name: Vec<u8> = row.try_get("name").map_err(storage_error)?;
-        let short: Option<Vec<u8>> = row.try_get("short").map_err(storage_error)?;
-        let bytes = row.try_get("bytes").map_err(storage_error)?;
+        let name: Vec<u8> = row.try_get("name")?;
+        let short: Option<Vec<u8>> = row.try_get("short")?;
+        let bytes = row.try_get("bytes")?;
         count.chunk(&name, PackLocation::stored_bytes(bytes, short.as_deref()));
     }
     Ok(count.removed())
@@ -82,7 +81,7 @@ async fn rows(
     (tenant, key): (&str, i64),
 ) -> Result<Vec<SqliteRow>> {
     let query = sqlx::query(text).bind(tenant).bind(key);
-    query.fetch_all(connection).await.map_err(storage_error)
+    query.fetch_all(connection).await.map_err(Error::from)
 }
 
 const WRITES: &str = "
@@ -103,26 +102,24 @@ pub(super) async fn contents(
             .bind(ground.tenant.name)
             .bind(ground.thread_key)
             .fetch_one(&mut *connection)
-            .await
-            .map_err(storage_error)?;
+            .await?;
     let groups = sqlx::query(WRITES)
         .bind(ground.tenant.name)
         .bind(ground.thread_key)
         .fetch_all(connection)
-        .await
-        .map_err(storage_error)?;
+        .await?;
     let mut writes = Vec::with_capacity(groups.len());
     for row in groups {
         writes.push(WriteGroup {
-            ns: row.try_get("ns").map_err(storage_error)?,
-            id: row.try_get("checkpoint_id").map_err(storage_error)?,
-            kind: WriteKind::of(row.try_get("kind").map_err(storage_error)?),
-            count: row.try_get("amount").map_err(storage_error)?,
-            size_bytes: row.try_get("size_bytes").map_err(storage_error)?,
-            stored_bytes: row.try_get("stored_bytes").map_err(storage_error)?,
+            ns: row.try_get("ns")?,
+            id: row.try_get("checkpoint_id")?,
+            kind: WriteKind::of(row.try_get("kind")?),
+            count: row.try_get("amount")?,
+            size_bytes: row.try_get("size_bytes")?,
+            stored_bytes: row.try_get("stored_bytes")?,
         });
     }
-    Ok(Contents { updated_at: updated.try_get(0).map_err(storage_error)?, rows, writes })
+    Ok(Contents { updated_at: updated.try_get(0)?, rows, writes })
 }
 
 pub(super) async fn stored_bases(
@@ -136,8 +133,7 @@ pub(super) async fn stored_bases(
     .bind(ground.tenant.name)
     .bind(ground.thread_key)
     .fetch_all(connection)
-    .await
-    .map_err(storage_error)?;
+    .await?;
     let base = |row: &SqliteRow| {
         Ok(BaseSize {
             ns: row.try_get("ns")?,
@@ -146,7 +142,7 @@ pub(super) async fn stored_bases(
             stored_bytes: row.try_get("stored_bytes")?,
         })
     };
-    rows.iter().map(|row| base(row).map_err(storage_error)).collect()
+    rows.iter().map(base).collect()
 }
 
 /// Sizes of the documents that `make_bases` made.

@@ -9,10 +9,9 @@ use sqlx::sqlite::SqliteConnection;
 
 use super::SqliteStorage;
 use super::chunks::read_chunks;
-use super::errors::storage_error;
 use super::pack_writes::release;
-use crate::domain::Result;
 use crate::domain::erasure::Receipt;
+use crate::domain::{Error, Result};
 use crate::storage::channel_map;
 use crate::storage::marks::{Leaves, Marks};
 use crate::storage::objects::pack_location::PackLocation;
@@ -66,8 +65,7 @@ impl SqliteStorage {
                     .bind(garbage.thread_key)
                     .bind(SLICE_ROWS)
                     .execute(&mut *write)
-                    .await
-                    .map_err(storage_error)?;
+                    .await?;
                 write.commit().await?;
                 *count += done.rows_affected();
                 if done.rows_affected() < u64::try_from(SLICE_ROWS).unwrap_or(0) {
@@ -97,8 +95,7 @@ impl SqliteStorage {
         .bind(&garbage.tenant)
         .bind(garbage.scope_id)
         .execute(&mut *write)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         write.commit().await
     }
 
@@ -108,10 +105,9 @@ impl SqliteStorage {
             .bind(&garbage.tenant)
             .bind(garbage.scope_id)
             .fetch_one(&mut *read)
-            .await
-            .map_err(storage_error)?;
+            .await?;
         read.end().await?;
-        Ok(row.try_get::<i64, _>(0).map_err(storage_error)?.unsigned_abs())
+        Ok(row.try_get::<i64, _>(0)?.unsigned_abs())
     }
 
     /// One slice of values that no checkpoint and no write names. Answers whether it was the last.
@@ -124,11 +120,10 @@ impl SqliteStorage {
             .bind(&garbage.tenant)
             .bind(garbage.scope_id)
             .fetch_all(&mut *write)
-            .await
-            .map_err(storage_error)?;
+            .await?;
         let mut unnamed: Vec<i64> = Vec::new();
         for row in rows {
-            let no: i64 = row.try_get(0).map_err(storage_error)?;
+            let no: i64 = row.try_get(0)?;
             if !named.contains(&no) {
                 unnamed.push(no);
             }
@@ -149,8 +144,7 @@ impl SqliteStorage {
         .bind(garbage.scope_id)
         .bind(serde_json::json!(unnamed).to_string())
         .execute(&mut *write)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         write.commit().await?;
         *count += unnamed.len() as u64;
         Ok(last)
@@ -168,22 +162,21 @@ impl SqliteStorage {
         .bind(&garbage.tenant)
         .bind(garbage.scope_id)
         .fetch_all(&mut *write)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         let mut unnamed: Vec<i64> = Vec::new();
         let mut places: Vec<PackLocation> = Vec::new();
         let (mut last, mut bytes) = (true, 0);
         for row in stored {
-            if marks.names(&row.try_get::<Vec<u8>, _>(1).map_err(storage_error)?) {
+            if marks.names(&row.try_get::<Vec<u8>, _>(1)?) {
                 continue;
             }
             if unnamed.len() == SLICE_CHUNKS || bytes > SLICE_BYTES {
                 last = false;
                 break;
             }
-            bytes += row.try_get::<i64, _>(3).map_err(storage_error)?;
-            unnamed.push(row.try_get(0).map_err(storage_error)?);
-            let place: Option<Vec<u8>> = row.try_get(2).map_err(storage_error)?;
+            bytes += row.try_get::<i64, _>(3)?;
+            unnamed.push(row.try_get(0)?);
+            let place: Option<Vec<u8>> = row.try_get(2)?;
             // One that is damaged goes like the others; its pack counts it till the scope goes.
             places.extend(PackLocation::read(&place.unwrap_or_default()).unwrap_or_default());
         }
@@ -202,8 +195,7 @@ impl SqliteStorage {
         .bind(garbage.scope_id)
         .bind(serde_json::json!(unnamed).to_string())
         .execute(&mut *write)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         if last {
             forget_items(&mut write, garbage).await?;
         }
@@ -278,10 +270,9 @@ impl SqliteStorage {
         .bind(&scope.tenant)
         .bind(scope.id)
         .fetch_all(&mut *read)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         for row in rows {
-            leaves.add_list(&row.try_get::<Vec<u8>, _>(0).map_err(storage_error)?)?;
+            leaves.add_list(&row.try_get::<Vec<u8>, _>(0)?)?;
         }
         let nodes = leaves.nodes();
         let place = (scope.tenant.as_str(), scope.id);
@@ -315,8 +306,7 @@ impl SqliteStorage {
         .bind(garbage.scope_id)
         .bind(garbage.thread_key)
         .execute(&mut *write)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         write.commit().await
     }
 }
@@ -332,8 +322,7 @@ async fn forget_items(write: &mut SqliteConnection, garbage: &Garbage) -> Result
     .bind(garbage.scope_id)
     .bind(garbage.thread_key)
     .execute(write)
-    .await
-    .map_err(storage_error)?;
+    .await?;
     Ok(())
 }
 
@@ -342,8 +331,8 @@ async fn mark_lists(
     marks: &mut Marks,
     lists: sqlx::query::Query<'_, sqlx::Sqlite, sqlx::sqlite::SqliteArguments>,
 ) -> Result<()> {
-    for row in lists.fetch_all(connection).await.map_err(storage_error)? {
-        marks.add_list(&row.try_get::<Vec<u8>, _>(0).map_err(storage_error)?)?;
+    for row in lists.fetch_all(connection).await? {
+        marks.add_list(&row.try_get::<Vec<u8>, _>(0)?)?;
     }
     Ok(())
 }
@@ -361,9 +350,8 @@ pub(super) async fn holders(
         .bind(&garbage.tenant)
         .bind(garbage.scope_id)
         .fetch_all(connection)
-        .await
-        .map_err(storage_error)?;
-    holders.iter().map(|row| row.try_get(0).map_err(storage_error)).collect()
+        .await?;
+    holders.iter().map(|row| row.try_get(0).map_err(Error::from)).collect()
 }
 
 /// Numbers that checkpoints of the scope's holders name.
@@ -389,10 +377,9 @@ pub(super) async fn values_of_thread(
         .bind(tenant)
         .bind(thread_key)
         .fetch_all(connection)
-        .await
-        .map_err(storage_error)?;
+        .await?;
     for row in maps {
-        let map: Vec<u8> = row.try_get(0).map_err(storage_error)?;
+        let map: Vec<u8> = row.try_get(0)?;
         named.extend(channel_map::unpack(&map)?.iter().map(|entry| i64::from(entry.value_no)));
     }
     Ok(named)

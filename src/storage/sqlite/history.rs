@@ -6,7 +6,6 @@ use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::SqliteStorage;
-use super::errors::storage_error;
 use super::values::{Wanted, read_values};
 use super::views::{self, Place, Tenant};
 use crate::domain::caller::Caller;
@@ -185,15 +184,14 @@ async fn read_ancestors(
         .bind(start)
         .bind(count)
         .fetch_all(connection)
-        .await
-        .map_err(storage_error)?;
+        .await?;
     let ancestor = |row: &SqliteRow| {
-        let bases: String = row.try_get("bases").map_err(storage_error)?;
+        let bases: String = row.try_get("bases")?;
         let damaged = |_| Error::Integrity("the channel of a delta base is damaged".into());
         Ok(Ancestor {
-            id: row.try_get("checkpoint_id").map_err(storage_error)?,
-            parent: row.try_get("parent_id").map_err(storage_error)?,
-            map: channel_map::unpack(&row.try_get::<Vec<u8>, _>("map").map_err(storage_error)?)?,
+            id: row.try_get("checkpoint_id")?,
+            parent: row.try_get("parent_id")?,
+            map: channel_map::unpack(&row.try_get::<Vec<u8>, _>("map")?)?,
             bases: serde_json::from_str(&bases).map_err(damaged)?,
         })
     };

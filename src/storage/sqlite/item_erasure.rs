@@ -3,7 +3,6 @@
 use sqlx::Row;
 
 use super::SqliteStorage;
-use super::errors::storage_error;
 use crate::domain::Result;
 use crate::domain::erasure::{More, Receipt, Slice};
 use crate::domain::label::labels;
@@ -85,7 +84,7 @@ impl SqliteStorage {
         let (from, to) = (namespaces::encode(&namespace), namespaces::end(&namespace));
         for text in VECTORS {
             let gone = sqlx::query(text).bind(tenant).bind(&from).bind(&to).bind(SLICE_ROWS);
-            let gone = gone.execute(&mut *write).await.map_err(storage_error)?;
+            let gone = gone.execute(&mut *write).await?;
             if gone.rows_affected() >= SLICE_ROWS.unsigned_abs() {
                 write.commit().await?;
                 let more = More::Certainly;
@@ -98,11 +97,10 @@ impl SqliteStorage {
             .bind(to)
             .bind(SLICE_ROWS)
             .fetch_all(&mut *write)
-            .await
-            .map_err(storage_error)?;
+            .await?;
         let mut removed = Receipt { items: rows.len() as u64, ..Receipt::default() };
         for row in &rows {
-            removed.size_bytes += row.try_get::<i64, _>(0).map_err(storage_error)?.unsigned_abs();
+            removed.size_bytes += row.try_get::<i64, _>(0)?.unsigned_abs();
         }
         let mut more = More::Certainly;
         let mut logged = 0;
@@ -113,8 +111,7 @@ impl SqliteStorage {
                 .bind(namespaces::end(&namespace))
                 .bind(SLICE_ROWS)
                 .execute(&mut *write)
-                .await
-                .map_err(storage_error)?;
+                .await?;
             logged = done.rows_affected();
         }
         if rows.is_empty() && logged == 0 {
@@ -125,8 +122,7 @@ impl SqliteStorage {
                 .bind(namespaces::encode(&namespace))
                 .bind(namespaces::end(&namespace))
                 .execute(&mut *write)
-                .await
-                .map_err(storage_error)?;
+                .await?;
             self.chunks.forget(tenant, &memory_key(&root));
             self.roots.remove(&(tenant.to_owned(), root));
             more = if done.rows_affected() > 0 { More::Perhaps } else { More::Nothing };

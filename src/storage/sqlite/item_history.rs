@@ -4,7 +4,6 @@ use async_trait::async_trait;
 use sqlx::Row;
 
 use super::SqliteStorage;
-use super::errors::storage_error as fail;
 use super::items::{content_of, read_item};
 use super::views::Tenant;
 use crate::domain::Result;
@@ -64,11 +63,10 @@ impl ItemHistoryStorage for SqliteStorage {
                 .bind(query.values)
                 .bind(i64::try_from(LIMITS.list_bytes_max).unwrap_or(i64::MAX))
                 .fetch_all(&mut *read)
-                .await
-                .map_err(fail)?;
+                .await?;
             let found = rows
                 .iter()
-                .map(|row| Ok((read_item(row)?, row.try_get("is_current").map_err(fail)?)))
+                .map(|row| Ok((read_item(row)?, row.try_get("is_current")?)))
                 .collect::<Result<Vec<(StoredItem, bool)>>>()?;
             let opened: Vec<StoredItem> =
                 found.iter().map(|it| it.0.clone()).filter(|it| it.body.is_some()).collect();

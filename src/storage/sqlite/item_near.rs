@@ -9,7 +9,6 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use super::SqliteStorage;
-use super::errors::storage_error as fail;
 use super::item_search::{Bound, Wanted};
 use super::item_vectors::of_bytes;
 use super::items::{COLUMNS, content_of, read_item};
@@ -87,9 +86,9 @@ async fn rank(
     let mut ranked: Vec<Ranked> = Vec::new();
     let mut place = 0;
     let mut rows = wanted.query(text).fetch(read);
-    while let Some(row) = rows.try_next().await.map_err(fail)? {
-        let number: i64 = row.try_get(0).map_err(fail)?;
-        let vector: Option<&[u8]> = row.try_get(2).map_err(fail)?;
+    while let Some(row) = rows.try_next().await? {
+        let number: i64 = row.try_get(0)?;
+        let vector: Option<&[u8]> = row.try_get(2)?;
         let score = vector.map(|it| near.metric.score(near.vector.numbers(), &of_bytes(it)));
         // The nearest vector of an item is its score.
         if let Some(same) = ranked.last_mut()
@@ -101,7 +100,7 @@ async fn rank(
         if ranked.len() > needed.saturating_mul(2).max(1_024) {
             best_first(&mut ranked, needed);
         }
-        let created_at = row.try_get(1).map_err(fail)?;
+        let created_at = row.try_get(1)?;
         ranked.push(Ranked { score, created_at, place, row: number });
         place += 1;
     }
@@ -156,8 +155,7 @@ async fn page_of(
             .bind(tenant.name)
             .bind(json!(numbers).to_string())
             .fetch_all(&mut *read)
-            .await
-            .map_err(fail)?;
+            .await?;
         let stored = rows.iter().map(read_item).collect::<Result<Vec<_>>>()?;
         let chunks = content_of(read, tenant, if opens { &stored } else { &[] }).await?;
         for (ranked, stored) in slice.iter().zip(stored) {

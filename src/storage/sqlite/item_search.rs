@@ -6,10 +6,8 @@ use sqlx::{AssertSqlSafe, Row, Sqlite, query::Query};
 
 use super::SqliteStorage;
 use super::connection::Read;
-use super::errors::storage_error as fail;
 use super::items::{COLUMNS, content_of, read_item};
 use super::views::Tenant;
-use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::exact_json;
@@ -18,6 +16,7 @@ use crate::domain::item::{
 };
 use crate::domain::limits::LIMITS;
 use crate::domain::namespace::Namespace;
+use crate::domain::{Error, Result};
 use crate::storage::items::listing::Listing;
 use crate::storage::items::{Candidates, StoredItem, namespaces, order_by, selected};
 use crate::storage::objects::pack_prefetch::PackPrefetch;
@@ -107,9 +106,9 @@ impl SqliteStorage {
             let text =
                 format!("select count(*) from items i where i.tenant = $1 and {}", wanted.text);
             let mut read = self.connections.begin_search(&caller.tenant).await?;
-            let row = wanted.query(text).fetch_one(&mut *read).await.map_err(fail)?;
+            let row = wanted.query(text).fetch_one(&mut *read).await?;
             read.end().await?;
-            return Ok(row.try_get::<i64, _>(0).map_err(fail)?.unsigned_abs());
+            return Ok(row.try_get::<i64, _>(0)?.unsigned_abs());
         }
         let secret = self.secret(&caller.tenant).await?;
         let prefetch = PackPrefetch::default();
@@ -156,10 +155,9 @@ impl SqliteStorage {
                     .bind(&to)
                     .bind(now)
                     .fetch_optional(&mut *read)
-                    .await
-                    .map_err(fail)?;
+                    .await?;
                 let Some(row) = row else { break };
-                let found: Vec<u8> = row.try_get(0).map_err(fail)?;
+                let found: Vec<u8> = row.try_get(0)?;
                 let namespace = namespaces::decode(&found)?;
                 if !listing.take(&namespace) {
                     break 'ranges;
@@ -193,9 +191,9 @@ impl Scan<'_> {
             "select i.rowid from items i where i.tenant = $1 and {} order by {order}",
             self.wanted.text
         );
-        let rows = self.wanted.query(text).fetch_all(&mut **read).await.map_err(fail)?;
+        let rows = self.wanted.query(text).fetch_all(&mut **read).await?;
         let numbers: Vec<i64> =
-            rows.iter().map(|it| it.try_get(0).map_err(fail)).collect::<Result<_>>()?;
+            rows.iter().map(|it| it.try_get(0).map_err(Error::from)).collect::<Result<_>>()?;
         let text = format!(
             "select {COLUMNS} from json_each($2) j cross join items i on i.rowid = j.value
              where i.tenant = $1 order by j.key"
@@ -208,8 +206,7 @@ impl Scan<'_> {
                 .bind(self.tenant.name)
                 .bind(json!(slice).to_string())
                 .fetch_all(&mut **read)
-                .await
-                .map_err(fail)?;
+                .await?;
             let stored = rows.iter().map(read_item).collect::<Result<Vec<_>>>()?;
             let chunks = content_of(read, self.tenant, if opens { &stored } else { &[] }).await?;
             for stored in stored {
@@ -277,8 +274,8 @@ impl Wanted {
     async fn count_omitted(&self, read: &mut SqliteConnection) -> Result<u64> {
         let place = self.text.replacen(WHOLE, "i.content_id is not null", 1);
         let text = format!("select count(*) from items i where i.tenant = $1 and {place}");
-        let row = self.query(text).fetch_one(read).await.map_err(fail)?;
-        Ok(row.try_get::<i64, _>(0).map_err(fail)?.unsigned_abs())
+        let row = self.query(text).fetch_one(read).await?;
+        Ok(row.try_get::<i64, _>(0)?.unsigned_abs())
     }
 
     pub(super) fn bind(&mut self, bound: Bound) -> String {

@@ -8,7 +8,6 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::SqliteStorage;
-use super::errors::storage_error as fail;
 use super::item_search::Wanted;
 use super::rows::RowSet;
 use crate::domain::Result;
@@ -72,17 +71,15 @@ impl TextStorage for SqliteStorage {
         let mut read = self.connections.begin_search(&caller.tenant).await?;
         {
             let mut rows = wanted.query(text).fetch(&mut *read);
-            while let Some(row) = rows.try_next().await.map_err(fail)? {
-                let (own, counts): (&[u8], &[u8]) = (
-                    row.try_get("words").map_err(fail)?,
-                    row.try_get("word_counts").map_err(fail)?,
-                );
+            while let Some(row) = rows.try_next().await? {
+                let (own, counts): (&[u8], &[u8]) =
+                    (row.try_get("words")?, row.try_get("word_counts")?);
                 let Some(counts) = counts_of(own, counts, words) else { continue };
                 found.push(Candidate {
                     address: address(&row)?,
-                    version: row.try_get("version").map_err(fail)?,
-                    created_at: row.try_get("created_at").map_err(fail)?,
-                    total: row.try_get("word_total").map_err(fail)?,
+                    version: row.try_get("version")?,
+                    created_at: row.try_get("created_at")?,
+                    total: row.try_get("word_total")?,
                     counts,
                 });
                 if found.len() == rows_max {
@@ -105,7 +102,7 @@ impl WalkStorage for SqliteStorage {
     ) -> Result<Option<Walk>> {
         let mut read = self.connections.begin_read().await?;
         let any = sqlx::query("select 1 from word_walks where tenant is not null limit 1");
-        let any = any.fetch_optional(&mut *read).await.map_err(fail)?.is_some();
+        let any = any.fetch_optional(&mut *read).await?.is_some();
         read.end().await?;
         if !any {
             // The writer has better things to do.
@@ -117,14 +114,11 @@ impl WalkStorage for SqliteStorage {
             .bind(settled_at)
             .bind(until)
             .fetch_optional(&mut *write)
-            .await
-            .map_err(fail)?;
+            .await?;
         write.commit().await?;
         let Some(row) = row else { return Ok(None) };
-        let after: (Option<Vec<u8>>, Option<Vec<u8>>) = (
-            row.try_get("after_namespace").map_err(fail)?,
-            row.try_get("after_key").map_err(fail)?,
-        );
+        let after: (Option<Vec<u8>>, Option<Vec<u8>>) =
+            (row.try_get("after_namespace")?, row.try_get("after_key")?);
         let after = match after {
             (Some(namespace), Some(key)) => {
                 Some(Address { namespace: namespaces::decode(&namespace)?, key: Key::stored(key) })
@@ -132,9 +126,9 @@ impl WalkStorage for SqliteStorage {
             _ => None,
         };
         Ok(Some(Walk {
-            tenant: row.try_get("tenant").map_err(fail)?,
-            namespace: namespaces::decode(row.try_get("namespace").map_err(fail)?)?,
-            changed_at: row.try_get("changed_at").map_err(fail)?,
+            tenant: row.try_get("tenant")?,
+            namespace: namespaces::decode(row.try_get("namespace")?)?,
+            changed_at: row.try_get("changed_at")?,
             after,
         }))
     }
@@ -149,14 +143,13 @@ impl WalkStorage for SqliteStorage {
             .bind(walk.after.as_ref().map(|it| it.key.as_bytes().to_vec()))
             .bind(i64::try_from(rows_max).unwrap_or(i64::MAX))
             .fetch_all(&mut *read)
-            .await
-            .map_err(fail)?;
+            .await?;
         read.end().await?;
         let walked = |row: &SqliteRow| {
             Ok(Walked {
                 address: address(row)?,
-                version: row.try_get("version").map_err(fail)?,
-                fields: row.try_get("word_fields").map_err(fail)?,
+                version: row.try_get("version")?,
+                fields: row.try_get("word_fields")?,
             })
         };
         rows.iter().map(walked).collect()
@@ -192,8 +185,7 @@ impl WalkStorage for SqliteStorage {
                 .bind(set.json())
                 .bind(set.blob)
                 .execute(&mut *write)
-                .await
-                .map_err(fail)?;
+                .await?;
         }
         let after = walk.after.as_ref();
         let query = match until {
@@ -214,16 +206,12 @@ impl WalkStorage for SqliteStorage {
             .bind(after.map(|it| it.key.as_bytes().to_vec()))
             .bind(until)
             .execute(&mut *write)
-            .await
-            .map_err(fail)?;
+            .await?;
         write.commit().await
     }
 }
 
 fn address(row: &SqliteRow) -> Result<Address> {
-    let namespace: &[u8] = row.try_get("namespace").map_err(fail)?;
-    Ok(Address {
-        namespace: namespaces::decode(namespace)?,
-        key: Key::stored(row.try_get("key").map_err(fail)?),
-    })
+    let namespace: &[u8] = row.try_get("namespace")?;
+    Ok(Address { namespace: namespaces::decode(namespace)?, key: Key::stored(row.try_get("key")?) })
 }

@@ -7,7 +7,6 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::SqliteStorage;
 use super::chunks::chunks_of;
-use super::errors::storage_error as fail;
 use super::rows::RowSet;
 use super::views::Tenant;
 use crate::content::keys::TenantSecret;
@@ -164,8 +163,7 @@ impl ItemStorage for SqliteStorage {
             .bind(set.blob)
             .bind(now)
             .execute(&mut *write)
-            .await
-            .map_err(fail)?;
+            .await?;
         write.commit().await
     }
 }
@@ -243,8 +241,7 @@ impl SqliteStorage {
             .bind(now)
             .bind(SWEPT_ROWS)
             .execute(&mut *write)
-            .await
-            .map_err(fail)?;
+            .await?;
             write.commit().await?;
             if done.rows_affected() < SWEPT_ROWS.unsigned_abs() {
                 return Ok(());
@@ -260,14 +257,9 @@ async fn read_or_make_root(
     root: &str,
 ) -> Result<i64> {
     let known = "select scope_id, mac from namespace_roots where tenant = $1 and root = $2";
-    let known = sqlx::query(known)
-        .bind(tenant)
-        .bind(root)
-        .fetch_optional(&mut *write)
-        .await
-        .map_err(fail)?;
+    let known = sqlx::query(known).bind(tenant).bind(root).fetch_optional(&mut *write).await?;
     if let Some(row) = known {
-        let (scope_id, mac) = (row.try_get(0).map_err(fail)?, row.try_get(1).map_err(fail)?);
+        let (scope_id, mac) = (row.try_get(0)?, row.try_get(1)?);
         OwnerRow::root(root, scope_id).check(secret, mac)?;
         return Ok(scope_id);
     }
@@ -283,8 +275,7 @@ async fn read_or_make_root(
     .bind(random_id())
     .bind(OwnerRow::root(root, scope_id).mac(secret))
     .execute(write)
-    .await
-    .map_err(fail)?;
+    .await?;
     Ok(scope_id)
 }
 
@@ -301,14 +292,13 @@ async fn read_items(
         .bind(set.blob)
         .bind(now)
         .fetch_all(&mut *read)
-        .await
-        .map_err(fail)?;
+        .await?;
     let stored = rows.iter().map(read_item).collect::<Result<Vec<_>>>()?;
     check_together(&stored, bytes_max)?;
     let chunks = content_of(read, tenant, &stored).await?;
     let mut found: Vec<Option<Item>> = addresses.iter().map(|_| None).collect();
     for (row, stored) in rows.iter().zip(stored) {
-        let at: i64 = row.try_get("ord").map_err(fail)?;
+        let at: i64 = row.try_get("ord")?;
         let value = Some(stored.open(tenant.secret, &chunks)?);
         found[usize::try_from(at).unwrap_or(0)] = Some(Item { value, ..stored.item });
     }
@@ -325,27 +315,27 @@ pub(super) async fn content_of(
 }
 
 pub(super) fn read_item(row: &SqliteRow) -> Result<StoredItem> {
-    let namespace: Vec<u8> = row.try_get("namespace").map_err(fail)?;
+    let namespace: Vec<u8> = row.try_get("namespace")?;
     let address = Address {
         namespace: namespaces::decode(&namespace)?,
-        key: Key::stored(row.try_get("key").map_err(fail)?),
+        key: Key::stored(row.try_get("key")?),
     };
     let columns = Columns {
         address,
-        version: row.try_get("version").map_err(fail)?,
-        created_at: row.try_get("created_at").map_err(fail)?,
-        updated_at: row.try_get("updated_at").map_err(fail)?,
-        ttl_micros: row.try_get("ttl_micros").map_err(fail)?,
-        expires_at: row.try_get("expires_at").map_err(fail)?,
-        size_bytes: row.try_get("size_bytes").map_err(fail)?,
-        content_id: row.try_get("content_id").map_err(fail)?,
+        version: row.try_get("version")?,
+        created_at: row.try_get("created_at")?,
+        updated_at: row.try_get("updated_at")?,
+        ttl_micros: row.try_get("ttl_micros")?,
+        expires_at: row.try_get("expires_at")?,
+        size_bytes: row.try_get("size_bytes")?,
+        content_id: row.try_get("content_id")?,
     };
     Ok(StoredItem {
         item: columns.into(),
-        digest: row.try_get("digest").map_err(fail)?,
-        body: row.try_get("body").map_err(fail)?,
-        parts: row.try_get("parts").map_err(fail)?,
-        scope_id: row.try_get("scope_id").map_err(fail)?,
+        digest: row.try_get("digest")?,
+        body: row.try_get("body")?,
+        parts: row.try_get("parts")?,
+        scope_id: row.try_get("scope_id")?,
     })
 }
 

@@ -4,7 +4,6 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use super::SqliteStorage;
-use super::errors::storage_error;
 use super::thread_row::{Identity, read_unless_taken, take_identity};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
@@ -119,8 +118,7 @@ impl SqliteStorage {
         .bind(request.holder.as_str())
         .bind(request.fence)
         .execute(&mut *write)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         write.commit().await
     }
 }
@@ -138,12 +136,8 @@ async fn set_lease(
         .bind(request.holder.as_str())
         .bind(request.ttl_seconds)
         .fetch_one(connection)
-        .await
-        .map_err(storage_error)?;
-    Ok(Lease {
-        fence: row.try_get(0).map_err(storage_error)?,
-        expires_at: row.try_get(1).map_err(storage_error)?,
-    })
+        .await?;
+    Ok(Lease { fence: row.try_get(0)?, expires_at: row.try_get(1)? })
 }
 
 async fn insert_thread(
@@ -164,8 +158,7 @@ async fn insert_thread(
         .bind(&caller.subject)
         .bind(secret.and_then(|it| row.mac(it)))
         .execute(connection)
-        .await
-        .map_err(storage_error)?;
+        .await?;
     Ok(())
 }
 
@@ -181,7 +174,6 @@ async fn tombstone_fence(
     .bind(thread.thread_id)
     .bind(thread.owner)
     .fetch_optional(connection)
-    .await
-    .map_err(storage_error)?;
-    row.map_or(Ok(0), |row| row.try_get(0).map_err(storage_error))
+    .await?;
+    row.map_or(Ok(0), |row| row.try_get(0).map_err(Error::from))
 }

@@ -6,7 +6,6 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row};
 
 use super::SqliteStorage;
-use super::errors::storage_error;
 use super::history::{Ground, Want, fill};
 use super::rows::{ids_json, prefixes_json};
 use super::views::{COLUMNS, CheckpointRow, Tenant, documents, load_views, size_bytes};
@@ -162,14 +161,13 @@ async fn read_slice(
         .bind(ids_json(&listed))
         .bind(prefixes_json(&listed))
         .fetch_all(connection)
-        .await
-        .map_err(storage_error)?;
+        .await?;
     let checkpoint = |row: &SqliteRow| {
-        let thread_id: String = row.try_get("thread_id").map_err(storage_error)?;
-        let thread_key = row.try_get("thread_key").map_err(storage_error)?;
-        let scope_id = row.try_get("scope_id").map_err(storage_error)?;
-        let owner: Option<String> = row.try_get("owner").map_err(storage_error)?;
-        let mac: Option<Vec<u8>> = row.try_get("mac").map_err(storage_error)?;
+        let thread_id: String = row.try_get("thread_id")?;
+        let thread_key = row.try_get("thread_key")?;
+        let scope_id = row.try_get("scope_id")?;
+        let owner: Option<String> = row.try_get("owner")?;
+        let mac: Option<Vec<u8>> = row.try_get("mac")?;
         OwnerRow::thread(&thread_id, (thread_key, scope_id), owner.as_deref())
             .check(secret, mac.as_deref())?;
         CheckpointRow::read(row, (thread_id, thread_key, scope_id))

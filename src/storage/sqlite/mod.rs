@@ -17,7 +17,7 @@ mod database_file;
 mod delete;
 mod doctor;
 mod erasure;
-mod errors;
+pub(super) mod errors;
 mod feeds;
 mod files;
 mod freed;
@@ -288,10 +288,7 @@ impl Engine for SqliteStorage {
         self.connections.look_at_file()?;
         self.connections.check_room()?;
         let mut read = self.connections.begin_first_read().await?;
-        sqlx::query("select 1 from schema_version")
-            .fetch_one(&mut *read)
-            .await
-            .map_err(errors::storage_error)?;
+        sqlx::query("select 1 from schema_version").fetch_one(&mut *read).await?;
         read.end().await
     }
 
@@ -299,7 +296,7 @@ impl Engine for SqliteStorage {
     async fn try_write(&self) -> Result<()> {
         self.connections.check_room()?;
         let mut write = self.connections.begin_write().await?;
-        write.execute("pragma user_version = 0").await.map_err(errors::storage_error)?;
+        write.execute("pragma user_version = 0").await?;
         write.commit().await
     }
 

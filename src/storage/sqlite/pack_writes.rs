@@ -7,7 +7,6 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use super::SqliteStorage;
-use super::errors::storage_error;
 use super::packs::{id_of, name_of};
 use super::rows::RowSet;
 use crate::content::parts::Name;
@@ -37,8 +36,7 @@ impl SqliteStorage {
         .bind(scope.id)
         .bind(now)
         .execute(&mut *write)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         write.commit().await
     }
 
@@ -81,8 +79,7 @@ impl SqliteStorage {
         )
         .bind(now)
         .execute(&mut *write)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         write.commit().await
     }
 
@@ -96,13 +93,11 @@ impl SqliteStorage {
         .bind(before)
         .bind(now)
         .execute(&mut *write)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         let done = sqlx::query("delete from uploads where created_at < $1 and tenant is not null")
             .bind(before)
             .execute(&mut *write)
-            .await
-            .map_err(storage_error)?;
+            .await?;
         write.commit().await?;
         Ok(done.rows_affected())
     }
@@ -125,12 +120,9 @@ impl SqliteStorage {
         .bind(until)
         .bind(DELETIONS)
         .fetch_all(&mut *write)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         write.commit().await?;
-        rows.iter()
-            .map(|row| Ok((row.try_get("tenant").map_err(storage_error)?, id_of(row)?)))
-            .collect()
+        rows.iter().map(|row| Ok((row.try_get("tenant")?, id_of(row)?))).collect()
     }
 
     pub(super) async fn forget_deletions(&self, done: &[(String, PackId)]) -> Result<()> {
@@ -147,8 +139,7 @@ impl SqliteStorage {
         .bind(set.json())
         .bind(set.blob)
         .execute(&mut *write)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         write.commit().await
     }
 
@@ -179,8 +170,7 @@ impl SqliteStorage {
         .bind(set.json())
         .bind(set.blob)
         .execute(&mut *write)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         write.commit().await
     }
 }
@@ -196,14 +186,12 @@ async fn begin_pack(
         .bind(&scope.tenant)
         .bind(pack.id.to_vec())
         .execute(&mut *connection)
-        .await
-        .map_err(storage_error)?;
+        .await?;
     let held = sqlx::query("select 1 from scope_holders where tenant = $1 and scope_id = $2")
         .bind(&scope.tenant)
         .bind(scope.id)
         .fetch_optional(&mut *connection)
-        .await
-        .map_err(storage_error)?;
+        .await?;
     let wanted = intent.rows_affected() == 1 && held.is_some();
     let row = if wanted {
         "insert into packs (tenant, scope_id, pack_id, size_bytes, live_bytes, created_at)
@@ -219,8 +207,7 @@ async fn begin_pack(
         .bind(pack.size_bytes)
         .bind(now)
         .execute(connection)
-        .await
-        .map_err(storage_error)?;
+        .await?;
     Ok(wanted)
 }
 
@@ -236,8 +223,7 @@ async fn is_there(
             .bind(scope.id)
             .bind(pack.id.to_vec())
             .fetch_optional(connection)
-            .await
-            .map_err(storage_error)?;
+            .await?;
     Ok(row.is_some())
 }
 
@@ -267,13 +253,12 @@ async fn point(
         .bind(set.json())
         .bind(set.blob)
         .fetch_all(&mut *connection)
-        .await
-        .map_err(storage_error)?;
+        .await?;
     let places: std::collections::HashMap<Name, PackLocation> = slice.iter().copied().collect();
     let (mut moved, mut left, mut live) = (RowSet::default(), Vec::new(), 0);
     for row in rows {
-        let name = name_of(&row.try_get::<Vec<u8>, _>("name").map_err(storage_error)?)?;
-        let old: Option<Vec<u8>> = row.try_get("place").map_err(storage_error)?;
+        let name = name_of(&row.try_get::<Vec<u8>, _>("name")?)?;
+        let old: Option<Vec<u8>> = row.try_get("place")?;
         let old = PackLocation::read(&old.unwrap_or_default())?;
         if old.is_some_and(|it| !pack.replaces.contains(&it.pack)) {
             continue;
@@ -282,7 +267,7 @@ async fn point(
         let place = places[&name];
         live += i64::from(place.length);
         let at = moved.bytes(&place.body());
-        let row_id: i64 = row.try_get("row_id").map_err(storage_error)?;
+        let row_id: i64 = row.try_get("row_id")?;
         moved.push(json!([row_id, at.0, at.1]));
     }
     sqlx::query(
@@ -298,8 +283,7 @@ async fn point(
     .bind(scope.id)
     .bind(pack.id.to_vec())
     .execute(&mut *connection)
-    .await
-    .map_err(storage_error)?;
+    .await?;
     release(connection, scope, left, Some(now)).await?;
     Ok(live)
 }
@@ -341,7 +325,6 @@ pub(super) async fn release(
     .bind(set.blob)
     .bind(now)
     .execute(connection)
-    .await
-    .map_err(storage_error)?;
+    .await?;
     Ok(())
 }

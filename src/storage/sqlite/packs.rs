@@ -7,7 +7,6 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::SqliteStorage;
 use super::chunks::read_chunks;
-use super::errors::storage_error;
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::clock::Micros;
@@ -53,21 +52,20 @@ impl PackStorage for SqliteStorage {
             .bind(coldness.untouched_since)
             .bind(coldness.size_bytes_min)
             .fetch_all(&mut *read)
-            .await
-            .map_err(storage_error)?;
+            .await?;
         read.end().await?;
         let mut slice = ColdScopes::default();
         for row in &rows {
-            if row.try_get::<Option<bool>, _>("cold").map_err(storage_error)? == Some(true) {
-                let touched = row.try_get("touched").map_err(storage_error)?;
+            if row.try_get::<Option<bool>, _>("cold")? == Some(true) {
+                let touched = row.try_get("touched")?;
                 slice.cold.push((scope_of(row)?, touched));
             }
         }
         if let Some(last) =
             rows.last().filter(|_| rows.len() as u64 == SLICE_THREADS.unsigned_abs())
         {
-            let tenant = last.try_get("tenant").map_err(storage_error)?;
-            slice.next = Some((tenant, last.try_get("thread_id").map_err(storage_error)?));
+            let tenant = last.try_get("tenant")?;
+            slice.next = Some((tenant, last.try_get("thread_id")?));
         }
         Ok(slice)
     }
@@ -96,8 +94,7 @@ impl PackStorage for SqliteStorage {
         .bind(now)
         .bind(until)
         .execute(&mut *write)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         write.commit().await?;
         Ok(claimed.rows_affected() == 1)
     }
@@ -112,8 +109,7 @@ impl PackStorage for SqliteStorage {
         .bind(scope.id)
         .bind(touched)
         .execute(&mut *write)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         write.commit().await
     }
 
@@ -153,8 +149,7 @@ impl PackStorage for SqliteStorage {
         .bind(scope.map(|it| it.tenant.clone()))
         .bind(scope.map(|it| it.id))
         .fetch_all(&mut *read)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         read.end().await?;
         rows.iter().map(pack_of).collect()
     }
@@ -167,8 +162,7 @@ impl PackStorage for SqliteStorage {
         )
         .bind(SPARSE_MAX)
         .fetch_all(&mut *read)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         read.end().await?;
         rows.iter().map(pack_of).collect()
     }
@@ -224,35 +218,31 @@ pub(super) async fn read_places(
     .bind(place.0)
     .bind(place.1)
     .fetch_all(connection)
-    .await
-    .map_err(storage_error)?;
+    .await?;
     let mut places = Vec::with_capacity(rows.len());
     for row in rows {
-        let name = name_of(&row.try_get::<Vec<u8>, _>(0).map_err(storage_error)?)?;
-        let place = PackLocation::read(&row.try_get::<Vec<u8>, _>(1).map_err(storage_error)?)?;
+        let name = name_of(&row.try_get::<Vec<u8>, _>(0)?)?;
+        let place = PackLocation::read(&row.try_get::<Vec<u8>, _>(1)?)?;
         places.extend(place.map(|place| (place, name)));
     }
     Ok(places)
 }
 
 fn scope_of(row: &SqliteRow) -> Result<Scope> {
-    Ok(Scope {
-        tenant: row.try_get("tenant").map_err(storage_error)?,
-        id: row.try_get("scope_id").map_err(storage_error)?,
-    })
+    Ok(Scope { tenant: row.try_get("tenant")?, id: row.try_get("scope_id")? })
 }
 
 fn pack_of(row: &SqliteRow) -> Result<StoredPack> {
     Ok(StoredPack {
         scope: scope_of(row)?,
         id: id_of(row)?,
-        size_bytes: row.try_get("size_bytes").map_err(storage_error)?,
-        live_bytes: row.try_get("live_bytes").map_err(storage_error)?,
+        size_bytes: row.try_get("size_bytes")?,
+        live_bytes: row.try_get("live_bytes")?,
     })
 }
 
 pub(super) fn id_of(row: &SqliteRow) -> Result<PackId> {
-    let id: Vec<u8> = row.try_get("pack_id").map_err(storage_error)?;
+    let id: Vec<u8> = row.try_get("pack_id")?;
     id.try_into().map_err(|_| Error::Integrity("the id of a pack has a wrong length".into()))
 }
 

@@ -7,7 +7,6 @@ use sqlx::{AssertSqlSafe, Row, Sqlite};
 
 use super::SqliteStorage;
 use super::audit::record as record_act;
-use super::errors::storage_error as fail;
 use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::at_most;
@@ -43,7 +42,7 @@ impl RetentionStorage for SqliteStorage {
         if thread_id.is_some() {
             // Looked up under the writer's transaction.
             let counted = sqlx::query(rows::COUNT_OTHERS).bind(&caller.tenant).bind(thread);
-            let counted = counted.bind(owner).fetch_one(&mut *connection).await.map_err(fail)?;
+            let counted = counted.bind(owner).fetch_one(&mut *connection).await?;
             let policies = usize::try_from(counted.get::<i64, _>("others") + 1);
             let policies = policies.unwrap_or(usize::MAX);
             let refused = if counted.get("is_reached") {
@@ -68,13 +67,12 @@ impl RetentionStorage for SqliteStorage {
             .bind(act.at)
             .bind(owner)
             .fetch_optional(&mut *connection)
-            .await
-            .map_err(fail)?;
+            .await?;
         if row.is_some() {
             record_act(&mut connection, act).await?;
         }
         connection.commit().await?;
-        rows::read_policy(&row.ok_or(Error::NotFound("thread"))?).map_err(fail)
+        rows::read_policy(&row.ok_or(Error::NotFound("thread"))?).map_err(Error::from)
     }
 
     async fn get_policy(
@@ -90,10 +88,9 @@ impl RetentionStorage for SqliteStorage {
             .bind(thread)
             .bind(owner(caller, thread_id, Action::Read))
             .fetch_optional(&mut *connection)
-            .await
-            .map_err(fail)?;
+            .await?;
         connection.end().await?;
-        row.as_ref().map(rows::read_policy).transpose().map_err(fail)
+        row.as_ref().map(rows::read_policy).transpose().map_err(Error::from)
     }
 
     async fn delete_policy(
@@ -106,11 +103,11 @@ impl RetentionStorage for SqliteStorage {
         let mut transaction = self.connections.begin_write_for(&caller.tenant).await?;
         let delete = sqlx::query(rows::DELETE).bind(&caller.tenant).bind(kind).bind(thread);
         let delete = delete.bind(owner(caller, thread_id, Action::Write));
-        let deleted = delete.execute(&mut *transaction).await.map_err(fail)?;
+        let deleted = delete.execute(&mut *transaction).await?;
         if deleted.rows_affected() > 0 {
             record_act(&mut transaction, act).await?;
             let again = sqlx::query(rows::LOOK_AGAIN).bind(&caller.tenant);
-            again.execute(&mut *transaction).await.map_err(fail)?;
+            again.execute(&mut *transaction).await?;
         }
         transaction.commit().await?;
         Ok(())
@@ -126,10 +123,9 @@ impl RetentionStorage for SqliteStorage {
             .bind(i64::try_from(query.limit).unwrap_or(i64::MAX))
             .bind(owner(caller, query.thread_id.as_ref(), Action::Read))
             .fetch_all(&mut *connection)
-            .await
-            .map_err(fail)?;
+            .await?;
         connection.end().await?;
-        found.iter().map(|row| rows::read_report(row).map_err(fail)).collect()
+        found.iter().map(|row| rows::read_report(row).map_err(Error::from)).collect()
     }
 
     async fn request_round(
@@ -147,8 +143,7 @@ impl RetentionStorage for SqliteStorage {
             .bind(now)
             .bind(owner(caller, thread_id, Action::Write))
             .execute(&mut *connection)
-            .await
-            .map_err(fail)?;
+            .await?;
         connection.commit().await?;
         Ok(done.rows_affected())
     }
@@ -163,10 +158,9 @@ impl RetentionStorage for SqliteStorage {
             .bind(&token)
             .bind(now + rows::CLAIM_HELD)
             .fetch_optional(&mut *connection)
-            .await
-            .map_err(fail)?;
+            .await?;
         connection.commit().await?;
-        row.map(|row| rows::read_claim(&row, &token)).transpose().map_err(fail)
+        row.map(|row| rows::read_claim(&row, &token)).transpose().map_err(Error::from)
     }
 
     async fn list_claimed_threads(&self, claim: &Claim, limit: usize) -> Result<Vec<String>> {
@@ -184,7 +178,7 @@ impl RetentionStorage for SqliteStorage {
             query = query.bind(thread_id);
         }
         let mut connection = self.connections.begin_read().await?;
-        let found = query.fetch_all(&mut *connection).await.map_err(fail)?;
+        let found = query.fetch_all(&mut *connection).await?;
         connection.end().await?;
         Ok(found.iter().map(|row| row.get("thread_id")).collect())
     }
@@ -210,7 +204,7 @@ impl RetentionStorage for SqliteStorage {
             .bind(removed.stored_bytes)
             .bind(progress.last_error);
         let mut connection = self.connections.begin_write().await?;
-        let done = query.execute(&mut *connection).await.map_err(fail)?;
+        let done = query.execute(&mut *connection).await?;
         connection.commit().await?;
         Ok(done.rows_affected() > 0)
     }
@@ -219,16 +213,16 @@ impl RetentionStorage for SqliteStorage {
         let (report_id, (kind, thread)) = (random_hex(), claim_key(claim.thread_id.as_deref()));
         let mut transaction = self.connections.begin_write().await?;
         let report = of_claim(rows::REPORT, claim).bind(now).bind(&report_id);
-        let reported = report.execute(&mut *transaction).await.map_err(fail)?;
+        let reported = report.execute(&mut *transaction).await?;
         let held = reported.rows_affected() > 0;
         if held {
             let replace = sqlx::query(rows::REPLACE_REPORT).bind(&claim.tenant).bind(kind);
             let replace = replace.bind(thread).bind(&report_id);
-            replace.execute(&mut *transaction).await.map_err(fail)?;
+            replace.execute(&mut *transaction).await?;
             let forget = of_claim(rows::FORGET_EXPIRED, claim);
-            forget.execute(&mut *transaction).await.map_err(fail)?;
+            forget.execute(&mut *transaction).await?;
             let end = of_claim(rows::END_ROUND, claim).bind(rows::swept_to(claim));
-            end.execute(&mut *transaction).await.map_err(fail)?;
+            end.execute(&mut *transaction).await?;
         }
         transaction.commit().await?;
         Ok(held)
@@ -237,7 +231,7 @@ impl RetentionStorage for SqliteStorage {
     async fn expire_reports(&self, before: Micros) -> Result<()> {
         let mut connection = self.connections.begin_write().await?;
         let expire = sqlx::query(rows::EXPIRE_REPORTS).bind(before);
-        expire.execute(&mut *connection).await.map_err(fail)?;
+        expire.execute(&mut *connection).await?;
         connection.commit().await?;
         Ok(())
     }
@@ -265,8 +259,7 @@ pub(super) async fn record(
         .bind(removed.stored_bytes)
         .bind(thread_id)
         .execute(connection)
-        .await
-        .map_err(fail)?;
+        .await?;
     Ok(done.rows_affected() > 0)
 }
 
@@ -278,7 +271,7 @@ pub(super) async fn forget_policy(
 ) -> Result<()> {
     let delete = sqlx::query(rows::DELETE).bind(tenant).bind("thread").bind(thread_id);
     let delete = delete.bind(None::<&str>);
-    delete.execute(connection).await.map_err(fail)?;
+    delete.execute(connection).await?;
     Ok(())
 }
 

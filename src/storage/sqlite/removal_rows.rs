@@ -4,7 +4,6 @@
 use serde_json::json;
 use sqlx::sqlite::SqliteConnection;
 
-use super::errors::storage_error;
 use super::history::Ground;
 use super::rows::RowSet;
 use crate::domain::Result;
@@ -99,8 +98,7 @@ pub(super) async fn swap(
         .bind(removal.thread_id)
         .bind(moved.mac(ground.tenant.secret))
         .execute(connection)
-        .await
-        .map_err(storage_error)?;
+        .await?;
     Ok((new_key, ground.thread_key))
 }
 
@@ -123,8 +121,7 @@ pub(super) async fn delete(
         .bind(ground.scope_id)
         .bind(orphans.json())
         .execute(connection)
-        .await
-        .map_err(storage_error)?;
+        .await?;
     Ok((ground.thread_key, garbage_key))
 }
 

@@ -5,7 +5,6 @@ use super::SqliteStorage;
 use super::bases::{make_bases, recount};
 use super::connection::Write;
 use super::delete::REMOVE_THREAD;
-use super::errors::storage_error;
 use super::freed::{content, contents, sizes, stored_bases};
 use super::garbage::Garbage;
 use super::history::Ground;
@@ -254,8 +253,7 @@ async fn remove_whole(
         .bind(job.thread.tenant)
         .bind(job.thread.thread_id)
         .execute(&mut **write)
-        .await
-        .map_err(storage_error)?;
+        .await?;
     if job.round.is_none() {
         forget_policy(write, job.thread.tenant, job.thread.thread_id).await?;
     }

@@ -7,7 +7,6 @@ use sqlx::{AssertSqlSafe, Row};
 
 use super::SqliteStorage;
 use super::bases::{make_bases, read_stored, recount};
-use super::errors::storage_error;
 use super::garbage::Garbage;
 use super::history::Ground;
 use super::rows::{RowSet, ids_json, prefixes_json};
@@ -64,11 +63,10 @@ impl SqliteStorage {
             .bind(ids_json(&listed))
             .bind(prefixes_json(&listed))
             .fetch_all(&mut *read)
-            .await
-            .map_err(storage_error)?;
+            .await?;
         read.end().await?;
         for row in threads {
-            let thread_id: String = row.try_get(0).map_err(storage_error)?;
+            let thread_id: String = row.try_get(0)?;
             self.remove_runs_of(caller, &secret, &thread_id, &runs).await?;
         }
         Ok(())
@@ -117,12 +115,11 @@ impl SqliteStorage {
         .bind(row.thread_key)
         .bind(runs)
         .fetch_all(&mut *write)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         let mut removed = BTreeSet::new();
         for found in of_runs {
-            let ns: String = found.try_get(0).map_err(storage_error)?;
-            removed.insert((ns, found.try_get::<String, _>(1).map_err(storage_error)?));
+            let ns: String = found.try_get(0)?;
+            removed.insert((ns, found.try_get::<String, _>(1)?));
         }
         if removed.is_empty() {
             return write.rollback().await;
@@ -148,8 +145,7 @@ impl SqliteStorage {
             .bind(garbage_key)
             .bind(row.scope_id)
             .execute(&mut *write)
-            .await
-            .map_err(storage_error)?;
+            .await?;
         recount(&mut write, tenant.name, thread_id, (row.thread_key, row.scope_id)).await?;
         write.commit().await?;
         let garbage = Garbage {

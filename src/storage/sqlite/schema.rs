@@ -4,7 +4,6 @@ use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Executor, Row};
 
 use super::connection::Connections;
-use super::errors::storage_error;
 use crate::domain::Result;
 use crate::storage::migrations::{Applied, History, Migration, SCHEMA_MIN, migrations};
 
@@ -20,12 +19,12 @@ create table if not exists schema_version (
 /// Brings the file to the newest schema, or checks that it has one this binary can run on.
 pub(super) async fn migrate(connections: &Connections, allowed: bool) -> Result<()> {
     let mut write = connections.begin_write().await?;
-    write.execute(CREATE_VERSION).await.map_err(storage_error)?;
-    let history = read_history(&mut write).await.map_err(storage_error)?;
+    write.execute(CREATE_VERSION).await?;
+    let history = read_history(&mut write).await?;
     history.check(MIGRATIONS, allowed)?;
     let missing = history.missing(MIGRATIONS);
     for migration in missing {
-        write.execute(AssertSqlSafe(migration.text)).await.map_err(storage_error)?;
+        write.execute(AssertSqlSafe(migration.text)).await?;
         sqlx::query(
             "insert into schema_version (version, min_binary_version, applied_at)
              values ($1, $2, cast(unixepoch('subsec') * 1000000 as integer))",
@@ -33,11 +32,10 @@ pub(super) async fn migrate(connections: &Connections, allowed: bool) -> Result<
         .bind(migration.version())
         .bind(SCHEMA_MIN)
         .execute(&mut *write)
-        .await
-        .map_err(storage_error)?;
+        .await?;
     }
     if !missing.is_empty() {
-        keep_checksums(&mut write).await.map_err(storage_error)?;
+        keep_checksums(&mut write).await?;
     }
     write.commit().await
 }
@@ -46,11 +44,10 @@ pub(super) async fn migrate(connections: &Connections, allowed: bool) -> Result<
 pub(super) async fn check(connections: &Connections) -> Result<()> {
     let mut read = connections.begin_read().await?;
     let known = "select count(*) from sqlite_schema where name = 'schema_version'";
-    let known: i64 =
-        sqlx::query_scalar(known).fetch_one(&mut *read).await.map_err(storage_error)?;
+    let known: i64 = sqlx::query_scalar(known).fetch_one(&mut *read).await?;
     let history = match known {
         0 => History::default(),
-        _ => read_history(&mut read).await.map_err(storage_error)?,
+        _ => read_history(&mut read).await?,
     };
     read.end().await?;
     history.check(MIGRATIONS, false)

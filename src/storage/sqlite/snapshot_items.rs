@@ -7,11 +7,10 @@ use sqlx::{AssertSqlSafe, Row};
 use super::SqliteStorage;
 use super::connection::Read;
 use super::copy_rows::cell;
-use super::errors::storage_error;
 use super::rows::RowSet;
-use crate::domain::Result;
 use crate::domain::clock::Micros;
 use crate::domain::namespace::Namespace;
+use crate::domain::{Error, Result};
 use crate::storage::items::namespaces;
 
 /// Rows and bytes of one slice: some milliseconds of the writer's time.
@@ -122,8 +121,7 @@ impl SqliteStorage {
                 .bind(place.0)
                 .bind(place.1)
                 .execute(&mut *write)
-                .await
-                .map_err(storage_error)?;
+                .await?;
         }
         write.commit().await
     }
@@ -144,7 +142,7 @@ async fn sizes(
     skip: usize,
 ) -> Result<Vec<i64>> {
     let found = select(read, of.size, of, place, (skip, SLICE_ROWS)).await?;
-    found.iter().map(|row| row.try_get(0).map_err(storage_error)).collect()
+    found.iter().map(|row| row.try_get(0).map_err(Error::from)).collect()
 }
 
 /// How many of them make a slice; a larger one is a slice of its own.
@@ -167,7 +165,7 @@ async fn read_rows(
     let mut rows = RowSet::default();
     for row in &found {
         let cells = (0..of.columns.len()).map(|at| cell(&mut rows, row, at));
-        let cells = cells.collect::<Result<Vec<_>, sqlx::Error>>().map_err(storage_error)?;
+        let cells = cells.collect::<Result<Vec<_>, sqlx::Error>>()?;
         rows.push(json!(cells));
     }
     Ok(rows)
@@ -189,7 +187,7 @@ async fn select(
         .bind(i64::try_from(skip).unwrap_or(i64::MAX))
         .fetch_all(read)
         .await
-        .map_err(storage_error)
+        .map_err(Error::from)
 }
 
 /// `{3}` is the cell 3 of a row: bytes stand in the blob.

@@ -5,7 +5,6 @@ use sqlx::sqlite::SqliteConnection;
 use super::SqliteStorage;
 use super::connection::Read;
 use super::copy_rows::{OF_SESSION, read_slice, slices};
-use super::errors::storage_error;
 use super::garbage::Garbage;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
@@ -74,8 +73,7 @@ pub(super) async fn find_sessions(
             .bind(session.key_bytes())
             .bind(caller.session_owner(session, Action::Read))
             .fetch_optional(&mut *read)
-            .await
-            .map_err(storage_error)?;
+            .await?;
         let row = row.ok_or(Error::NotFound(SESSION))?;
         let key = session.key_bytes();
         let found = row.owned((session.kind(), &key), row.session_no);
@@ -118,8 +116,7 @@ impl StagedSession {
             .bind(row.size_bytes)
             .bind(mac)
             .execute(write)
-            .await
-            .map_err(storage_error)?;
+            .await?;
         Ok(())
     }
 }

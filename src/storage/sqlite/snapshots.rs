@@ -9,7 +9,6 @@ use sqlx::sqlite::SqliteConnection;
 use super::SqliteStorage;
 use super::connection::Read;
 use super::copy_rows::{OF_THREAD, read_slice, slices};
-use super::errors::storage_error;
 use super::garbage::Garbage;
 use super::snapshot_sessions::{StagedSession, find_sessions};
 use super::thread_row::{ThreadRow, read_thread_row};
@@ -210,8 +209,7 @@ impl SqliteStorage {
                 .bind(&it.more.user_id)
                 .bind(copy.mac(secret))
                 .execute(&mut *write)
-                .await
-                .map_err(storage_error)?;
+                .await?;
         }
         for it in sessions {
             if let Err(error) = super::copy::check_registered(&mut write, &it.copy).await {
@@ -256,7 +254,7 @@ async fn root_of(
         join scopes s on s.tenant = r.tenant and s.scope_id = r.scope_id
         where r.tenant = $1 and r.root = $2";
     let found = sqlx::query_as(text).bind(tenant).bind(namespace.root()).fetch_optional(read);
-    found.await.map_err(storage_error)
+    found.await.map_err(Error::from)
 }
 
 async fn find_all(
@@ -277,8 +275,7 @@ async fn find_all(
             .bind(&caller.tenant)
             .bind(row.thread_key)
             .fetch_one(&mut *read)
-            .await
-            .map_err(storage_error)?;
+            .await?;
         let copy = Garbage {
             tenant: caller.tenant.clone(),
             thread_key: random_id(),

@@ -3,7 +3,6 @@
 use sqlx::Row;
 
 use super::SqliteStorage;
-use super::errors::storage_error;
 use crate::content::keys::TenantSecret;
 use crate::domain::{Error, Result};
 use crate::storage::secret_memory::Memory;
@@ -40,14 +39,12 @@ impl SqliteStorage {
         .bind(tenant)
         .bind(fresh.to_vec())
         .execute(&mut *write)
-        .await
-        .map_err(storage_error)?;
+        .await?;
         let row = sqlx::query("select secret from tenants where tenant = $1")
             .bind(tenant)
             .fetch_one(&mut *write)
-            .await
-            .map_err(storage_error)?;
-        let stored: Vec<u8> = row.try_get(0).map_err(storage_error)?;
+            .await?;
+        let stored: Vec<u8> = row.try_get(0)?;
         write.commit().await?;
         self.learn_secret(tenant, stored)
     }
@@ -57,8 +54,7 @@ impl SqliteStorage {
         let stored = sqlx::query_scalar("select secret from tenants where tenant = $1")
             .bind(tenant)
             .fetch_optional(&mut *read)
-            .await
-            .map_err(storage_error)?;
+            .await?;
         read.end().await?;
         Ok(stored)
     }

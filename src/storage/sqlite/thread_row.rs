@@ -3,7 +3,6 @@
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::errors::storage_error;
 use crate::content::keys::TenantSecret;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::owner_macs::OwnerRow;
@@ -39,19 +38,18 @@ pub(super) async fn read_thread_row(
         .bind(thread.thread_id)
         .bind(thread.owner)
         .fetch_optional(connection)
-        .await
-        .map_err(storage_error)?;
+        .await?;
     let Some(row) = row else { return Ok(None) };
     Ok(Some(ThreadRow {
-        thread_key: row.try_get("thread_key").map_err(storage_error)?,
-        scope_id: row.try_get("scope_id").map_err(storage_error)?,
-        generation: row.try_get("generation").map_err(storage_error)?,
-        fence: row.try_get("fence").map_err(storage_error)?,
-        owner: row.try_get("owner").map_err(storage_error)?,
-        size_bytes: row.try_get("size_bytes").map_err(storage_error)?,
-        lease_holder: row.try_get("lease_holder").map_err(storage_error)?,
-        held: row.try_get::<Option<bool>, _>("held").map_err(storage_error)?.unwrap_or(false),
-        mac: row.try_get("mac").map_err(storage_error)?,
+        thread_key: row.try_get("thread_key")?,
+        scope_id: row.try_get("scope_id")?,
+        generation: row.try_get("generation")?,
+        fence: row.try_get("fence")?,
+        owner: row.try_get("owner")?,
+        size_bytes: row.try_get("size_bytes")?,
+        lease_holder: row.try_get("lease_holder")?,
+        held: row.try_get::<Option<bool>, _>("held")?.unwrap_or(false),
+        mac: row.try_get("mac")?,
     }))
 }
 
@@ -111,18 +109,14 @@ pub(super) async fn take_identity(
     .bind(thread.tenant)
     .bind(thread.thread_id)
     .fetch_optional(connection)
-    .await
-    .map_err(storage_error)?;
+    .await?;
     let mut left = None;
     if let Some(row) = row {
-        let owner: Option<String> = row.try_get(2).map_err(storage_error)?;
+        let owner: Option<String> = row.try_get(2)?;
         left = (!thread.is_taken(owner.as_deref())).then_some(row);
     }
     Ok(match left {
-        Some(row) => Identity {
-            generation: row.try_get(0).map_err(storage_error)?,
-            fence: row.try_get(1).map_err(storage_error)?,
-        },
+        Some(row) => Identity { generation: row.try_get(0)?, fence: row.try_get(1)? },
         None => Identity { generation: crate::domain::clock::random_hex(), fence: 0 },
     })
 }

@@ -4,7 +4,6 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, Row};
 
 use super::SqliteStorage;
-use super::errors::storage_error;
 use super::rows::{ids_json, prefixes_json};
 use crate::domain::Result;
 use crate::domain::caller::Caller;
@@ -34,8 +33,7 @@ impl SqliteStorage {
             .bind(thread.thread_id)
             .bind(thread.owner)
             .fetch_optional(&mut *reader)
-            .await
-            .map_err(storage_error)?;
+            .await?;
         reader.end().await?;
         Ok(self.checked(&caller.tenant, row.as_slice()).await?.pop())
     }
@@ -84,8 +82,7 @@ impl SqliteStorage {
             .bind(ids_json(&listed))
             .bind(prefixes_json(&listed))
             .fetch_all(&mut *reader)
-            .await
-            .map_err(storage_error)?;
+            .await?;
         reader.end().await?;
         self.checked(&caller.tenant, &rows).await
     }
@@ -96,9 +93,9 @@ impl SqliteStorage {
         let thread = |row: &SqliteRow| {
             let thread = read(row)?;
             let Some(secret) = secrets.get(tenant) else { return Ok(thread) };
-            let thread_key = row.try_get("thread_key").map_err(storage_error)?;
-            let scope_id = row.try_get("scope_id").map_err(storage_error)?;
-            let mac: Option<&[u8]> = row.try_get("mac").map_err(storage_error)?;
+            let thread_key = row.try_get("thread_key")?;
+            let scope_id = row.try_get("scope_id")?;
+            let mac: Option<&[u8]> = row.try_get("mac")?;
             let ids = (thread_key, scope_id);
             OwnerRow::thread(&thread.thread_id, ids, thread.owner.as_deref()).check(secret, mac)?;
             Ok(thread)
@@ -122,16 +119,16 @@ fn way_in(way: Way) -> &'static str {
 
 fn read(row: &SqliteRow) -> Result<Thread> {
     Ok(Thread {
-        thread_id: row.try_get("thread_id").map_err(storage_error)?,
-        created_at: row.try_get("created_at").map_err(storage_error)?,
-        updated_at: row.try_get("updated_at").map_err(storage_error)?,
-        last_step: row.try_get("last_step").map_err(storage_error)?,
-        checkpoint_count: row.try_get("checkpoint_count").map_err(storage_error)?,
-        size_bytes: row.try_get("size_bytes").map_err(storage_error)?,
-        generation: row.try_get("generation").map_err(storage_error)?,
-        owner: row.try_get("owner").map_err(storage_error)?,
-        graph_id: row.try_get("graph_id").map_err(storage_error)?,
-        assistant_id: row.try_get("assistant_id").map_err(storage_error)?,
-        user_id: row.try_get("user_id").map_err(storage_error)?,
+        thread_id: row.try_get("thread_id")?,
+        created_at: row.try_get("created_at")?,
+        updated_at: row.try_get("updated_at")?,
+        last_step: row.try_get("last_step")?,
+        checkpoint_count: row.try_get("checkpoint_count")?,
+        size_bytes: row.try_get("size_bytes")?,
+        generation: row.try_get("generation")?,
+        owner: row.try_get("owner")?,
+        graph_id: row.try_get("graph_id")?,
+        assistant_id: row.try_get("assistant_id")?,
+        user_id: row.try_get("user_id")?,
     })
 }

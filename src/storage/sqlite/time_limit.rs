@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use sqlx::sqlite::SqliteConnection;
 
-use super::errors::storage_error;
 use crate::domain::Result;
 
 /// Instructions of SQLite's machine between two looks at the clock: about a tenth of a millisecond.
@@ -25,7 +24,7 @@ impl TimeLimit {
     pub(super) async fn of(connection: &mut SqliteConnection) -> Result<Self> {
         let limit = Self(Arc::new(AtomicU64::new(NEVER)));
         let looked_at = limit.clone();
-        let mut handle = connection.lock_handle().await.map_err(storage_error)?;
+        let mut handle = connection.lock_handle().await?;
         handle.set_progress_handler(STEPS, move || !looked_at.is_over());
         drop(handle);
         Ok(limit)

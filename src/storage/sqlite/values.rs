@@ -5,7 +5,6 @@ use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::chunks::chunks_of;
-use super::errors::storage_error;
 use super::rows::RowSet;
 use super::views::Tenant;
 use crate::domain::checkpoint::{LargeValues, Value};
@@ -43,14 +42,13 @@ pub(super) async fn read_values(
         .bind(tenant.name)
         .bind(set.json())
         .fetch_all(&mut *connection)
-        .await
-        .map_err(storage_error)?;
+        .await?;
     if rows.len() != wanted.len() {
         return Err(Error::Integrity("a checkpoint names a value that is not there".into()));
     }
     let keys = wanted.iter().zip(&rows).map(|(wanted, row)| match wanted.version_key {
         Some(key) => Ok(key),
-        None => row.try_get("version_key").map_err(storage_error),
+        None => row.try_get("version_key").map_err(Error::from),
     });
     let keys = keys.collect::<Result<Vec<i64>>>()?;
     open_values(connection, tenant, &rows, |at| ValueRow::Version(keys[at])).await
@@ -82,12 +80,12 @@ struct StoredRow {
 impl StoredRow {
     fn read(row: &SqliteRow) -> Result<Self> {
         Ok(Self {
-            scope_id: row.try_get("scope_id").map_err(storage_error)?,
-            tag: row.try_get("tag").map_err(storage_error)?,
-            size_bytes: row.try_get("size_bytes").map_err(storage_error)?,
-            digest: row.try_get("digest").map_err(storage_error)?,
-            body: row.try_get("body").map_err(storage_error)?,
-            parts: row.try_get("parts").map_err(storage_error)?,
+            scope_id: row.try_get("scope_id")?,
+            tag: row.try_get("tag")?,
+            size_bytes: row.try_get("size_bytes")?,
+            digest: row.try_get("digest")?,
+            body: row.try_get("body")?,
+            parts: row.try_get("parts")?,
         })
     }
 

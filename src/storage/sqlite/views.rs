@@ -7,7 +7,6 @@ use serde_json::json;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::errors::storage_error;
 use super::rows::RowSet;
 use super::values::{Wanted, open_values, read_values};
 use crate::content::keys::TenantSecret;
@@ -42,19 +41,19 @@ pub(super) const COLUMNS: &str =
 impl CheckpointRow {
     pub(super) fn read(row: &SqliteRow, thread: (String, i64, i64)) -> Result<Self> {
         let (thread_id, thread_key, scope_id) = thread;
-        let map: Vec<u8> = row.try_get("map").map_err(storage_error)?;
-        let delta_channels: String = row.try_get("delta_channels").map_err(storage_error)?;
+        let map: Vec<u8> = row.try_get("map")?;
+        let delta_channels: String = row.try_get("delta_channels")?;
         let damaged = |_| Error::Integrity("the list of delta channels is damaged".into());
         Ok(Self {
             thread_id,
             thread_key,
             scope_id,
-            ns: row.try_get("ns").map_err(storage_error)?,
-            id: row.try_get("checkpoint_id").map_err(storage_error)?,
-            parent: row.try_get("parent_id").map_err(storage_error)?,
+            ns: row.try_get("ns")?,
+            id: row.try_get("checkpoint_id")?,
+            parent: row.try_get("parent_id")?,
             map: channel_map::unpack(&map)?,
-            documents: row.try_get("documents").map_err(storage_error)?,
-            legacy: row.try_get("legacy").map_err(storage_error)?,
+            documents: row.try_get("documents")?,
+            legacy: row.try_get("legacy")?,
             delta_channels: serde_json::from_str(&delta_channels).map_err(damaged)?,
         })
     }
@@ -211,8 +210,7 @@ pub(super) async fn read_writes(
         .bind(set.json())
         .bind(channels.map(|it| json!(it).to_string()))
         .fetch_all(&mut *connection)
-        .await
-        .map_err(storage_error)?;
+        .await?;
     let writes = rows.iter().map(WriteKey::read).collect::<Result<Vec<_>>>()?;
     let at: HashMap<usize, &Place<'_>> = places.iter().map(|it| (it.at, it)).collect();
     let row = |index: usize| writes[index].row(at[&writes[index].position]);
@@ -235,9 +233,9 @@ impl WriteKey {
     fn read(row: &SqliteRow) -> Result<Self> {
         Ok(Self {
             position: position(row)?,
-            task_id: row.try_get("task_id").map_err(storage_error)?,
-            idx: row.try_get("idx").map_err(storage_error)?,
-            channel: row.try_get("channel").map_err(storage_error)?,
+            task_id: row.try_get("task_id")?,
+            idx: row.try_get("idx")?,
+            channel: row.try_get("channel")?,
         })
     }
 
@@ -257,7 +255,7 @@ fn place_json(place: &Place<'_>) -> serde_json::Value {
 }
 
 fn position(row: &SqliteRow) -> Result<usize> {
-    let position: i64 = row.try_get("position").map_err(storage_error)?;
+    let position: i64 = row.try_get("position")?;
     Ok(usize::try_from(position).expect("positions are made from indexes"))
 }
 
@@ -278,16 +276,12 @@ pub(super) async fn read_bases(
         return Ok(Vec::new());
     }
     let set: RowSet = places.iter().map(place_json).collect();
-    let rows = sqlx::query(READ_BASES)
-        .bind(tenant.name)
-        .bind(set.json())
-        .fetch_all(connection)
-        .await
-        .map_err(storage_error)?;
+    let rows =
+        sqlx::query(READ_BASES).bind(tenant.name).bind(set.json()).fetch_all(connection).await?;
     let at: HashMap<usize, &Place<'_>> = places.iter().map(|it| (it.at, it)).collect();
     let base = |row: &SqliteRow| {
-        let channel: String = row.try_get("channel").map_err(storage_error)?;
-        let document: Vec<u8> = row.try_get("document").map_err(storage_error)?;
+        let channel: String = row.try_get("channel")?;
+        let document: Vec<u8> = row.try_get("document")?;
         let position = position(row)?;
         let place = at[&position];
         let at = CheckpointAt { scope_id: place.scope_id, ns: place.ns, id: place.id };

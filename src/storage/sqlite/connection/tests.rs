@@ -118,7 +118,7 @@ async fn a_statement_ends_when_its_time_is_over() {
     let mut read = connections.begin_search("acme").await.unwrap();
     read.check_time().unwrap();
     read.limit().set(Some(Duration::from_millis(20)));
-    let ended = sqlx::query(ENDLESS).fetch_one(&mut *read).await.map_err(storage_error);
+    let ended = sqlx::query(ENDLESS).fetch_one(&mut *read).await.map_err(Error::from);
     assert!(matches!(ended, Err(Error::ReadTooLong)), "{:?}", ended.map(drop));
     assert!(matches!(read.check_time(), Err(Error::ReadTooLong)));
     drop(read);
