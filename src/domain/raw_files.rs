@@ -10,6 +10,7 @@ use super::caller::Caller;
 use super::clock::{Clock, Micros};
 use super::contention::Contention;
 use super::contents::ContentId;
+use super::cpu_pool;
 use super::error::{Conflict, Error, Result};
 use super::exact_json;
 use super::files::dialect::Dialect;
@@ -116,17 +117,14 @@ impl RawFiles {
             return Ok(Some(RawFile { version, created_at, size_bytes, media_type, tag, body }));
         }
         let Some(text) = item.value else { return Ok(None) };
-        let Some(value) = FileValue::read(exact_json::parse("value", &text)?) else {
-            return Ok(None);
-        };
-        let head = FileHead::unbounded(&value);
-        let Some(bytes) = value.content.raw().map(|it| Bytes::from(it.into_owned())) else {
-            return Ok(None);
-        };
-        let media_type = media_type_of(address, &head);
-        let tag = tag_of_bytes(&sha256(&bytes));
-        let (size_bytes, body) = (bytes.len() as u64, RawBody::Small(bytes));
-        Ok(Some(RawFile { version, created_at, size_bytes, media_type, tag, body }))
+        let (bytes, read) = (text.len(), move || read_small(&text));
+        let small = cpu_pool::run_sized(&caller.tenant, bytes, read).await??;
+        Ok(small.map(|(head, bytes)| {
+            let media_type = media_type_of(address, &head);
+            let tag = tag_of_bytes(&head.sha256.unwrap_or_else(|| sha256(&bytes)));
+            let (size_bytes, body) = (bytes.len() as u64, RawBody::Small(bytes));
+            RawFile { version, created_at, size_bytes, media_type, tag, body }
+        }))
     }
 
     /// Bytes of a large file, as they lie together: some that begin at or before `at`, and where they begin.
@@ -341,6 +339,14 @@ pub fn media_type_of(address: &Address, head: &FileHead) -> String {
     let is_bytes = !matches!(head.form, Form::Text | Form::Lines);
     let path = String::from_utf8_lossy(address.key.as_bytes());
     media::shown(head.media_type.as_ref().and_then(|it| it.text()), is_bytes, &path)
+}
+
+/// The head and the bytes of a value. None: it is no file.
+fn read_small(text: &[u8]) -> Result<Option<(FileHead, Bytes)>> {
+    let Some(value) = FileValue::read(exact_json::parse("value", text)?) else { return Ok(None) };
+    let raw = value.content.raw();
+    let head = FileHead::with_raw(&value, raw.as_deref());
+    Ok(raw.map(|it| (head, Bytes::from(it.into_owned()))))
 }
 
 fn tag_of_bytes(sha256: &[u8; 32]) -> String {

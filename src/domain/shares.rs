@@ -212,6 +212,10 @@ impl Shares {
 }
 
 impl Account {
+    pub fn tenant(&self) -> &str {
+        self.holder.tenant()
+    }
+
     /// For one body, of which nothing is held yet.
     pub fn open(&self) -> Held {
         let body = Body {

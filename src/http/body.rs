@@ -13,10 +13,10 @@ use axum::http::{HeaderMap, header};
 use bytes::{Bytes, BytesMut};
 use tokio::time::Instant;
 
-use super::beside::beside;
 use super::blocks::Blocks;
 use super::problem::{Code, Problem};
 use super::zstd_window;
+use crate::domain::cpu_pool;
 use crate::domain::limits::LIMITS;
 use crate::domain::pace::{PATIENCE, Pace};
 use crate::domain::shares::{Account, Body as Counted, Full, Held, Turn};
@@ -226,9 +226,10 @@ impl Encoding {
     }
 }
 
-/// On a thread of its own: a small body may stand for a large one.
+/// In the pool whatever its size: a small body may stand for a large one.
 async fn decompress(encoding: Encoding, packed: Bytes, held: Held) -> Result<Whole, Problem> {
-    beside(move || {
+    let tenant = held.account().tenant().to_owned();
+    cpu_pool::run(&tenant, move || {
         let account = held.account();
         if encoding == Encoding::Gzip {
             let decoder = flate2::read::MultiGzDecoder::new(&packed[..]);

@@ -9,7 +9,6 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use super::beside::beside;
 use super::body;
 use super::decode::{self, Input, Received};
 use super::media::Format;
@@ -22,11 +21,9 @@ use crate::auth::authenticator::Identity;
 use crate::domain::Error;
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::clock::Micros;
+use crate::domain::cpu_pool;
 use crate::domain::limits::LIMITS;
 use crate::domain::shares::{Account, Held};
-
-/// Bodies up to this size are decoded where they arrive; larger ones would keep other requests waiting.
-const DECODE_INLINE_BYTES_MAX: usize = 256 << 10;
 
 /// A request without a body.
 pub struct Asks {
@@ -144,17 +141,14 @@ impl<T: Input> FromRequest<Arc<App>> for Call<T> {
         let idempotency_key = decode::idempotency_key(headers)?;
         let whole = body::read(headers, body, &account).await?;
         let received = Received { format, body: whole.bytes, idempotency_key };
-        let input = decode_input(received).await?;
+        let input = decode_input(&caller.tenant, received).await?;
         let reply = Reply { format: answer_format, held: whole.held };
         Ok(Self { caller, deadline, input, reply })
     }
 }
 
-async fn decode_input<T: Input>(received: Received) -> Result<T, Problem> {
-    if received.body.len() <= DECODE_INLINE_BYTES_MAX {
-        return decode::decode(&received);
-    }
-    beside(move || decode::decode(&received)).await?
+async fn decode_input<T: Input>(tenant: &str, received: Received) -> Result<T, Problem> {
+    cpu_pool::run_sized(tenant, received.body.len(), move || decode::decode(&received)).await?
 }
 
 /// Who asks, if not too often, and the route's permission is covered.

@@ -9,13 +9,13 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::call::{Answer, Asks};
 use super::exact::{Data, DataOut};
-use super::expand::beside;
 use super::problem::{Code, Problem};
 use super::threads::query_of;
 use crate::app::App;
 use crate::decode::values::{Channel, Stored, channels, size_bytes};
 use crate::decode::{Budget, Json, Unreadable, read_text};
 use crate::domain::checkpoint::{LargeValues, Target, Value, at_most};
+use crate::domain::cpu_pool;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{Channel as ChannelName, CheckpointId, CheckpointNs, ThreadId};
 use crate::domain::storage::CheckpointTuple;
@@ -44,7 +44,10 @@ use crate::domain::{Error, Result};
 pub async fn get(State(app): State<Arc<App>>, asks: Asks, uri: Uri) -> Answer {
     let Asked { target, only, raw } = Asked::read(&uri)?;
     let (found, _) = app.checkpoints.get(&asks.caller, &target, &[], None).await?;
-    let shown = beside(size_bytes(&found), move || ValuesOut::of(found, &only, raw)).await?;
+    let shown = cpu_pool::run_sized(&asks.caller.tenant, size_bytes(&found), move || {
+        ValuesOut::of(found, &only, raw)
+    })
+    .await?;
     asks.reply.with(&GotValues { checkpoint: shown? })
 }
 

@@ -51,7 +51,7 @@ pub async fn commit(State(app): State<Arc<App>>, call: Call<Draft>) -> Answer {
     let Expanded { commit, held: _held } = input.expand(&app, &caller).await?;
     let values = app.values.of(&caller, &commit.thread_id);
     // Hashed while the commit waits for its batch; remembered when it is durable.
-    let kept = expand::named(expand::kept(&commit));
+    let kept = expand::named(&caller.tenant, expand::kept(&commit));
     let (done, kept) = tokio::join!(app.checkpoints.commit(&caller, commit, deadline), kept);
     let done = done?;
     kept?.into_iter().for_each(|(digest, data)| values.keep_committed(digest, data));

@@ -15,11 +15,9 @@ use crate::app::App;
 use crate::app::values::{Difference, DifferenceError, Digest, digest, is_worth_keeping};
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::{Commit, InParts, Op, Value};
+use crate::domain::cpu_pool;
 use crate::domain::limits::LIMITS;
 use crate::domain::{Conflict, Error, Result as DomainResult};
-
-/// More than this is copied and hashed beside the other requests.
-const INLINE_BYTES_MAX: usize = 256 << 10;
 
 /// A commit as it was sent. Values that came as differences are still empty.
 pub struct Draft {
@@ -111,7 +109,7 @@ impl Draft {
         let values = app.values.of(caller, &commit.thread_id);
         let base = |it: &Open| values.get(&it.difference.base).ok_or_else(|| resend(it.field));
         let bases = open.iter().map(base).collect::<DomainResult<Vec<Bytes>>>()?;
-        let results = beside(bytes, move || {
+        let results = cpu_pool::run_sized(&caller.tenant, bytes, move || {
             open.iter()
                 .zip(&bases)
                 .map(|(it, base)| it.apply(base))
@@ -194,24 +192,10 @@ pub fn kept(commit: &Commit) -> Vec<Bytes> {
 ///
 /// # Errors
 /// `internal`, when hashing panics.
-pub async fn named(values: Vec<Bytes>) -> Result<Vec<(Digest, Bytes)>, Problem> {
+pub async fn named(tenant: &str, values: Vec<Bytes>) -> DomainResult<Vec<(Digest, Bytes)>> {
     let bytes = values.iter().map(Bytes::len).sum();
-    beside(bytes, move || {
+    cpu_pool::run_sized(tenant, bytes, move || {
         values.iter().map(|it| (digest(it), Bytes::copy_from_slice(it))).collect()
     })
     .await
-}
-
-/// Runs work on so many bytes: here when they are few, else on a thread for such work.
-///
-/// # Errors
-/// `internal`, when it panics.
-pub async fn beside<T: Send + 'static>(
-    bytes: usize,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Problem> {
-    if bytes <= INLINE_BYTES_MAX {
-        return Ok(work());
-    }
-    super::beside::beside(work).await
 }

@@ -5,7 +5,6 @@
 mod agentrail;
 mod artifacts;
 mod audit;
-mod beside;
 mod blocks;
 mod body;
 mod by_name;

@@ -9,7 +9,6 @@ use bytes::Bytes;
 use super::decode::Received;
 use super::difference::DataAnswered;
 use super::exact::{Data, DataOut};
-use super::expand::beside;
 use super::problem::Problem;
 use crate::app::App;
 use crate::app::values::{
@@ -17,6 +16,7 @@ use crate::app::values::{
 };
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::{Value, at_most};
+use crate::domain::cpu_pool;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::ThreadId;
 use crate::domain::{Error, Result as DomainResult};
@@ -75,7 +75,8 @@ pub async fn shortened<T: Send + 'static>(
     let known =
         have.zip(thread_id).map(|(have, thread_id)| (have, app.values.of(caller, thread_id)));
     let Some((have, values)) = known else { return Ok(build(&mut Shorten(None))) };
-    beside(bytes, move || build(&mut Shorten(Some(Known::new(values, have))))).await
+    let build = move || build(&mut Shorten(Some(Known::new(values, have))));
+    Ok(cpu_pool::run_sized(&caller.tenant, bytes, build).await?)
 }
 
 impl Shorten {

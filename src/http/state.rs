@@ -9,7 +9,6 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::call::{Answer, Asks};
 use super::channel_values::{RawChannel, RawValue, unreadable};
-use super::expand::beside;
 use super::threads::query_of;
 use crate::app::App;
 use crate::decode::state::state;
@@ -18,6 +17,7 @@ use crate::decode::values::{channels, size_bytes};
 use crate::decode::{Budget, Json};
 use crate::domain::Result;
 use crate::domain::checkpoint::{LargeValues, PendingWrite, Target};
+use crate::domain::cpu_pool;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{CheckpointId, CheckpointNs, ThreadId};
 use crate::domain::storage::CheckpointTuple;
@@ -61,7 +61,10 @@ pub async fn get(State(app): State<Arc<App>>, asks: Asks, uri: Uri) -> Answer {
     let target = params.target()?;
     let is_live = target.id.is_none();
     let (found, _) = app.checkpoints.get(&asks.caller, &target, &[], None).await?;
-    let shown = beside(size_bytes(&found), move || StateOut::of(found, is_live, raw)).await?;
+    let shown = cpu_pool::run_sized(&asks.caller.tenant, size_bytes(&found), move || {
+        StateOut::of(found, is_live, raw)
+    })
+    .await?;
     asks.reply.with(&GotState { state: shown? })
 }
 

@@ -15,7 +15,6 @@ pub mod doctor;
 pub mod documents;
 pub mod encrypting;
 mod export;
-mod fair_places;
 pub mod freed;
 mod indexing_rows;
 pub mod items;

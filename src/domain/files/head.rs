@@ -50,7 +50,11 @@ impl FileHead {
 
     /// Of any value.
     pub fn unbounded(value: &FileValue) -> Self {
-        let raw = value.content.raw();
+        Self::with_raw(value, value.content.raw().as_deref())
+    }
+
+    /// Of any value. `raw` is what [`Content::raw`] answers.
+    pub fn with_raw(value: &FileValue, raw: Option<&[u8]>) -> Self {
         let (form, units) = match &value.content {
             Content::Text(text) => (Form::Text, text.utf16_length()),
             Content::Lines(text) => (Form::Lines, text.utf16_length()),
@@ -59,9 +63,9 @@ impl FileHead {
         };
         Self {
             form,
-            size: raw.as_ref().map_or(units, |it| it.len()) as u64,
+            size: raw.map_or(units, <[u8]>::len) as u64,
             units: units as u64,
-            sha256: raw.map(|it| Self::sha256_of(&it)),
+            sha256: raw.map(Self::sha256_of),
             created_at: value.created_at.clone(),
             modified_at: value.modified_at.clone(),
             media_type: value.media_type.clone(),

@@ -12,7 +12,7 @@ use sqlx::Executor as _;
 use super::connection::Connection;
 use super::servers::{Refusal, Servers};
 use crate::domain::Error;
-use crate::storage::fair_places::{FairPlaces, Place, Share};
+use crate::domain::fair_places::{FairPlaces, Place, Share};
 use crate::domain::limits::LIMITS;
 
 /// How long a caller waits for a connection before it is told to come again.

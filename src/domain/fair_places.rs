@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::domain::{Error, Result};
+use super::{Error, Result};
 
 /// How long a search waits for its turn.
 const WAIT_MAX: Duration = Duration::from_secs(10);
