@@ -17,6 +17,8 @@ from support.waiting import wait_until
 
 FILES = ("ann", "filesystem")
 FILE_BYTES = 2_000
+# On SQLite the items of a restore are one write transaction (docs/internals/sessions-and-snapshots.md).
+RESTORED_FILES_ON_SQLITE = 200
 AT_ONCE = 100
 # Of one thread, whose commits follow each other. Of a hold there might be one before it begins, the one that is held, and one
 # after it.
@@ -27,7 +29,8 @@ SLOWEST_SHARE_MAX = 0.5
 class Large:
     """A thread of many checkpoints and a namespace of many files."""
 
-    def __init__(self, server: Server, key: str):
+    def __init__(self, server: Server, key: str, files: int):
+        self.files = files
         self.native = Native(server.url, key)
         self.client = Client(server.url, api_key=key)
         self.backend = ThreadkeepBackend(server.url, api_key=key, namespace=FILES)
@@ -52,10 +55,10 @@ class Large:
 
     def change(self) -> None:
         """Every file."""
-        for start in range(0, settings.SNAPSHOT_SIZE, AT_ONCE):
+        for start in range(0, self.files, AT_ONCE):
             files = [
                 (f"/{at}.md", f"{at} {uuid.uuid4()} ".ljust(FILE_BYTES, "x").encode())
-                for at in range(start, min(start + AT_ONCE, settings.SNAPSHOT_SIZE))
+                for at in range(start, min(start + AT_ONCE, self.files))
             ]
             assert {one.error for one in self.backend.upload_files(files)} == {None}
 
@@ -96,9 +99,11 @@ def test_who_was_held_out_is_seen() -> None:
 
 @pytest.mark.parametrize("act", ["take", "restore"])
 def test_commits_on_other_threads_complete_meanwhile(
-    server: Server, api_key: str, act: str
+    server: Server, api_key: str, engine: str, act: str
 ) -> None:
-    large = Large(server, api_key)
+    is_one_write = (engine, act) == ("sqlite", "restore")
+    files = RESTORED_FILES_ON_SQLITE if is_one_write else settings.SNAPSHOT_SIZE
+    large = Large(server, api_key, files)
     snapshot_id = large.take()
     taken_at = large.newest()
 
