@@ -15,6 +15,7 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use super::database_file::DatabaseFile;
 use super::errors::{open_error, times_full};
+use super::log_limit::LogLimit;
 use super::private_files::{FILE_MODE, sibling};
 use super::reserve::Reserve;
 use super::time_limit::TimeLimit;
@@ -96,10 +97,11 @@ impl Connections {
         }
     }
 
-    /// Looks from now on whether the path still leads to the file that was opened, and keeps a reserve for a full disk.
+    /// Looks from now on whether the path still leads to the file that was opened, keeps a reserve for a full disk, and the log short.
     pub(super) fn watch_file(&self) {
         self.file.watch();
         self.reserve.keep(&self.file, &self.options);
+        LogLimit::new(self.file.path(), &self.options).watch(&self.file);
     }
 
     /// Whether there is room for what adds. What deletes does not ask.

@@ -35,6 +35,7 @@ mod leases;
 mod list;
 mod living;
 mod log_file;
+mod log_limit;
 mod pack_writes;
 mod packs;
 mod policies;

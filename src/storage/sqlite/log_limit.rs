@@ -1,0 +1,130 @@
+//! Keeps the log (`-wal`) of the database from growing without end while readers overlap.
+//!
+//! SQLite begins its log anew only when a commit finds no reader in it. In a constant stream of readers no commit does, and the log takes
+//! the whole disk. So a server looks at its size about once a second. Over the limit, it lets SQLite wait for the readers of the log:
+//! readers that begin meanwhile read the database alone, so that the wait ends with the readers that are there.
+
+use std::fs::metadata;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions as _, Connection as _};
+
+use super::database_file::DatabaseFile;
+use super::private_files::sibling;
+use crate::domain::Result;
+
+/// Twice the bytes that SQLite lets the log keep after a burst.
+const LOG_BYTES_MAX: u64 = 128 << 20;
+const LOOKS_EVERY: Duration = Duration::from_secs(1);
+/// SQLite waits so long for each of the five states of the database that readers can have. Commits wait meanwhile.
+const WAITS_FOR_READERS: Duration = Duration::from_millis(200);
+/// After an attempt that a long reader outlasted.
+const LOOKS_WITHOUT_ATTEMPT: u32 = 10;
+
+pub(super) struct LogLimit {
+    log: PathBuf,
+    options: SqliteConnectOptions,
+}
+
+impl LogLimit {
+    pub(super) fn new(database: &Path, options: &SqliteConnectOptions) -> Self {
+        let options = options.clone().create_if_missing(false).busy_timeout(WAITS_FOR_READERS);
+        Self { log: sibling(database, "-wal"), options }
+    }
+
+    /// Looks again and again, as long as somebody has the database open.
+    pub(super) fn watch(self, file: &Arc<DatabaseFile>) {
+        tokio::spawn(self.look_again_and_again(Arc::downgrade(file)));
+    }
+
+    async fn look_again_and_again(self, file: Weak<DatabaseFile>) {
+        let mut ticks = tokio::time::interval(LOOKS_EVERY);
+        let mut waits = 0_u32;
+        loop {
+            ticks.tick().await;
+            let Some(file) = file.upgrade() else { return };
+            waits = waits.saturating_sub(1);
+            if waits > 0 || file.is_lost() {
+                continue;
+            }
+            // What fails is tried again: commits say what is wrong with the disk.
+            if !self.enforce(LOG_BYTES_MAX).await.unwrap_or(false) {
+                waits = LOOKS_WITHOUT_ATTEMPT;
+            }
+        }
+    }
+
+    /// Empties a log of more bytes. False: a reader outlasted the wait.
+    pub(super) async fn enforce(&self, bytes_max: u64) -> Result<bool> {
+        if metadata(&self.log).map_or(0, |it| it.len()) <= bytes_max {
+            return Ok(true);
+        }
+        let mut connection = self.options.connect().await?;
+        let emptied = empty(&mut connection).await;
+        connection.close().await?;
+        Ok(emptied?)
+    }
+}
+
+async fn empty(connection: &mut SqliteConnection) -> sqlx::Result<bool> {
+    let (is_busy, _, _): (i64, i64, i64) =
+        sqlx::query_as("pragma wal_checkpoint(truncate)").fetch_one(connection).await?;
+    Ok(is_busy == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::Executor as _;
+
+    use super::*;
+
+    async fn reading(options: &SqliteConnectOptions) -> SqliteConnection {
+        let mut reader = options.connect().await.unwrap();
+        reader.execute("begin; select count(*) from t").await.unwrap();
+        reader
+    }
+
+    async fn end(mut reader: SqliteConnection) {
+        reader.execute("rollback").await.unwrap();
+        reader.close().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_log_that_overlapping_readers_keep_from_beginning_anew_is_emptied() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let options = SqliteConnectOptions::new()
+            .filename(&path)
+            .create_if_missing(true)
+            .journal_mode(sqlx::sqlite::SqliteJournalMode::Wal);
+        let limit = LogLimit::new(&path, &options);
+        let bytes = || metadata(&limit.log).unwrap().len();
+        let mut writer = options.connect().await.unwrap();
+        writer.execute("create table t (x)").await.unwrap();
+
+        let mut reader = reading(&options).await;
+        for _ in 0..20 {
+            writer.execute("insert into t values (randomblob(500000))").await.unwrap();
+            let next = reading(&options).await;
+            end(std::mem::replace(&mut reader, next)).await;
+        }
+        assert!(bytes() > 9_000_000, "the readers do not overlap: {}", bytes());
+
+        assert!(limit.enforce(u64::MAX).await.unwrap(), "a log below the limit is left as it is");
+        assert!(bytes() > 9_000_000);
+        assert!(!limit.enforce(9_000_000).await.unwrap(), "a reader that stays outlasts the wait");
+        let other = reading(&options).await;
+        let (emptied, ()) = tokio::join!(limit.enforce(9_000_000), async {
+            end(reader).await;
+            end(other).await;
+        });
+        assert!(emptied.unwrap());
+        assert_eq!(bytes(), 0);
+        let kept: i64 =
+            sqlx::query_scalar("select count(*) from t").fetch_one(&mut writer).await.unwrap();
+        assert_eq!(kept, 20);
+    }
+}
