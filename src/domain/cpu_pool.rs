@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, LazyLock};
 
-use super::fair_places::{FairPlaces, Share};
+use super::fair_places::{FairPlaces, Place, Share};
 use super::{Error, Result};
 
 /// Decoding or hashing more bytes takes about a millisecond.
-const INLINE_BYTES_MAX: usize = 256 << 10;
+pub const INLINE_BYTES_MAX: usize = 256 << 10;
 
 /// One per core: more threads would take the processors from the async workers and the database.
 static PLACES: LazyLock<Arc<FairPlaces>> = LazyLock::new(|| {
@@ -34,15 +34,25 @@ pub async fn run<T: Send + 'static>(
     tenant: &str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {
-    run_on(&PLACES, tenant, work).await
+    run_at(take_place(tenant).await?, work).await
 }
 
-async fn run_on<T: Send + 'static>(
-    places: &Arc<FairPlaces>,
-    tenant: &str,
+/// Waits for a place of the pool. Whoever reads a large value takes it before, so that no more values are in memory than are worked on.
+///
+/// # Errors
+/// None: the pool is never closed.
+pub async fn take_place(tenant: &str) -> Result<Place> {
+    PLACES.take(tenant).await
+}
+
+/// As [`run`], at a place that was taken before.
+///
+/// # Errors
+/// `Internal` when the work panics.
+pub async fn run_at<T: Send + 'static>(
+    place: Place,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {
-    let place = places.take(tenant).await?;
     let done = tokio::task::spawn_blocking(move || {
         let _place = place;
         work()
@@ -91,7 +101,10 @@ mod tests {
         let done = Arc::new(Mutex::new(Vec::new()));
         let one = |tenant: &'static str| {
             let (places, done) = (Arc::clone(&places), Arc::clone(&done));
-            async move { run_on(&places, tenant, move || done.lock().unwrap().push(tenant)).await }
+            async move {
+                let place = places.take(tenant).await.unwrap();
+                run_at(place, move || done.lock().unwrap().push(tenant)).await
+            }
         };
         let much: Vec<_> = (0..20).map(|_| tokio::spawn(one("acme"))).collect();
         while places.waiting_count() < 20 {

@@ -10,7 +10,7 @@ use super::caller::Caller;
 use super::clock::{Clock, Micros};
 use super::contention::Contention;
 use super::contents::ContentId;
-use super::cpu_pool;
+use super::cpu_pool::{self, INLINE_BYTES_MAX};
 use super::error::{Conflict, Error, Result};
 use super::exact_json;
 use super::files::dialect::Dialect;
@@ -92,7 +92,7 @@ impl RawFiles {
         Self { storage, items, clock }
     }
 
-    /// A file of the caller's. None: there is none, or it is not the caller's to read. One round trip, two for a large one.
+    /// A file of the caller's. None: there is none, or it is not the caller's to read. One round trip; two beyond 256 KiB.
     ///
     /// # Errors
     /// `Integrity`, `Unavailable`.
@@ -101,8 +101,15 @@ impl RawFiles {
             return Ok(None);
         }
         let now = self.clock.now();
-        let found =
-            self.storage.get_items(caller, std::slice::from_ref(address), None, now).await?;
+        let (addresses, small) = (std::slice::from_ref(address), INLINE_BYTES_MAX as u64);
+        let (found, place) = match self.storage.get_items(caller, addresses, Some(small), now).await
+        {
+            Err(Error::TooLarge { .. }) => {
+                let place = cpu_pool::take_place(&caller.tenant).await?;
+                (self.storage.get_items(caller, addresses, None, now).await?, Some(place))
+            }
+            found => (found?, None),
+        };
         let Some(item) = found.into_iter().next().flatten() else { return Ok(None) };
         let (version, created_at) = (item.version, item.created_at);
         if let Some(id) = &item.content_id {
@@ -117,8 +124,10 @@ impl RawFiles {
             return Ok(Some(RawFile { version, created_at, size_bytes, media_type, tag, body }));
         }
         let Some(text) = item.value else { return Ok(None) };
-        let (bytes, read) = (text.len(), move || read_small(&text));
-        let small = cpu_pool::run_sized(&caller.tenant, bytes, read).await??;
+        let small = match place {
+            Some(place) => cpu_pool::run_at(place, move || read_small(&text)).await??,
+            None => read_small(&text)?,
+        };
         Ok(small.map(|(head, bytes)| {
             let media_type = media_type_of(address, &head);
             let tag = tag_of_bytes(&head.sha256.unwrap_or_else(|| sha256(&bytes)));
