@@ -5,9 +5,9 @@ use std::collections::HashSet;
 
 use super::access::{Access, Accessible, Source, SqlValue, page, rows_named};
 use super::items::encrypting::encrypt_items;
-use super::marks::Marks;
 use super::objects::packs::{PackStorage, Scope};
 use super::owner_signing::sign;
+use super::reachability::Reachability;
 use super::resealing::{Change, Resealer, seal_all_again};
 use super::sessions::encrypting::encrypt_sessions;
 use super::snapshots::encrypting::encrypt_documents;
@@ -212,8 +212,8 @@ impl Move<'_> {
         access: &mut dyn Access,
         place: &[SqlValue; 2],
         threads: &[i64],
-    ) -> Result<Marks> {
-        let mut marks = Marks::default();
+    ) -> Result<Reachability> {
+        let mut marks = Reachability::default();
         let mut lists = access.rows(LISTS_OF_VALUES, place).await?;
         lists.extend(access.rows(LISTS_OF_ITEMS, place).await?);
         lists.extend(access.rows(LISTS_OF_VERSIONS, place).await?);
@@ -234,7 +234,7 @@ impl Move<'_> {
     }
 
     /// Whether a chunk that no list names is a node cannot be known: it goes.
-    async fn remove_unnamed(&self, place: &[SqlValue; 2], marks: &Marks) -> Result<()> {
+    async fn remove_unnamed(&self, place: &[SqlValue; 2], marks: &Reachability) -> Result<()> {
         let text = "delete from chunks where tenant = $1 and scope_id = $2 and name in";
         let mut after = SqlValue::Bytes(Vec::new());
         loop {

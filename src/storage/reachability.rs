@@ -1,4 +1,4 @@
-//! Which chunks of a scope are alive: what the lists of its values lead to. The same for every engine.
+//! Finds which chunks of a scope are reachable: those that the lists of its values lead to. The same for every engine.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,13 +9,13 @@ use crate::domain::{Error, Result};
 
 /// Names that were reached.
 #[derive(Default)]
-pub struct Marks {
+pub struct Reachability {
     reached: HashSet<Name>,
     nodes: HashSet<Name>,
 }
 
-impl Marks {
-    /// Marks what a stored list names.
+impl Reachability {
+    /// Reachability what a stored list names.
     ///
     /// # Errors
     /// `Integrity` when it is damaged: then nothing may be removed.
@@ -34,7 +34,7 @@ impl Marks {
         self.nodes.iter().map(|name| name.to_vec()).collect()
     }
 
-    /// Marks what a node names.
+    /// Reachability what a node names.
     ///
     /// # Errors
     /// `Integrity` when it is damaged.
@@ -142,7 +142,7 @@ mod tests {
         let secret = TenantSecret::new([9; 32]);
         let names: Vec<Name> = (0..500_u32).map(|at| secret.name(&at.to_le_bytes())).collect();
         let (list, nodes) = write(&secret, &names);
-        let mut marks = Marks::default();
+        let mut marks = Reachability::default();
         marks.add_list(&list).unwrap();
         assert_eq!(marks.nodes().len(), nodes.len());
         for (_, node) in &nodes {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::marks::Marks;
+use super::reachability::Reachability;
 use super::retention::{Plan, Stored, keep, waiting};
 use crate::domain::Result;
 use crate::domain::clock::Micros;
@@ -196,13 +196,13 @@ pub struct ContentCount<'a> {
     leaving: &'a Leaving,
     /// Values that other holders' checkpoints name.
     others: BTreeSet<u32>,
-    marks: Marks,
+    marks: Reachability,
     removed: Removed,
 }
 
 impl<'a> ContentCount<'a> {
     pub fn new(leaving: &'a Leaving, others: BTreeSet<u32>) -> Self {
-        Self { leaving, others, marks: Marks::default(), removed: Removed::default() }
+        Self { leaving, others, marks: Reachability::default(), removed: Removed::default() }
     }
 
     /// Every value of the scope.

@@ -11,7 +11,7 @@ use threadkeep::content::envelope::seal_plain;
 use threadkeep::content::parts::{
     NAME_BYTES, Name, PART_BYTES, Part, PartsError, assemble, read, read_node,
 };
-use threadkeep::storage::marks::Marks;
+use threadkeep::storage::reachability::Reachability;
 
 const SIZE_BYTES_MAX: u32 = 1 << 20;
 
@@ -42,7 +42,7 @@ pub fn check(data: &[u8]) {
         }
         Err(_) => assert!(input.list.len().is_multiple_of(PART_BYTES) || parts.is_err()),
     }
-    let mut marks = Marks::default();
+    let mut marks = Reachability::default();
     let marked = marks.add_list(input.list);
     assert_eq!(marked.is_ok(), parts.is_ok());
     for chunk in input.chunks.values() {

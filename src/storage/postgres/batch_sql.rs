@@ -36,7 +36,7 @@ const CREATE: &str = r"
 ), born_holder as (
     insert into scope_holders (tenant, scope_id, kind, holder)
     select tenant, scope_id, 'thread', thread_key::text from born
-), buried as (
+), tombstones as (
     delete from thread_tombstones d using born b
     where d.tenant = any (array[b.tenant]) and d.thread_id = any (array[b.thread_id])
 )

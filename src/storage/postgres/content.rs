@@ -5,9 +5,9 @@ use sqlx::Row;
 use super::connection::Connection;
 use super::pack_writes::release;
 use crate::domain::{Error, Result};
-use crate::storage::marks::Marks;
 use crate::storage::objects::pack_location::PackLocation;
 use crate::storage::objects::packs::Scope;
+use crate::storage::reachability::Reachability;
 
 /// Lists of the scope's values: of manifests, of the writes of all threads that hold the scope, of items with their earlier
 /// versions, of contents of files, and of the entries of a session.
@@ -103,7 +103,7 @@ async fn dead_chunks(
     tenant: &str,
     scope_id: i64,
 ) -> Result<Vec<Vec<u8>>> {
-    let mut marks = Marks::default();
+    let mut marks = Reachability::default();
     for row in rows(connection, LISTS, tenant, scope_id).await? {
         marks.add_list(row.get("parts"))?;
     }

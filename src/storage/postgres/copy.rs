@@ -65,7 +65,7 @@ select tenant, $3, $4, next_no from scopes where tenant = $1 and scope_id = $2
 /// whose what is left of a deleted target has to be, or null, $9 MAC. A target that exists has no checkpoints and no writes: a lease
 /// made it, and it keeps its fence and its owner.
 const COPY_THREAD: &str = r"
-with grave as (
+with tombstone as (
     delete from thread_tombstones where tenant = $1 and thread_id = $3
     returning generation, fence, owner
 )
@@ -75,7 +75,7 @@ select o.tenant, $3, $4, $5, coalesce(d.generation, $6), coalesce(d.fence, 0), n
     o.checkpoint_count, o.size_bytes, $7, o.graph_id, o.assistant_id, o.user_id, $9
 from threads o
 cross join (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now) now
-left join grave d on $8::text is null or d.owner = $8
+left join tombstone d on $8::text is null or d.owner = $8
 where o.tenant = $1 and o.thread_id = $2
 on conflict (tenant, thread_id) do update set thread_key = excluded.thread_key,
     scope_id = excluded.scope_id, mac = excluded.mac, updated_at = excluded.updated_at, last_step = excluded.last_step,

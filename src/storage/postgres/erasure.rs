@@ -48,7 +48,7 @@ with gone as (
 ), reports as (
     delete from retention_reports r using gone g
     where r.tenant = $1 and r.kind = 'thread' and r.thread_id = g.thread_id returning 1
-), graves as (
+), tombstones as (
     delete from thread_tombstones d using gone g
     where d.tenant = $1 and d.thread_id = g.thread_id returning 1
 ), cursors as (
@@ -59,7 +59,7 @@ with gone as (
 select array(select thread_id from gone) as thread_ids,
     (select coalesce(sum(size_bytes), 0)::bigint from gone) as size_bytes,
     (select count(*) from policies) as policies, (select count(*) from reports) as reports,
-    (select count(*) from graves) as graves
+    (select count(*) from tombstones) as tombstones
 ";
 
 #[async_trait]
@@ -118,7 +118,7 @@ impl PostgresStorage {
             size_bytes: count(&row, "size_bytes"),
             retention_policies: count(&row, "policies"),
             retention_reports: count(&row, "reports"),
-            tombstones: count(&row, "graves"),
+            tombstones: count(&row, "tombstones"),
             ..Receipt::default()
         };
         let is_full = found.len() as u64 == SLICE_THREADS.unsigned_abs();

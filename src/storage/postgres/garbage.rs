@@ -44,7 +44,7 @@ impl PostgresStorage {
 }
 
 /// Makes a thread unreachable: from here on it is absent, its rows are garbage.
-pub(super) async fn bury(
+pub(super) async fn replace_with_tombstone(
     connection: &mut Connection,
     tenant: &str,
     locked: &LockedThread,
@@ -52,7 +52,7 @@ pub(super) async fn bury(
     sqlx::query(
         "with clock as (
             select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now, $7::text as owner
-         ), grave as (
+         ), tombstone as (
             insert into thread_tombstones (tenant, thread_id, generation, fence, deleted_at, owner)
             select $1, $2, $5, $6, now, owner from clock
             on conflict (tenant, thread_id) do update set generation = excluded.generation,

@@ -18,14 +18,14 @@ use crate::storage::thread_filter::OwnedThread;
 const ACQUIRE: &str = r"
 with clock as materialized (
     select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now
-), grave as materialized (
+), tombstone as materialized (
     select generation, fence from thread_tombstones
     where tenant = $1 and thread_id = $2 and ($9::text is null or owner = $9)
 ), taken as (
     insert into threads as x (tenant, thread_id, thread_key, scope_id, generation, fence,
         lease_holder, lease_expires_at, created_at, updated_at, checkpoint_count, size_bytes, owner, mac)
-    select $1, $2, $5, $6, coalesce((select generation from grave), $7),
-        coalesce((select fence from grave), 0) + 1, $3, now + $4, now, now, 0, 0, $8, $11
+    select $1, $2, $5, $6, coalesce((select generation from tombstone), $7),
+        coalesce((select fence from tombstone), 0) + 1, $3, now + $4, now, now, 0, 0, $8, $11
     from clock
     where $10 or exists (select from threads where tenant = $1 and thread_id = $2)
     on conflict (tenant, thread_id) do update set
@@ -42,7 +42,7 @@ with clock as materialized (
 ), new_holder as (
     insert into scope_holders (tenant, scope_id, kind, holder)
     select $1, scope_id, 'thread', thread_key::text from taken where scope_id = $6
-), buried as (
+), tombstones as (
     delete from thread_tombstones where tenant = $1 and thread_id = $2
         and exists (select from taken)
 )

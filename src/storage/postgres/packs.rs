@@ -12,11 +12,11 @@ use crate::content::parts::Name;
 use crate::domain::clock::Micros;
 use crate::domain::{Error, Result};
 use crate::storage::contents::packing;
-use crate::storage::marks::Leaves;
 use crate::storage::objects::pack_location::{PackId, PackLocation};
 use crate::storage::objects::packs::{
     ColdScopes, Coldness, NewPack, PackStorage, Scope, StoredPack,
 };
+use crate::storage::reachability::Leaves;
 
 /// Threads looked at by one statement.
 const SLICE_THREADS: i64 = 1_000;

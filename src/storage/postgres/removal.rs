@@ -9,7 +9,7 @@ use super::PostgresStorage;
 use super::checkpoints::Walked;
 use super::connection::{Connection, Transaction};
 use super::content::collect;
-use super::garbage::{bury, remove_garbage};
+use super::garbage::{remove_garbage, replace_with_tombstone};
 use super::policies::forget_policy;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
@@ -143,7 +143,7 @@ impl PostgresStorage {
         let locked = lock(&mut transaction, thread).await?;
         if let Some(locked) = &locked {
             check(locked, request.generation.as_deref(), request.fence)?;
-            bury(&mut transaction, tenant, locked).await?;
+            replace_with_tombstone(&mut transaction, tenant, locked).await?;
             forget_policy(&mut transaction, tenant, &locked.thread_id).await?;
         }
         transaction.commit().await?;

@@ -6,10 +6,10 @@ use sqlx::Row;
 use super::PostgresStorage;
 use super::checkpoints::Walked;
 use super::connection::Connection;
-use super::freed::{Place, content, contents, stored_bases};
-use super::garbage::{bury, remove_garbage};
+use super::garbage::{remove_garbage, replace_with_tombstone};
 use super::policies::{forget_policy, record};
 use super::removal::{LockedThread, NewBase, begin, carry_out, check, key_of, lock};
+use super::retention_estimate::{Place, content, contents, stored_bases};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::LargeValues;
@@ -17,10 +17,10 @@ use crate::domain::clock::Micros;
 use crate::domain::grants::Action;
 use crate::domain::retention::{Claim, PruneRequest, Pruned, Retained, Rule};
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::freed::{BaseSize, Bases, Contents, Decision};
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::owner_macs::OwnerRow;
 use crate::storage::retention::Plan;
+use crate::storage::retention_estimate::{BaseSize, Bases, Contents, Decision};
 use crate::storage::thread_filter::OwnedThread;
 
 /// Of the rows that one transaction removes, with a share for each row: well below a second.
@@ -157,7 +157,7 @@ impl PostgresStorage {
                     let bases =
                         self.make_bases(&mut transaction, secret, at, plan_and_prefetch).await?;
                     let removed =
-                        freed(&mut transaction, place, (&contents, &plan), &bases).await?;
+                        estimate(&mut transaction, place, (&contents, &plan), &bases).await?;
                     Retained::Pruned(Pruned { removed, deleted: false })
                 }
                 Decision::Nothing => Retained::Untouched,
@@ -238,7 +238,7 @@ impl PostgresStorage {
             Decision::Nothing => return Ok(Part { retained: Retained::Untouched, is_last: true }),
             Decision::Delete => {
                 let removed = everything(connection, place, &contents).await?;
-                bury(connection, job.thread.tenant, locked).await?;
+                replace_with_tombstone(connection, job.thread.tenant, locked).await?;
                 if job.round.is_none() {
                     forget_policy(connection, job.thread.tenant, job.thread.thread_id).await?;
                 }
@@ -260,13 +260,13 @@ impl PostgresStorage {
         if !prefetch.is_complete() {
             return Ok(Part { retained: Retained::Untouched, is_last: true });
         }
-        let removed = freed(connection, place, (&contents, &plan), &bases).await?;
+        let removed = estimate(connection, place, (&contents, &plan), &bases).await?;
         carry_out(connection, job.thread.tenant, locked, &plan, bases).await?;
         Ok(Part { retained: Retained::Pruned(Pruned { removed, deleted: false }), is_last })
     }
 }
 
-async fn freed(
+async fn estimate(
     connection: &mut Connection,
     place: Place<'_>,
     (contents, plan): (&Contents, &Plan),

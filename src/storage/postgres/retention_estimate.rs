@@ -13,9 +13,11 @@ use crate::domain::{Error, Result};
 use crate::storage::associated_data::CheckpointAt;
 use crate::storage::channel_map::Entry;
 use crate::storage::documents::open_documents;
-use crate::storage::freed::{BaseSize, ContentCount, Contents, Leaving, WriteGroup, WriteKind};
 use crate::storage::objects::pack_location::PackLocation;
 use crate::storage::retention::{Stored, parents_of};
+use crate::storage::retention_estimate::{
+    BaseSize, ContentCount, Contents, Leaving, WriteGroup, WriteKind,
+};
 
 /// A thread as a removal finds it.
 #[derive(Debug, Clone, Copy)]

@@ -6,8 +6,8 @@ use sqlx::{AssertSqlSafe, Row};
 
 use super::PostgresStorage;
 use super::checkpoints::Walked;
-use super::freed::{Place, stored_rows};
 use super::removal::{begin, carry_out, check, key_of, lock};
+use super::retention_estimate::{Place, stored_rows};
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;

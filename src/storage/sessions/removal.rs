@@ -15,7 +15,7 @@ const SLICE_SESSIONS: i64 = 100;
 /// Rows of what was removed that go in one transaction.
 const SLICE_ROWS: i64 = 1_000;
 
-const BURY: [&str; 4] = [
+const MAKE_ABSENT: [&str; 4] = [
     "insert into garbage (tenant, thread_key, scope_id, created_at, owner)
      select s.tenant, s.session_no, s.scope_id, $3, s.owner from sessions s where s.tenant = $1 and s.session_no = $2",
     "delete from scope_holders where tenant = $1 and kind = 'session' and holder = cast($2 as text) and scope_id =
@@ -46,7 +46,7 @@ pub async fn delete<T: SessionEngine>(
     let (session_no, scope_id) = (row.integer(0)?, row.integer(1)?);
     let named = (caller.tenant.as_str(), session);
     former::remember_session(access.as_mut(), engine.dialect(), named, session_no).await?;
-    bury(access.as_mut(), &caller.tenant, session_no, now).await?;
+    make_absent(access.as_mut(), &caller.tenant, session_no, now).await?;
     access.end().await?;
     engine.sessions().forget(&caller.tenant, session);
     engine.session_chunks().forget(&caller.tenant, &memory_key(scope_id));
@@ -57,13 +57,13 @@ pub async fn delete<T: SessionEngine>(
 ///
 /// # Errors
 /// A database that cannot be written.
-pub async fn bury(
+pub async fn make_absent(
     access: &mut dyn Access,
     tenant: &str,
     session_no: i64,
     now: Micros,
 ) -> Result<()> {
-    for text in BURY {
+    for text in MAKE_ABSENT {
         access.rows(text, &[tenant.into(), session_no.into(), now.into()]).await?;
     }
     Ok(())
@@ -95,7 +95,7 @@ pub async fn erase<T: SessionEngine>(
             where s.tenant = $1 and s.scope_id = $2 and s.owner = $3";
         let binds = [tenant.into(), scope_id.into(), SqlValue::from(subject)];
         let Some(found) = access.rows(text, &binds).await?.pop() else { continue };
-        bury(access.as_mut(), tenant, found.integer(0)?, now).await?;
+        make_absent(access.as_mut(), tenant, found.integer(0)?, now).await?;
         if let Some(name) = SessionName::stored(found.text(1)?.to_owned(), found.bytes(2)?) {
             engine.sessions().forget(tenant, &name);
         }

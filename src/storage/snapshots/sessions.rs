@@ -289,14 +289,18 @@ pub async fn cut_off(
     for row in &found {
         let (session_no, scope_id) = (row.integer(0)?, row.integer(1)?);
         lock_scope(access, engine.dialect(), tenant, scope_id).await?;
-        bury(access, (tenant, session_no), now).await?;
+        make_absent(access, (tenant, session_no), now).await?;
         gone.push((session_no, scope_id));
     }
     Ok(gone)
 }
 
-async fn bury(access: &mut dyn Access, (tenant, no): (&str, i64), now: Micros) -> Result<()> {
-    crate::storage::sessions::removal::bury(access, tenant, no, now).await
+async fn make_absent(
+    access: &mut dyn Access,
+    (tenant, no): (&str, i64),
+    now: Micros,
+) -> Result<()> {
+    crate::storage::sessions::removal::make_absent(access, tenant, no, now).await
 }
 
 /// The hidden session of a part goes.
@@ -313,6 +317,6 @@ pub async fn remove_one(
     let Some(row) = found.first() else { return Ok(None) };
     let (session_no, scope_id) = (row.integer(0)?, row.integer(1)?);
     lock_scope(access, engine.dialect(), tenant, scope_id).await?;
-    bury(access, (tenant, session_no), now).await?;
+    make_absent(access, (tenant, session_no), now).await?;
     Ok(Some((session_no, scope_id)))
 }

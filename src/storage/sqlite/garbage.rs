@@ -13,9 +13,9 @@ use super::pack_writes::release;
 use crate::domain::erasure::Receipt;
 use crate::domain::{Error, Result};
 use crate::storage::channel_map;
-use crate::storage::marks::{Leaves, Marks};
 use crate::storage::objects::pack_location::PackLocation;
 use crate::storage::objects::packs::Scope;
+use crate::storage::reachability::{Leaves, Reachability};
 use crate::storage::sessions::removal::remove_rows;
 
 /// Rows per slice: some milliseconds.
@@ -205,8 +205,8 @@ impl SqliteStorage {
     }
 
     /// What the values of the scope's holders lead to.
-    async fn mark(&self, write: &mut SqliteConnection, garbage: &Garbage) -> Result<Marks> {
-        let mut marks = Marks::default();
+    async fn mark(&self, write: &mut SqliteConnection, garbage: &Garbage) -> Result<Reachability> {
+        let mut marks = Reachability::default();
         for holder in holders(write, garbage).await? {
             let lists = sqlx::query(
                 "select parts from writes
@@ -328,7 +328,7 @@ async fn forget_items(write: &mut SqliteConnection, garbage: &Garbage) -> Result
 
 async fn mark_lists(
     connection: &mut SqliteConnection,
-    marks: &mut Marks,
+    marks: &mut Reachability,
     lists: sqlx::query::Query<'_, sqlx::Sqlite, sqlx::sqlite::SqliteArguments>,
 ) -> Result<()> {
     for row in lists.fetch_all(connection).await? {

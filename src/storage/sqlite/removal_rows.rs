@@ -8,9 +8,9 @@ use super::history::Ground;
 use super::rows::RowSet;
 use crate::domain::Result;
 use crate::domain::clock::random_id;
-use crate::storage::freed::Contents;
 use crate::storage::owner_macs::OwnerRow;
 use crate::storage::retention::Plan;
+use crate::storage::retention_estimate::Contents;
 
 /// A plan with the documents of the bases that it needs.
 pub(super) struct Removal<'a> {

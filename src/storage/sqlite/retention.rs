@@ -5,11 +5,11 @@ use super::SqliteStorage;
 use super::bases::{make_bases, recount};
 use super::connection::Write;
 use super::delete::REMOVE_THREAD;
-use super::freed::{content, contents, sizes, stored_bases};
 use super::garbage::Garbage;
 use super::history::Ground;
 use super::policies::{forget_policy, record};
 use super::removal_rows::{Removal, delete, swap};
+use super::retention_estimate::{content, contents, sizes, stored_bases};
 use super::rows::RowSet;
 use super::thread_row::{ThreadRow, read_thread_row};
 use super::views::Tenant;
@@ -19,10 +19,10 @@ use crate::domain::clock::Micros;
 use crate::domain::grants::Action;
 use crate::domain::retention::{Claim, PruneRequest, Pruned, Removed, Retained, Rule};
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::freed::{BaseSize, Bases, Contents, Decision};
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::prepare::channel_key;
 use crate::storage::retention::Plan;
+use crate::storage::retention_estimate::{BaseSize, Bases, Contents, Decision};
 use crate::storage::thread_filter::OwnedThread;
 
 /// What one transaction writes or deletes, with a share for each row: some ten milliseconds of the writer.
@@ -144,7 +144,7 @@ impl SqliteStorage {
                     let bases = make_bases(&mut read, ground, &plan.orphans).await?;
                     let stored = stored_bases(&mut read, ground).await?;
                     let bases = Bases { stored, made: sizes(&bases) };
-                    let removed = freed(&mut read, ground, (&contents, &plan), &bases).await?;
+                    let removed = estimate(&mut read, ground, (&contents, &plan), &bases).await?;
                     Retained::Pruned(Pruned { removed, deleted: false })
                 }
                 Decision::Nothing => Retained::Untouched,
@@ -229,7 +229,7 @@ async fn remove<'a>(
         return Ok(Part { retained: Retained::Untouched, is_last: true, garbage: None });
     }
     let bases = Bases { stored, made: sizes(&made) };
-    let removed = freed(write, ground, (&contents, &plan), &bases).await?;
+    let removed = estimate(write, ground, (&contents, &plan), &bases).await?;
     let thread_id = job.thread.thread_id;
     let owner = row.owner.as_deref();
     let removal =
@@ -275,7 +275,7 @@ fn stays_is_little(contents: &Contents, plan: &Plan, bases: &[BaseSize]) -> bool
     staying <= PART_BYTES && staying < going
 }
 
-async fn freed(
+async fn estimate(
     connection: &mut sqlx::SqliteConnection,
     ground: Ground<'_>,
     (contents, plan): (&Contents, &Plan),

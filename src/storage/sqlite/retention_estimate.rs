@@ -13,8 +13,10 @@ use super::history::Ground;
 use super::rows::RowSet;
 use crate::domain::retention::Removed;
 use crate::domain::{Error, Result};
-use crate::storage::freed::{BaseSize, ContentCount, Contents, Leaving, WriteGroup, WriteKind};
 use crate::storage::objects::pack_location::PackLocation;
+use crate::storage::retention_estimate::{
+    BaseSize, ContentCount, Contents, Leaving, WriteGroup, WriteKind,
+};
 
 const VALUES: &str = "
 select no, size_bytes, length(body) + coalesce(length(parts), 0) as stored_bytes, parts
