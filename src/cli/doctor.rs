@@ -14,7 +14,7 @@ use crate::config::{Doctor, ReportFormat};
 use crate::domain::background_tasks::Parked;
 use crate::domain::caller::check_tenant;
 use crate::domain::clock::Clock;
-use crate::domain::doctor::{Examine, Finding, Noun, Place, Progress, Report, State, Step};
+use crate::domain::doctor::{Examine, Finding, FindingPlace, Noun, Progress, Report, State, Step};
 use crate::domain::storage::Storage;
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
@@ -84,7 +84,7 @@ async fn examine(command: &Doctor) -> Result<Report> {
 fn show_unopened(command: &Doctor, cause: &str) -> Result<Report> {
     let mut report = Report::default();
     let detail = format!("the database cannot be opened: {cause}");
-    report.find(State::Damaged, Noun::Pages, 0, Place::default(), detail);
+    report.find(State::Damaged, Noun::Pages, 0, FindingPlace::default(), detail);
     let aside = Aside { parked: Vec::new(), is_released: false };
     let engine = match &command.database.database_url {
         Some(url) if !url.starts_with("sqlite://") => "postgres",

@@ -14,7 +14,7 @@ use crate::config::{Import, ReportFormat};
 use crate::domain::Result;
 use crate::domain::caller::check_tenant;
 use crate::domain::storage::Storage;
-use crate::import::{Place, Report, Target, import};
+use crate::import::{Report, Source, Target, import};
 use crate::storage::objects::{Objects, Packing};
 
 /// Something was not brought over, and is named.
@@ -23,9 +23,9 @@ const SHOW_EVERY: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(command: Import) -> Result<ExitCode> {
     check_tenant(&command.tenant)?;
-    let place = Place::parse(command.from.as_deref().unwrap_or_default())?;
+    let source = Source::parse(command.from.as_deref().unwrap_or_default())?;
     let (storage, _folder) = open(&command).await?;
-    let reported = take_over(&storage, &place, &command);
+    let reported = take_over(&storage, &source, &command);
     let report = if command.dry_run {
         reported.await
     } else {
@@ -44,9 +44,13 @@ pub(super) async fn run(command: Import) -> Result<ExitCode> {
     Ok(if report.failed() == 0 { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
 
-async fn take_over(storage: &Arc<dyn Storage>, place: &Place, command: &Import) -> Result<Report> {
+async fn take_over(
+    storage: &Arc<dyn Storage>,
+    source: &Source,
+    command: &Import,
+) -> Result<Report> {
     let target = Target::open(storage, &command.tenant, command.dry_run).await?;
-    eprintln!("threadkeep: importing from {place}");
+    eprintln!("threadkeep: importing from {source}");
     let mut shown = Instant::now();
     let mut show = |so_far: &Report| {
         if shown.elapsed() >= SHOW_EVERY {
@@ -54,7 +58,7 @@ async fn take_over(storage: &Arc<dyn Storage>, place: &Place, command: &Import) 
             eprintln!("threadkeep: {}", progress(so_far));
         }
     };
-    let report = import(place, &target, &mut show).await;
+    let report = import(source, &target, &mut show).await;
     target.stop().await;
     report
 }

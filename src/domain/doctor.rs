@@ -97,7 +97,7 @@ pub struct Tally {
 
 /// Where something was found. What is not known there is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct FindingPlace {
     pub tenant: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<String>,
@@ -118,7 +118,7 @@ pub struct Finding {
     pub state: State,
     pub what: Noun,
     #[serde(flatten)]
-    pub place: Place,
+    pub place: FindingPlace,
     pub detail: Cow<'static, str>,
 }
 
@@ -150,7 +150,7 @@ impl Report {
         state: State,
         what: Noun,
         bytes: u64,
-        place: Place,
+        place: FindingPlace,
         detail: impl Into<Cow<'static, str>>,
     ) {
         self.add(state, what, 1, bytes);
@@ -237,13 +237,13 @@ mod tests {
         report.add(State::Damaged, Noun::Chunks, 0, 0);
         assert!(report.is_sound());
         for _ in 0..PLACES_MAX + 5 {
-            report.find(State::Damaged, Noun::Values, 7, Place::default(), "a value");
+            report.find(State::Damaged, Noun::Values, 7, FindingPlace::default(), "a value");
         }
         assert!(!report.is_sound());
         assert_eq!(report.tally(State::Damaged, Noun::Values), Tally { count: 105, bytes: 735 });
         assert_eq!((report.places.len(), report.places_left_off), (PLACES_MAX, 5));
         let mut whole = Report::default();
-        whole.find(State::Unread, Noun::Threads, 0, Place::default(), "a thread");
+        whole.find(State::Unread, Noun::Threads, 0, FindingPlace::default(), "a thread");
         assert!(!whole.is_sound() && !whole.is_all_read());
         whole.merge(report);
         assert_eq!(whole.tally(State::Damaged, Noun::Values), Tally { count: 105, bytes: 735 });

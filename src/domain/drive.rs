@@ -38,7 +38,7 @@ pub enum Area {
 
 /// What a path of the drive names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum DriveTarget {
     /// `/`: the workspace, and the other areas as folders.
     Root,
     /// `/threads`: a folder for each thread.
@@ -87,7 +87,7 @@ impl Drive {
     }
 }
 
-impl Place {
+impl DriveTarget {
     /// Reads a path of the drive. A path without a slash at its start is one from the root.
     ///
     /// # Errors
@@ -135,9 +135,9 @@ impl Area {
                 if hidden { format!("/{WORKSPACE}{key}") } else { key.to_owned() }
             }
         };
-        let shown = Place::of_path(path.trim_end_matches('/')).ok()?;
+        let shown = DriveTarget::of_path(path.trim_end_matches('/')).ok()?;
         let key = if key == "/" { key } else { key.trim_end_matches('/') };
-        let leads_back = Place::Within(Spot { area: self.clone(), key: key.to_owned() });
+        let leads_back = DriveTarget::Within(Spot { area: self.clone(), key: key.to_owned() });
         (shown == leads_back || key == "/").then_some(path)
     }
 }
@@ -210,18 +210,18 @@ fn refuse(detail: &str) -> Error {
 mod tests {
     use super::*;
 
-    fn spot(area: Area, key: &str) -> Place {
-        Place::Within(Spot { area, key: key.into() })
+    fn spot(area: Area, key: &str) -> DriveTarget {
+        DriveTarget::Within(Spot { area, key: key.into() })
     }
 
     #[test]
     fn each_path_lies_in_one_namespace() {
         let thread = || Area::Thread("t~2e1".into());
         for (path, place) in [
-            ("/", Place::Root),
-            ("", Place::Root),
-            ("/threads", Place::Threads),
-            ("/threads/", Place::Threads),
+            ("/", DriveTarget::Root),
+            ("", DriveTarget::Root),
+            ("/threads", DriveTarget::Threads),
+            ("/threads/", DriveTarget::Threads),
             ("/memories/a/b.md", spot(Area::Memories, "/a/b.md")),
             ("/memory/a/b.md", spot(Area::Memories, "/a/b.md")),
             ("/memories", spot(Area::Memories, "/")),
@@ -237,7 +237,7 @@ mod tests {
             ("/100%/50% off", spot(Area::Workspace, "/100%/50% off")),
             ("/... and so on/.gitignore", spot(Area::Workspace, "/... and so on/.gitignore")),
         ] {
-            assert_eq!(Place::of_path(path).unwrap(), place, "{path}");
+            assert_eq!(DriveTarget::of_path(path).unwrap(), place, "{path}");
         }
         let drive = Drive::of("a.b@x.com");
         let labels = |area| drive.namespace(&area).labels().join("|");
@@ -310,18 +310,24 @@ mod tests {
             "/threads/a.b/x",
             "/threads/a b/x",
         ] {
-            let refused = Place::of_path(path);
+            let refused = DriveTarget::of_path(path);
             assert!(matches!(refused, Err(Error::Invalid { .. })), "{path:?}: {refused:?}");
         }
         let long = format!("/{}", "x".repeat(1_024));
-        assert!(matches!(Place::of_path(&long), Err(Error::Invalid { limit: Some(1_024), .. })));
+        assert!(matches!(
+            DriveTarget::of_path(&long),
+            Err(Error::Invalid { limit: Some(1_024), .. })
+        ));
     }
 
     #[test]
     fn folders_are_no_files() {
         for path in ["/", "/threads", "/threads/t1", "/memories", "/workspace/", "/a/"] {
-            assert!(Place::of_file(path).is_err(), "{path}");
+            assert!(DriveTarget::of_file(path).is_err(), "{path}");
         }
-        assert_eq!(Place::of_file("/a").unwrap(), Spot { area: Area::Workspace, key: "/a".into() });
+        assert_eq!(
+            DriveTarget::of_file("/a").unwrap(),
+            Spot { area: Area::Workspace, key: "/a".into() }
+        );
     }
 }

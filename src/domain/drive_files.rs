@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::caller::Caller;
 use super::clock::{Clock, Micros};
-use super::drive::{Area, Drive, Place, Spot};
+use super::drive::{Area, Drive, DriveTarget, Spot};
 use super::error::{Error, Result};
 use super::files::storage::{FileRow, KeyRange, ListFiles};
 use super::grants::Action;
@@ -58,7 +58,7 @@ pub struct DrivePage {
 
 #[derive(Debug, Clone)]
 pub struct ListDrive {
-    pub place: Place,
+    pub place: DriveTarget,
     pub is_recursive: bool,
     pub limit: usize,
     pub after: Option<DriveCursor>,
@@ -102,7 +102,7 @@ impl DriveFiles {
                 namespace: drive.namespace(&spot.area),
                 spot,
                 is_recursive: query.is_recursive,
-                is_root: query.place == Place::Root,
+                is_root: query.place == DriveTarget::Root,
             };
             let next = self.list_area(caller, &view, (from, wanted), &mut page.entries).await?;
             if let Some(from) = next {
@@ -125,10 +125,10 @@ impl DriveFiles {
         &self,
         caller: &Caller,
         drive: &Drive,
-        place: &Place,
+        place: &DriveTarget,
         deadline: Micros,
     ) -> Result<u64> {
-        let Place::Within(spot) = place else {
+        let DriveTarget::Within(spot) = place else {
             let detail = "path must name a file or a folder below the root of the drive";
             return Err(Error::invalid("path", detail));
         };
@@ -184,25 +184,30 @@ impl DriveFiles {
     async fn areas(&self, caller: &Caller, drive: &Drive, query: &ListDrive) -> Result<Vec<Spot>> {
         let whole = |area| Spot { area, key: "/".to_owned() };
         Ok(match (&query.place, query.is_recursive) {
-            (Place::Within(spot), _) => vec![spot.clone()],
-            (Place::Root, false) => vec![whole(Area::Workspace)],
-            (Place::Threads, false) => Vec::new(),
-            (Place::Root, true) => {
+            (DriveTarget::Within(spot), _) => vec![spot.clone()],
+            (DriveTarget::Root, false) => vec![whole(Area::Workspace)],
+            (DriveTarget::Threads, false) => Vec::new(),
+            (DriveTarget::Root, true) => {
                 let mut all = vec![whole(Area::Workspace), whole(Area::Memories)];
                 all.extend(self.threads(caller, drive).await?.into_iter().map(whole));
                 all
             }
-            (Place::Threads, true) => {
+            (DriveTarget::Threads, true) => {
                 self.threads(caller, drive).await?.into_iter().map(whole).collect()
             }
         })
     }
 
     /// Folders that no key makes.
-    async fn mounts(&self, caller: &Caller, drive: &Drive, place: &Place) -> Result<Vec<Entry>> {
+    async fn mounts(
+        &self,
+        caller: &Caller,
+        drive: &Drive,
+        place: &DriveTarget,
+    ) -> Result<Vec<Entry>> {
         match place {
-            Place::Within(_) => Ok(Vec::new()),
-            Place::Root => {
+            DriveTarget::Within(_) => Ok(Vec::new()),
+            DriveTarget::Root => {
                 let mut mounts = Vec::new();
                 let memories = drive.namespace(&Area::Memories);
                 if !self.look(caller, &memories, KeyRange::all(), 1).await?.0.is_empty() {
@@ -213,7 +218,7 @@ impl DriveFiles {
                 }
                 Ok(mounts)
             }
-            Place::Threads => {
+            DriveTarget::Threads => {
                 let threads = self.threads(caller, drive).await?;
                 let shown = threads.iter().filter_map(|it| it.path("/"));
                 Ok(shown.map(folder).collect())

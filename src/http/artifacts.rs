@@ -17,7 +17,7 @@ use super::raw_call::{Raw, Source, deadline, store};
 use crate::app::App;
 use crate::app::artifacts::{Feed, Piece, Unpacking};
 use crate::domain::caller::Caller;
-use crate::domain::drive::{Drive, Place};
+use crate::domain::drive::{Drive, DriveTarget};
 use crate::domain::drive_files::address;
 use crate::domain::limits::LIMITS;
 use crate::domain::raw_files::{PutFile, Repetition};
@@ -187,7 +187,7 @@ impl Storing<'_> {
     }
 
     fn put_of(&self, path: &str) -> Result<PutFile> {
-        let address = address(&self.drive, &Place::of_file(&self.path_of(path))?)?;
+        let address = address(&self.drive, &DriveTarget::of_file(&self.path_of(path))?)?;
         Ok(PutFile {
             address,
             media_type: None,

@@ -7,7 +7,7 @@ use axum::http::Uri;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::call::{Answer, Asks};
+use super::call::{Answer, BodylessCall};
 use super::checkpoints::limit;
 use super::cursor;
 use super::exact::{Exact, ExactOut};
@@ -36,11 +36,11 @@ const EVENT_ID_BYTES_MAX: u64 = 64;
             "actor": "key_5b1e", "details": {"code": "too_many_requests", "route": "/v1/threads/get"}, "count": 10_000}
     ]}))),
 )]
-pub async fn list(State(app): State<Arc<App>>, asks: Asks, uri: Uri) -> Answer {
-    let page = app.audit.list(&asks.caller, query(&uri)?).await?;
+pub async fn list(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> Answer {
+    let page = app.audit.list(&call.caller, query(&uri)?).await?;
     let position = |it: EventCursor| cursor::encode(CURSOR, &(it.at, it.event_id));
     let events = page.events.into_iter().map(EventOut::of).collect();
-    asks.reply.with(&AuditPage { events, next_cursor: page.next.map(position) })
+    call.reply.with(&AuditPage { events, next_cursor: page.next.map(position) })
 }
 
 #[derive(Deserialize, IntoParams)]

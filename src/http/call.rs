@@ -26,7 +26,7 @@ use crate::domain::limits::LIMITS;
 use crate::domain::shares::{Account, Held};
 
 /// A request without a body.
-pub struct Asks {
+pub struct BodylessCall {
     pub caller: Caller,
     pub reply: Reply,
 }
@@ -116,7 +116,7 @@ impl FromRequestParts<Arc<App>> for Holder {
     }
 }
 
-impl FromRequestParts<Arc<App>> for Asks {
+impl FromRequestParts<Arc<App>> for BodylessCall {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {

@@ -7,7 +7,7 @@ use axum::http::Uri;
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
-use super::call::{Answer, Asks};
+use super::call::{Answer, BodylessCall};
 use super::exact::{Data, DataOut};
 use super::problem::{Code, Problem};
 use super::threads::query_of;
@@ -41,21 +41,21 @@ use crate::domain::{Error, Result};
         (status = 413, description = "`too_large`"),
     ),
 )]
-pub async fn get(State(app): State<Arc<App>>, asks: Asks, uri: Uri) -> Answer {
-    let Asked { target, only, raw } = Asked::read(&uri)?;
-    let (found, _) = app.checkpoints.get(&asks.caller, &target, &[], None).await?;
-    let shown = cpu_pool::run_sized(&asks.caller.tenant, size_bytes(&found), move || {
+pub async fn get(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> Answer {
+    let ValuesQuery { target, only, raw } = ValuesQuery::read(&uri)?;
+    let (found, _) = app.checkpoints.get(&call.caller, &target, &[], None).await?;
+    let shown = cpu_pool::run_sized(&call.caller.tenant, size_bytes(&found), move || {
         ValuesOut::of(found, &only, raw)
     })
     .await?;
-    asks.reply.with(&GotValues { checkpoint: shown? })
+    call.reply.with(&GotValues { checkpoint: shown? })
 }
 
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[expect(
     dead_code,
-    reason = "the document's; `Asked` reads them, because `channel` comes several times"
+    reason = "the document's; `ValuesQuery` reads them, because `channel` comes several times"
 )]
 pub struct ValuesParams {
     thread_id: String,
@@ -69,7 +69,7 @@ pub struct ValuesParams {
     raw: Option<bool>,
 }
 
-struct Asked {
+struct ValuesQuery {
     target: Target,
     only: Vec<String>,
     raw: bool,
@@ -140,7 +140,7 @@ pub fn unreadable(reason: Unreadable) -> Error {
     }
 }
 
-impl Asked {
+impl ValuesQuery {
     fn read(uri: &Uri) -> std::result::Result<Self, Problem> {
         let (mut thread_id, mut ns, mut id, mut only, mut raw) =
             (None, None, None, Vec::new(), false);

@@ -60,7 +60,7 @@ pub async fn get(State(app): State<Arc<App>>, call: Call<Get>) -> Answer {
 #[utoipa::path(
     post, path = "/v1/checkpoints/list", operation_id = "list_checkpoints", tag = "checkpoints",
     request_body(content = ListBody, example = json!({"thread_id": "t-1", "filter": {"source": "loop"}, "limit": 20})),
-    responses((status = 200, description = "A page", body = Listed, example = json!({
+    responses((status = 200, description = "A page", body = CheckpointPage, example = json!({
         "checkpoints": [], "chain": [], "history_channels": []
     }))),
 )]
@@ -71,7 +71,7 @@ pub async fn list(State(app): State<Arc<App>>, call: Call<List>) -> Answer {
     let position = |it: ListCursor| cursor::encode(CURSOR, &(it.id, it.thread_id, it.ns));
     let size = page.views.iter().map(views::size).sum::<usize>() + views::chain_size(&page.chain);
     let listed =
-        shortened(&app, (&caller, thread_id.as_ref()), have, size, move |shorten| Listed {
+        shortened(&app, (&caller, thread_id.as_ref()), have, size, move |shorten| CheckpointPage {
             checkpoints: page.views.into_iter().map(|it| views::view(it, shorten)).collect(),
             next_cursor: page.next.map(position),
             chain: views::shared_chain(page.chain, shorten),
@@ -132,7 +132,7 @@ pub struct Got {
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = CheckpointPage)]
-pub struct Listed {
+pub struct CheckpointPage {
     checkpoints: Vec<ViewOut>,
     /// Send it with the same arguments for the next page; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -18,7 +18,7 @@ use super::signed_files::{Wish, address_of};
 use crate::app::App;
 use crate::auth::signed_url::Disposition;
 use crate::domain::caller::Caller;
-use crate::domain::drive::{Drive, Place};
+use crate::domain::drive::{Drive, DriveTarget};
 use crate::domain::drive_files::{DriveCursor, Entry, ListDrive, address, drive_of, page_size};
 use crate::domain::time::rfc3339;
 
@@ -50,7 +50,7 @@ pub async fn list(State(app): State<Arc<App>>, raw: Raw) -> Answer {
     let path = fields.one("path")?.unwrap_or("/");
     let after = fields.one("cursor")?.map(position).transpose()?;
     let query = ListDrive {
-        place: Place::of_path(path)?,
+        place: DriveTarget::of_path(path)?,
         is_recursive: fields.flag("recursive")?,
         limit: page_size(fields.number("limit")?)?,
         after,
@@ -93,7 +93,7 @@ async fn take(app: &Arc<App>, raw: &mut Raw) -> Answer {
     let drive = drive(app, raw.caller(), &fields)?;
     let caller = raw.caller().clone();
     let path = upload_one(app, &drive, fields.one("path")?, raw).await?;
-    let spot = Place::of_file(&path)?;
+    let spot = DriveTarget::of_file(&path)?;
     let row = app.raw_files.find(&caller, &address(&drive, &spot)?).await?.ok_or_else(no_file)?;
     let namespace = drive.namespace(&spot.area);
     let entry = Entry::of_file(&spot.area, &namespace, &row).ok_or_else(no_file)?;
@@ -122,7 +122,7 @@ async fn take(app: &Arc<App>, raw: &mut Raw) -> Answer {
 )]
 pub async fn download(State(app): State<Arc<App>>, raw: Raw) -> Answer {
     let fields = raw.fields(&["path", "subject"])?;
-    let spot = Place::of_file(fields.required("path")?)?;
+    let spot = DriveTarget::of_file(fields.required("path")?)?;
     let address = address(&drive(&app, raw.caller(), &fields)?, &spot)?;
     let file = app.raw_files.open(raw.caller(), &address).await?.ok_or_else(no_file)?;
     let sending = Sending { file, name: name_of(&spot.key), as_attachment: false };
@@ -145,7 +145,7 @@ pub async fn download(State(app): State<Arc<App>>, raw: Raw) -> Answer {
 )]
 pub async fn delete(State(app): State<Arc<App>>, raw: Raw) -> Answer {
     let fields = raw.fields(&["path", "subject"])?;
-    let place = Place::of_path(fields.required("path")?)?;
+    let place = DriveTarget::of_path(fields.required("path")?)?;
     let drive = drive(&app, raw.caller(), &fields)?;
     app.drive.delete(raw.caller(), &drive, &place, deadline(&app)).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
@@ -174,7 +174,7 @@ pub async fn delete(State(app): State<Arc<App>>, raw: Raw) -> Answer {
 )]
 pub async fn url(State(app): State<Arc<App>>, holder: Holder, raw: Raw) -> Answer {
     let fields = raw.fields(&["path", "subject", "seconds", "version", "download"])?;
-    let spot = Place::of_file(fields.required("path")?)?;
+    let spot = DriveTarget::of_file(fields.required("path")?)?;
     let drive = drive(&app, raw.caller(), &fields)?;
     let version = fields.number("version")?.and_then(|it| i64::try_from(it).ok());
     let disposition =

@@ -12,7 +12,7 @@ use super::problem::{Code, Problem};
 use super::raw_call::{Raw, Source, store};
 use crate::app::App;
 use crate::domain::caller::Caller;
-use crate::domain::drive::{Drive, Place};
+use crate::domain::drive::{Drive, DriveTarget};
 use crate::domain::drive_files::address;
 use crate::domain::limits::LIMITS;
 use crate::domain::raw_files::{PutFile, Repetition};
@@ -89,7 +89,7 @@ async fn upload_form(
 }
 
 fn put_of(drive: &Drive, path: &str, media_type: Option<String>) -> Result<PutFile> {
-    let address = address(drive, &Place::of_file(path)?)?;
+    let address = address(drive, &DriveTarget::of_file(path)?)?;
     Ok(PutFile {
         address,
         media_type,

@@ -6,7 +6,7 @@ use axum::extract::{Path, State};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::call::{Answer, Asks, Call};
+use super::call::{Answer, BodylessCall, Call};
 use super::decode::{Input, Received};
 use super::exact::Text;
 use super::file_content::StoredOut;
@@ -84,10 +84,14 @@ async fn take_part(app: &App, (id, part): (&str, &str), raw: &mut Raw) -> Answer
         (status = 404, description = "`not_found`"),
     ),
 )]
-pub async fn get(State(app): State<Arc<App>>, Path(id): Path<String>, asks: Asks) -> Answer {
+pub async fn get(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+    call: BodylessCall,
+) -> Answer {
     let id = ContentId::parse("upload_id", &id)?;
-    let upload = app.uploads.get(&asks.caller, id).await?.ok_or_else(unknown)?;
-    asks.reply.with(&UploadOut::of(id, &upload))
+    let upload = app.uploads.get(&call.caller, id).await?.ok_or_else(unknown)?;
+    call.reply.with(&UploadOut::of(id, &upload))
 }
 
 /// Complete an upload
@@ -130,9 +134,13 @@ pub async fn complete(
     params(("upload_id" = String, Path, description = "Of the upload")),
     responses((status = 200, description = "Gone", body = super::Empty)),
 )]
-pub async fn abort(State(app): State<Arc<App>>, Path(id): Path<String>, asks: Asks) -> Answer {
-    app.uploads.abort(&asks.caller, ContentId::parse("upload_id", &id)?).await?;
-    asks.reply.done()
+pub async fn abort(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+    call: BodylessCall,
+) -> Answer {
+    app.uploads.abort(&call.caller, ContentId::parse("upload_id", &id)?).await?;
+    call.reply.done()
 }
 
 #[derive(Deserialize, ToSchema)]

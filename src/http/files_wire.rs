@@ -12,7 +12,7 @@ use crate::domain::clock::Micros;
 use crate::domain::files::dialect::Dialect;
 use crate::domain::files::listing::Entry;
 use crate::domain::files::problem::FileProblem;
-use crate::domain::files::{Asked, Asking};
+use crate::domain::files::{FileCall, FileChangeCall};
 use crate::domain::limits::LIMITS;
 use crate::domain::namespace::Namespace;
 use crate::domain::{Error, Result};
@@ -50,8 +50,8 @@ impl Of {
         Ok(Self { namespace: Namespace::new(labels)?, dialect: dialect.unwrap_or_default().into() })
     }
 
-    pub fn asking<'a>(&'a self, caller: &'a Caller) -> Asking<'a> {
-        Asking { caller, dialect: self.dialect, namespace: &self.namespace }
+    pub fn asking<'a>(&'a self, caller: &'a Caller) -> FileCall<'a> {
+        FileCall { caller, dialect: self.dialect, namespace: &self.namespace }
     }
 
     pub fn dialect(&self) -> Dialect {
@@ -73,9 +73,9 @@ impl OfChange {
         Ok(Self { of, idempotency: received.idempotency(route) })
     }
 
-    pub fn asked<'a>(&'a self, caller: &'a Caller, deadline: Micros) -> Asked<'a> {
+    pub fn asked<'a>(&'a self, caller: &'a Caller, deadline: Micros) -> FileChangeCall<'a> {
         let (asking, idempotency) = (self.of.asking(caller), self.idempotency.as_ref());
-        Asked { asking, idempotency, deadline }
+        FileChangeCall { asking, idempotency, deadline }
     }
 
     pub fn namespace(&self) -> &Namespace {

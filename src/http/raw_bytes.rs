@@ -25,7 +25,7 @@ pub struct Span {
 
 /// What the caller wants of a file of this size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum RequestedRange {
     Whole,
     Part(Span),
     /// Nothing that it asks for is there.
@@ -64,16 +64,16 @@ pub fn is_held(request: &HeaderMap, etag: &str) -> bool {
 
 /// What of `size` bytes is asked for. Several ranges, and what cannot be read, are answered with the whole, as RFC 9110 allows;
 /// `If-Range` with another state as well.
-pub fn wanted(request: &HeaderMap, size: u64, etag: &str) -> Wanted {
+pub fn wanted(request: &HeaderMap, size: u64, etag: &str) -> RequestedRange {
     let text = |name| request.get(name).and_then(|it: &HeaderValue| it.to_str().ok());
-    let Some(range) = text(header::RANGE) else { return Wanted::Whole };
+    let Some(range) = text(header::RANGE) else { return RequestedRange::Whole };
     if request.contains_key(header::IF_RANGE) && text(header::IF_RANGE) != Some(etag) {
-        return Wanted::Whole;
+        return RequestedRange::Whole;
     }
     let Some(range) = range.trim().strip_prefix("bytes=").map(str::trim) else {
-        return Wanted::Whole;
+        return RequestedRange::Whole;
     };
-    let Some((first, last)) = range.split_once('-') else { return Wanted::Whole };
+    let Some((first, last)) = range.split_once('-') else { return RequestedRange::Whole };
     let number = |text: &str| {
         let digits = !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
         // More digits than a number has are more than any file has.
@@ -87,9 +87,9 @@ pub fn wanted(request: &HeaderMap, size: u64, etag: &str) -> Wanted {
         (None, Some(count)) if first.trim().is_empty() => {
             Span { start: size - count.min(size), end: size }
         }
-        _ => return Wanted::Whole,
+        _ => return RequestedRange::Whole,
     };
-    if span.start < span.end { Wanted::Part(span) } else { Wanted::Unsatisfiable }
+    if span.start < span.end { RequestedRange::Part(span) } else { RequestedRange::Unsatisfiable }
 }
 
 /// The type if it is one, in visible ASCII characters.
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn ranges_are_read_as_the_rfc_says() {
-        let part = |start, end| Wanted::Part(Span { start, end });
+        let part = |start, end| RequestedRange::Part(Span { start, end });
         for (range, answer) in [
             ("bytes=0-0", part(0, 1)),
             ("bytes=10-19", part(10, 20)),
@@ -212,24 +212,27 @@ mod tests {
             ("bytes=-1000", part(0, 100)),
             ("bytes=95-99999999999999999999999999", part(95, 100)),
             ("bytes= 5 - 6 ", part(5, 7)),
-            ("bytes=100-", Wanted::Unsatisfiable),
-            ("bytes=100-200", Wanted::Unsatisfiable),
-            ("bytes=-0", Wanted::Unsatisfiable),
-            ("bytes=9-5", Wanted::Whole),
-            ("bytes=0-1,5-6", Wanted::Whole),
-            ("bytes=+1-2", Wanted::Whole),
-            ("bytes=a-b", Wanted::Whole),
-            ("bytes=-", Wanted::Whole),
-            ("lines=0-1", Wanted::Whole),
+            ("bytes=100-", RequestedRange::Unsatisfiable),
+            ("bytes=100-200", RequestedRange::Unsatisfiable),
+            ("bytes=-0", RequestedRange::Unsatisfiable),
+            ("bytes=9-5", RequestedRange::Whole),
+            ("bytes=0-1,5-6", RequestedRange::Whole),
+            ("bytes=+1-2", RequestedRange::Whole),
+            ("bytes=a-b", RequestedRange::Whole),
+            ("bytes=-", RequestedRange::Whole),
+            ("lines=0-1", RequestedRange::Whole),
         ] {
             assert_eq!(wanted(&asks(header::RANGE, range), 100, "\"1\""), answer, "{range}");
         }
-        assert_eq!(wanted(&asks(header::RANGE, "bytes=0-"), 0, "\"1\""), Wanted::Unsatisfiable);
-        assert_eq!(wanted(&HeaderMap::new(), 100, "\"1\""), Wanted::Whole);
+        assert_eq!(
+            wanted(&asks(header::RANGE, "bytes=0-"), 0, "\"1\""),
+            RequestedRange::Unsatisfiable
+        );
+        assert_eq!(wanted(&HeaderMap::new(), 100, "\"1\""), RequestedRange::Whole);
         let mut both = asks(header::RANGE, "bytes=0-0");
         both.insert(header::IF_RANGE, HeaderValue::from_static("\"1\""));
         assert_eq!(wanted(&both, 100, "\"1\""), part(0, 1));
-        assert_eq!(wanted(&both, 100, "\"2\""), Wanted::Whole);
+        assert_eq!(wanted(&both, 100, "\"2\""), RequestedRange::Whole);
     }
 
     #[test]

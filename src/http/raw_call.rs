@@ -16,7 +16,7 @@ use super::call::{Answer, Holder, Reply};
 use super::outgoing::{self, Sender};
 use super::problem::{Code, Problem};
 use super::query_fields::Fields;
-use super::raw_bytes::{self, Span, Wanted};
+use super::raw_bytes::{self, RequestedRange, Span};
 use crate::app::App;
 use crate::auth::authenticator::Identity;
 use crate::domain::caller::Caller;
@@ -260,9 +260,9 @@ pub async fn send(
         return Ok((StatusCode::NOT_MODIFIED, headers).into_response());
     }
     let (status, span) = match raw_bytes::wanted(request, file.size_bytes, &etag) {
-        Wanted::Whole => (StatusCode::OK, Span { start: 0, end: file.size_bytes }),
-        Wanted::Part(span) => (StatusCode::PARTIAL_CONTENT, span),
-        Wanted::Unsatisfiable => {
+        RequestedRange::Whole => (StatusCode::OK, Span { start: 0, end: file.size_bytes }),
+        RequestedRange::Part(span) => (StatusCode::PARTIAL_CONTENT, span),
+        RequestedRange::Unsatisfiable => {
             let detail =
                 format!("the file has {} bytes; no byte of the range is there", file.size_bytes);
             return Err(Problem::new(Code::RangeNotSatisfiable, detail).at("Range"));

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::Empty;
-use super::call::{Answer, Asks, Call};
+use super::call::{Answer, BodylessCall, Call};
 use super::checkpoints::limit;
 use super::cursor;
 use super::decode::{Input, Received};
@@ -101,10 +101,10 @@ pub async fn run(State(app): State<Arc<App>>, call: Call<OfThread>) -> Answer {
     params(ReportsParams),
     responses((status = 200, description = "A page", body = Reports, example = json!({"reports": []}))),
 )]
-pub async fn reports(State(app): State<Arc<App>>, asks: Asks, uri: Uri) -> Answer {
-    let page = app.policies.list_reports(&asks.caller, query(&uri)?).await?;
+pub async fn reports(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> Answer {
+    let page = app.policies.list_reports(&call.caller, query(&uri)?).await?;
     let position = |it: ReportCursor| cursor::encode(CURSOR, &(it.finished_at, it.report_id));
-    asks.reply.with(&Reports {
+    call.reply.with(&Reports {
         reports: page.reports.into_iter().map(ReportOut::from).collect(),
         next_cursor: page.next.map(position),
     })

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::call::{Answer, Asks, Holder};
+use super::call::{Answer, BodylessCall, Holder};
 use super::grants::GrantsBody;
 use crate::domain::caller::Grants;
 use crate::domain::label::{label, label_with_colons};
@@ -17,8 +17,8 @@ use crate::domain::time::rfc3339;
     get, path = "/v1/limits", operation_id = "get_limits", tag = "service",
     responses((status = 200, description = "Every declared limit", body = Limits)),
 )]
-pub async fn limits(asks: Asks) -> Answer {
-    asks.reply.with(&LIMITS)
+pub async fn limits(call: BodylessCall) -> Answer {
+    call.reply.with(&LIMITS)
 }
 
 /// Get the caller
@@ -31,13 +31,13 @@ pub async fn limits(asks: Asks) -> Answer {
         "grants": {"threads": [{"id": "ann-1", "actions": ["read", "append"]}]}
     }))),
 )]
-pub async fn whoami(holder: Holder, asks: Asks) -> Answer {
+pub async fn whoami(holder: Holder, call: BodylessCall) -> Answer {
     let (caller, pass) = (holder.0.caller, holder.0.pass);
     let grants = match &caller.grants {
         Grants::Tenant => None,
         Grants::Scoped(scoped) => Some(GrantsBody::from(&**scoped)),
     };
-    asks.reply.with(&Caller {
+    call.reply.with(&Caller {
         tenant: caller.tenant,
         label: caller.subject.as_deref().map(label),
         label_with_colons: caller.subject.as_deref().map(label_with_colons),

@@ -7,7 +7,7 @@ use axum::http::Uri;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::call::{Answer, Asks};
+use super::call::{Answer, BodylessCall};
 use super::channel_values::{RawChannel, RawValue, unreadable};
 use super::threads::query_of;
 use crate::app::App;
@@ -55,17 +55,17 @@ use crate::domain::storage::CheckpointTuple;
         (status = 413, description = "`too_large`"),
     ),
 )]
-pub async fn get(State(app): State<Arc<App>>, asks: Asks, uri: Uri) -> Answer {
+pub async fn get(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> Answer {
     let params: StateParams = query_of(&uri)?;
     let raw = params.raw.unwrap_or(false);
     let target = params.target()?;
     let is_live = target.id.is_none();
-    let (found, _) = app.checkpoints.get(&asks.caller, &target, &[], None).await?;
-    let shown = cpu_pool::run_sized(&asks.caller.tenant, size_bytes(&found), move || {
+    let (found, _) = app.checkpoints.get(&call.caller, &target, &[], None).await?;
+    let shown = cpu_pool::run_sized(&call.caller.tenant, size_bytes(&found), move || {
         StateOut::of(found, is_live, raw)
     })
     .await?;
-    asks.reply.with(&GotState { state: shown? })
+    call.reply.with(&GotState { state: shown? })
 }
 
 #[derive(Deserialize, IntoParams)]

@@ -7,7 +7,7 @@ use axum::http::Uri;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::call::{Answer, Asks};
+use super::call::{Answer, BodylessCall};
 use super::threads::query_of;
 use crate::app::App;
 use crate::domain::names::ThreadId;
@@ -30,10 +30,10 @@ use crate::domain::storage_use::{ChannelUse, StorageUse};
         }})),
     ),
 )]
-pub async fn get(State(app): State<Arc<App>>, asks: Asks, uri: Uri) -> Answer {
+pub async fn get(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> Answer {
     let StorageParams { thread_id } = query_of(&uri)?;
-    let found = app.threads.get_storage_use(&asks.caller, &ThreadId::new(thread_id)?).await?;
-    asks.reply.with(&GotStorage { storage: found.map(StorageOut::from) })
+    let found = app.threads.get_storage_use(&call.caller, &ThreadId::new(thread_id)?).await?;
+    call.reply.with(&GotStorage { storage: found.map(StorageOut::from) })
 }
 
 #[derive(Deserialize, IntoParams)]

@@ -64,7 +64,7 @@ pub async fn follow(
     headers: HeaderMap,
 ) -> Answer {
     require_accepted(&headers)?;
-    let asked = Asked::read(&uri, &headers)?;
+    let asked = ChangesQuery::read(&uri, &headers)?;
     let identity = holder.0;
     let watched = Watched::new(&identity.caller, &asked.prefix, asked.exact);
     let holder = format!(
@@ -100,7 +100,7 @@ pub async fn follow(
 #[into_params(parameter_in = Query)]
 #[expect(
     dead_code,
-    reason = "the document's; `Asked` reads them, because `ns` comes several times"
+    reason = "the document's; `ChangesQuery` reads them, because `ns` comes several times"
 )]
 pub struct ChangesParams {
     /// A label of the prefix; the next label is another `ns`. Absent: all that the caller may read.
@@ -111,13 +111,13 @@ pub struct ChangesParams {
     after: Option<String>,
 }
 
-struct Asked {
+struct ChangesQuery {
     prefix: Namespace,
     exact: bool,
     after: Option<Position>,
 }
 
-impl Asked {
+impl ChangesQuery {
     fn read(uri: &Uri, headers: &HeaderMap) -> Result<Self, Problem> {
         let (mut labels, mut exact, mut after) = (Vec::new(), false, None);
         for (name, value) in query_of::<Vec<(String, String)>>(uri)? {

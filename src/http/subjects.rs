@@ -7,7 +7,7 @@ use axum::http::Uri;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::call::{Answer, Asks};
+use super::call::{Answer, BodylessCall};
 use super::problem::Problem;
 use super::threads::query_of;
 use crate::app::App;
@@ -25,9 +25,9 @@ use crate::domain::names::ThreadId;
     params(SubjectParams),
     responses((status = 200, description = "Erased", body = Receipt)),
 )]
-pub async fn delete(State(app): State<Arc<App>>, asks: Asks, uri: Uri) -> Answer {
+pub async fn delete(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> Answer {
     let SubjectParams { subject } = query_of(&uri)?;
-    let Asks { caller, reply } = asks;
+    let BodylessCall { caller, reply } = call;
     let (erasures, values) = (app.erasures.clone(), app.values.clone());
     drop(app);
     let erasing = tokio::spawn(async move {

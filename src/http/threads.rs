@@ -10,7 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::Empty;
 use super::by_name::by_name;
-use super::call::{Answer, Asks, Call};
+use super::call::{Answer, BodylessCall, Call};
 use super::checkpoints::limit;
 use super::commit::generation;
 use super::cursor;
@@ -58,13 +58,13 @@ pub async fn get(State(app): State<Arc<App>>, call: Call<GetThread>) -> Answer {
     params(ThreadsParams),
     responses((status = 200, description = "A page", body = Threads, example = json!({"threads": []}))),
 )]
-pub async fn list(State(app): State<Arc<App>>, asks: Asks, uri: Uri) -> Answer {
+pub async fn list(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> Answer {
     let query = query_of::<ThreadsParams>(&uri)?.into_domain()?;
     let (sort, ascending) = (query.sort, query.ascending);
-    let page = app.threads.list(&asks.caller, query).await?;
+    let page = app.threads.list(&call.caller, query).await?;
     let position =
         |it: ThreadCursor| cursor::encode(cursor_kind(sort, ascending), &(it.time, it.thread_id));
-    asks.reply.with(&Threads {
+    call.reply.with(&Threads {
         threads: page.threads.into_iter().map(ThreadOut::from).collect(),
         next_cursor: page.next.map(position),
     })

@@ -6,7 +6,7 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::call::{Answer, Asks};
+use super::call::{Answer, BodylessCall};
 use crate::app::App;
 use crate::domain::quotas::{Measured, Quota};
 use crate::domain::time::rfc3339;
@@ -21,9 +21,9 @@ use crate::domain::time::rfc3339;
         "quota": {"bytes_max": 1_000_000_000, "threads_max": 10_000, "requests_per_second": 500}
     }))),
 )]
-pub async fn get(State(app): State<Arc<App>>, asks: Asks) -> Answer {
-    let (measured, quota) = app.quotas.usage(&asks.caller).await?;
-    asks.reply.with(&UsageOut::of(measured, quota))
+pub async fn get(State(app): State<Arc<App>>, call: BodylessCall) -> Answer {
+    let (measured, quota) = app.quotas.usage(&call.caller).await?;
+    call.reply.with(&UsageOut::of(measured, quota))
 }
 
 #[derive(Serialize, ToSchema)]

@@ -9,7 +9,7 @@ use futures::stream::BoxStream;
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::mpsc;
 
-use super::place::{FIELD, Place};
+use super::place::{FIELD, Source};
 use super::step::wrong;
 use crate::domain::clock::Micros;
 use crate::domain::{Error, Result};
@@ -27,9 +27,9 @@ pub enum Folder {
 impl Folder {
     /// # Errors
     /// 422 for a place that is no folder, and for a bucket without credentials.
-    pub async fn open(place: &Place) -> Result<Self> {
+    pub async fn open(place: &Source) -> Result<Self> {
         match place {
-            Place::Bucket(url) => {
+            Source::Bucket(url) => {
                 let bucket = Bucket::open(url)?;
                 // A wrong name or key is told before anything else happens.
                 if let Some(Err(error)) = bucket.list().next().await {
@@ -37,7 +37,7 @@ impl Folder {
                 }
                 Ok(Self::Bucket(bucket))
             }
-            Place::Folder(path) if path.is_dir() => Ok(Self::Local(path.clone())),
+            Source::Folder(path) if path.is_dir() => Ok(Self::Local(path.clone())),
             other => Err(Error::invalid(FIELD, format!("{other} is no folder"))),
         }
     }

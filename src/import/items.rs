@@ -47,7 +47,7 @@ pub(super) async fn import(
     Ok(())
 }
 
-struct Wanted {
+struct ImportedItem {
     address: Address,
     value: NewValue,
     /// As in the source; the first is None where it does not tell.
@@ -56,7 +56,7 @@ struct Wanted {
 }
 
 /// None: it is counted already.
-fn prepared(item: ForeignItem, target: &Target, report: &mut Report) -> Option<Wanted> {
+fn prepared(item: ForeignItem, target: &Target, report: &mut Report) -> Option<ImportedItem> {
     let now = target.clock.now();
     if item.expires_at.is_some_and(|it| it <= now) {
         report.items.skipped += 1;
@@ -73,7 +73,7 @@ fn prepared(item: ForeignItem, target: &Target, report: &mut Report) -> Option<W
         let value = NewValue { text, ttl_micros, vectors: None, index: Vec::new(), kept: None };
         let updated_at = item.updated_at.map_or(now, |it| it.min(now));
         let created_at = item.created_at.map(|it| it.min(updated_at));
-        Ok::<_, Error>(Wanted { address, value, created_at, updated_at })
+        Ok::<_, Error>(ImportedItem { address, value, created_at, updated_at })
     };
     match wanted() {
         Ok(wanted) => Some(wanted),
@@ -85,7 +85,7 @@ fn prepared(item: ForeignItem, target: &Target, report: &mut Report) -> Option<W
     }
 }
 
-async fn bring(wanted: Vec<Wanted>, target: &Target, report: &mut Report) -> Result<()> {
+async fn bring(wanted: Vec<ImportedItem>, target: &Target, report: &mut Report) -> Result<()> {
     let there = read(&wanted, target).await?;
     let (mut changes, mut times) = (Vec::new(), Vec::new());
     for (wanted, there) in wanted.into_iter().zip(there) {
@@ -110,7 +110,7 @@ async fn bring(wanted: Vec<Wanted>, target: &Target, report: &mut Report) -> Res
     if !times.is_empty() {
         target.storage.keep_times(&target.caller, &times).await?;
     }
-    let written: Vec<Wanted> = written.into_iter().map(|(_, it)| it).collect();
+    let written: Vec<ImportedItem> = written.into_iter().map(|(_, it)| it).collect();
     let there = read(&written, target).await?;
     for (wanted, there) in written.into_iter().zip(there) {
         if there.is_some_and(|it| wanted.is(&it)) {
@@ -125,10 +125,10 @@ async fn bring(wanted: Vec<Wanted>, target: &Target, report: &mut Report) -> Res
 
 /// What was written, each with its version.
 async fn put(
-    changes: Vec<(i64, Wanted)>,
+    changes: Vec<(i64, ImportedItem)>,
     target: &Target,
     report: &mut Report,
-) -> Result<Vec<(i64, Wanted)>> {
+) -> Result<Vec<(i64, ImportedItem)>> {
     if changes.is_empty() {
         return Ok(Vec::new());
     }
@@ -149,7 +149,7 @@ async fn put(
     Ok(written)
 }
 
-impl Wanted {
+impl ImportedItem {
     fn times(&self, version: i64) -> Option<ItemTimes> {
         let (address, updated_at) = (self.address.clone(), self.updated_at);
         self.created_at.map(|created_at| ItemTimes { address, version, created_at, updated_at })
@@ -163,7 +163,7 @@ impl Wanted {
     }
 }
 
-fn fail(wanted: &Wanted, reason: String, report: &mut Report) {
+fn fail(wanted: &ImportedItem, reason: String, report: &mut Report) {
     let Address { namespace, key } = &wanted.address;
     report.items.failed += 1;
     report.fail(
@@ -172,7 +172,7 @@ fn fail(wanted: &Wanted, reason: String, report: &mut Report) {
     );
 }
 
-async fn read(wanted: &[Wanted], target: &Target) -> Result<Vec<Option<Item>>> {
+async fn read(wanted: &[ImportedItem], target: &Target) -> Result<Vec<Option<Item>>> {
     let gets = wanted
         .iter()
         .map(|it| Ok(ItemOp::Get(GetItem { address: it.address.clone(), refresh_ttl: false })));

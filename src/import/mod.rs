@@ -15,7 +15,7 @@ mod step;
 mod target;
 mod threads;
 
-pub use self::place::Place;
+pub use self::place::Source;
 pub use self::report::{Failure, Report, Show, Tally};
 pub use self::target::Target;
 
@@ -30,18 +30,18 @@ use crate::domain::Result;
 /// # Errors
 /// What makes all of it impossible: the place cannot be read, or is not laid out as anything known. What is wrong with one
 /// thread, item or file is in the report.
-pub async fn import(place: &Place, target: &Target, show: &mut Show<'_>) -> Result<Report> {
+pub async fn import(place: &Source, target: &Target, show: &mut Show<'_>) -> Result<Report> {
     let mut report = Report::default();
     match place {
-        Place::Postgres(url) => {
+        Source::Postgres(url) => {
             let mut rows = PostgresRows::open(url).await?;
             rows_into(&mut rows, target, &mut report, show).await?;
         }
-        Place::Sqlite(path) => {
+        Source::Sqlite(path) => {
             let mut rows = SqliteRows::open(path).await?;
             rows_into(&mut rows, target, &mut report, show).await?;
         }
-        Place::Folder(_) | Place::Bucket(_) => {
+        Source::Folder(_) | Source::Bucket(_) => {
             files::import(&Folder::open(place).await?, target, &mut report, show).await?;
         }
     }

@@ -10,7 +10,7 @@ pub(super) const FIELD: &str = "from";
 
 /// A place that can be read.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum Source {
     /// `postgres://…`
     Postgres(String),
     /// `sqlite:PATH`
@@ -21,7 +21,7 @@ pub enum Place {
     Bucket(String),
 }
 
-impl Place {
+impl Source {
     /// # Errors
     /// 422 for a scheme that nothing is read from.
     pub fn parse(text: &str) -> Result<Self> {
@@ -59,7 +59,7 @@ fn named(path: &str) -> Result<PathBuf> {
 }
 
 /// Without user, password and options.
-impl fmt::Display for Place {
+impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Postgres(url) => {
@@ -81,7 +81,7 @@ impl fmt::Display for Place {
 }
 
 /// As it is displayed: a derived one would show passwords.
-impl fmt::Debug for Place {
+impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_place_is_told_by_its_scheme() {
-        let parsed = |text: &str| Place::parse(text).map(|it| it.to_string()).ok();
+        let parsed = |text: &str| Source::parse(text).map(|it| it.to_string()).ok();
         assert_eq!(parsed("sqlite:a.db").as_deref(), Some("sqlite:a.db"));
         assert_eq!(parsed("sqlite:///a.db").as_deref(), Some("sqlite:/a.db"));
         assert_eq!(parsed("dir:/a b").as_deref(), Some("dir:/a b"));
@@ -106,10 +106,10 @@ mod tests {
     #[test]
     fn credentials_are_not_shown() {
         let url = "postgresql://ann:p%40ss@w@db:5432/agents?password=secret&sslmode=require";
-        let place = Place::parse(url).unwrap();
+        let place = Source::parse(url).unwrap();
         assert_eq!(place.to_string(), "postgres://db:5432/agents");
         assert_eq!(format!("{place:?}"), "postgres://db:5432/agents");
-        let place = Place::parse("postgres://ann:pa?ss@db/agents").unwrap();
+        let place = Source::parse("postgres://ann:pa?ss@db/agents").unwrap();
         assert_eq!(place.to_string(), "postgres://…");
     }
 }

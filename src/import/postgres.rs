@@ -10,7 +10,7 @@ use futures::stream::BoxStream;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 
-use super::place::{FIELD, Place};
+use super::place::{FIELD, Source};
 use super::rows::{ForeignItem, Rows, Shown, StepName, Tables};
 use super::step::{ChannelValue, Checkpoint, Coded, Split, Step, Write, of_scalar};
 use crate::domain::{Error, Result};
@@ -54,7 +54,7 @@ impl PostgresRows {
     /// # Errors
     /// 422 for a database that cannot be reached, has none of the tables, or has others of these names.
     pub async fn open(url: &str) -> Result<Self> {
-        let place = Place::Postgres(url.to_owned());
+        let place = Source::Postgres(url.to_owned());
         let servers: Vec<PgConnectOptions> = database_url::parse(FIELD, url)?
             .into_iter()
             .map(|it| {
@@ -295,7 +295,7 @@ impl Rows for PostgresRows {
 }
 
 impl StoreTable {
-    fn of(place: &Place, columns: &HashSet<String>) -> Result<Self> {
+    fn of(place: &Source, columns: &HashSet<String>) -> Result<Self> {
         let (prefix, separator) = if columns.contains("namespace_path") {
             ("namespace_path", ':')
         } else {
@@ -342,7 +342,7 @@ async fn columns(connection: &mut PgConnection) -> Result<BTreeMap<String, HashS
 /// # Errors
 /// 422 naming the columns that are missing.
 pub(super) fn require(
-    place: &Place,
+    place: &Source,
     table: &str,
     columns: Option<&HashSet<String>>,
     wanted: &[&str],
@@ -366,7 +366,7 @@ pub(super) fn require(
     Err(Error::invalid(FIELD, detail))
 }
 
-pub(super) fn nothing(place: &Place) -> Error {
+pub(super) fn nothing(place: &Source) -> Error {
     let detail = format!("{place} has none of the tables of LangGraph's savers and stores");
     Error::invalid(FIELD, detail)
 }

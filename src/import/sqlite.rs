@@ -12,7 +12,7 @@ use futures::stream::BoxStream;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 
-use super::place::{FIELD, Place};
+use super::place::{FIELD, Source};
 use super::postgres::{nothing, require};
 use super::rows::{ForeignItem, Rows, Shown, StepName, Tables};
 use super::step::{Checkpoint, Coded, JSON, MSGPACK, Split, Step, Write, of_json, wrong};
@@ -45,7 +45,7 @@ impl SqliteRows {
     /// # Errors
     /// 422 for a file that is not there or no database, has none of the tables, or has others of these names.
     pub async fn open(path: &Path) -> Result<Self> {
-        let place = Place::Sqlite(path.to_owned());
+        let place = Source::Sqlite(path.to_owned());
         if !path.is_file() {
             return Err(Error::invalid(FIELD, format!("there is no file {}", path.display())));
         }

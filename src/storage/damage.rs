@@ -87,18 +87,18 @@ impl Keys<'_> {
         &self,
         engine: &dyn Accessible,
         (after, limit): (&[SqlValue], i64),
-    ) -> Result<Listed> {
+    ) -> Result<KeyPage> {
         let (rows, damage) = self.list(engine, (after, limit)).await?;
         if let Some(last) = rows.last() {
             let next = Some(last.0.clone());
-            return Ok(Listed { rows, next, damage: None });
+            return Ok(KeyPage { rows, next, damage: None });
         }
         let Some(damage) = damage else {
-            return Ok(Listed { rows, next: None, damage: None });
+            return Ok(KeyPage { rows, next: None, damage: None });
         };
         let (next, rows) = match self.next(engine, after).await? {
             Next::Row(key) => {
-                return Ok(Listed {
+                return Ok(KeyPage {
                     rows: vec![SqlRow(key.clone())],
                     next: Some(key),
                     damage: None,
@@ -107,12 +107,12 @@ impl Keys<'_> {
             Next::Unread(key) => (Some(key), Vec::new()),
             Next::Nothing { .. } => (None, Vec::new()),
         };
-        Ok(Listed { rows, next, damage: Some(damage) })
+        Ok(KeyPage { rows, next, damage: Some(damage) })
     }
 }
 
 /// Keys, and what could not be read before the next ones.
-pub struct Listed {
+pub struct KeyPage {
     pub rows: Vec<SqlRow>,
     pub next: Option<Vec<SqlValue>>,
     pub damage: Option<Error>,

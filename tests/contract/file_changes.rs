@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use threadkeep::domain::Error;
-use threadkeep::domain::files::Asked;
+use threadkeep::domain::files::FileChangeCall;
 use threadkeep::domain::files::changing::{AppendFile, UploadFile};
 use threadkeep::domain::files::moving::{DeleteFile, MoveFile};
 use threadkeep::domain::grants::Actions;
@@ -109,7 +109,7 @@ pub async fn appends_go_where_they_were_meant(h: Harness) {
 pub async fn repeated_changes_happen_once(h: Harness) {
     let drive = Drive::on(&h).await;
     let keys: Vec<(String, [u8; 32])> = (0..9).map(|it| (format!("k{it}"), [it; 32])).collect();
-    let asked = |at: usize| Asked { idempotency: Some(&keys[at]), ..drive.asked() };
+    let asked = |at: usize| FileChangeCall { idempotency: Some(&keys[at]), ..drive.asked() };
     let written = drive.files.write(asked(0), &write("/x", "a b")).await.unwrap();
     let edited = drive.files.edit(asked(1), &edit("/x", "b", "c")).await.unwrap();
     let appended = drive.files.append(asked(2), &append("/x", "!")).await.unwrap();
@@ -141,10 +141,12 @@ pub async fn repeated_changes_happen_once(h: Harness) {
         assert_eq!(drive.files.delete(asked(6), &last).await.unwrap(), gone);
     }
     assert_eq!(drive.list("/", true, 9).await, ["/other"]);
-    let other = Asked { idempotency: Some(&(keys[0].0.clone(), [99; 32])), ..drive.asked() };
+    let other =
+        FileChangeCall { idempotency: Some(&(keys[0].0.clone(), [99; 32])), ..drive.asked() };
     let refused = drive.files.write(other, &write("/x", "other")).await;
     assert!(matches!(refused, Err(Error::IdempotencyMismatch)));
-    let other = Asked { idempotency: Some(&(keys[5].0.clone(), [99; 32])), ..drive.asked() };
+    let other =
+        FileChangeCall { idempotency: Some(&(keys[5].0.clone(), [99; 32])), ..drive.asked() };
     assert!(matches!(drive.files.delete(other, &delete).await, Err(Error::IdempotencyMismatch)));
 }
 
@@ -164,7 +166,7 @@ pub async fn a_directory_of_many_files_goes_with_one_answer(h: Harness) {
     drive.write("/d.md", "stays").await.unwrap();
     for (folder, count) in [("/d", 1_201), ("/e", 500)] {
         let request = (folder.to_owned(), [7; 32]);
-        let asked = Asked { idempotency: Some(&request), ..drive.asked() };
+        let asked = FileChangeCall { idempotency: Some(&request), ..drive.asked() };
         let delete = DeleteFile { path: key(folder), if_version: None };
         for _ in 0..2 {
             assert_eq!(drive.files.delete(asked, &delete).await.unwrap(), count);

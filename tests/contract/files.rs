@@ -10,7 +10,7 @@ use threadkeep::domain::files::listing::{GlobFiles, ListDirectory};
 use threadkeep::domain::files::moving::{DeleteFile, MoveFile, Moved};
 use threadkeep::domain::files::reading::{Body, ReadFile, Shown};
 use threadkeep::domain::files::searching::{GrepFiles, GrepMatches, SearchBudget};
-use threadkeep::domain::files::{Asked, Asking, Files};
+use threadkeep::domain::files::{FileCall, FileChangeCall, Files};
 use threadkeep::domain::item::Key;
 use threadkeep::domain::namespace::Namespace;
 use threadkeep::domain::{Error, Result};
@@ -38,12 +38,12 @@ impl Drive {
         Self { store, files, caller, dialect: Dialect::Python, namespace }
     }
 
-    pub fn asking(&self) -> Asking<'_> {
-        Asking { caller: &self.caller, dialect: self.dialect, namespace: &self.namespace }
+    pub fn asking(&self) -> FileCall<'_> {
+        FileCall { caller: &self.caller, dialect: self.dialect, namespace: &self.namespace }
     }
 
-    pub fn asked(&self) -> Asked<'_> {
-        Asked { asking: self.asking(), idempotency: None, deadline: NEVER }
+    pub fn asked(&self) -> FileChangeCall<'_> {
+        FileChangeCall { asking: self.asking(), idempotency: None, deadline: NEVER }
     }
 
     pub async fn write(&self, path: &str, content: &str) -> Result<(i64, bool)> {

@@ -8,7 +8,7 @@ use threadkeep::domain::erasure::{More, Stage};
 use threadkeep::domain::files::dialect::Dialect;
 use threadkeep::domain::files::head::FileHead;
 use threadkeep::domain::files::moving::{MoveFile, Moved};
-use threadkeep::domain::files::{Asked, Asking, Files as Moving};
+use threadkeep::domain::files::{FileCall, FileChangeCall, Files as Moving};
 use threadkeep::domain::grants::Actions;
 use threadkeep::domain::item::Key;
 use threadkeep::domain::raw_files::{PutFile, RawBody, Repetition};
@@ -42,9 +42,9 @@ async fn keyed(files: &Files, request: &MoveFile, key: Option<&str>) -> Result<M
     let moving = Moving::new(Arc::clone(&files.store.items), 1 << 20);
     let namespace = namespace(&ANN);
     let caller = &files.store.caller;
-    let asking = Asking { caller, dialect: Dialect::Python, namespace: &namespace };
+    let asking = FileCall { caller, dialect: Dialect::Python, namespace: &namespace };
     let idempotency = key.map(|it| (it.to_owned(), [7; 32]));
-    let asked = Asked { asking, idempotency: idempotency.as_ref(), deadline: NEVER };
+    let asked = FileChangeCall { asking, idempotency: idempotency.as_ref(), deadline: NEVER };
     moving.transfer(asked, request).await
 }
 

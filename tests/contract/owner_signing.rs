@@ -1,6 +1,6 @@
 //! `threadkeep encrypt` signs the owners of threads, sessions and namespace roots: unsigned rows once, changed rows only after it showed them.
 
-use threadkeep::domain::doctor::{Noun, Place, State};
+use threadkeep::domain::doctor::{FindingPlace, Noun, State};
 use threadkeep::storage::{self, Encryption, StorageConfig};
 
 use crate::doctor::examine;
@@ -88,8 +88,11 @@ pub async fn a_changed_owner_is_found_and_signed_only_after_it_was_shown(h: Harn
     for noun in [Noun::Threads, Noun::Sessions, Noun::Namespaces] {
         assert_eq!(report.tally(State::Damaged, noun).count, 1, "{noun:?}: {report:?}");
     }
-    let place =
-        Place { tenant: "tenant-a".into(), thread_id: Some("t".into()), ..Place::default() };
+    let place = FindingPlace {
+        tenant: "tenant-a".into(),
+        thread_id: Some("t".into()),
+        ..FindingPlace::default()
+    };
     assert!(report.places.iter().any(|it| it.place == place && it.what == Noun::Threads));
     let encrypting = storage::open(&beginning(&h)).await.unwrap();
     let shown = encrypting.list_unsigned_owners().await.unwrap();

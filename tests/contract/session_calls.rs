@@ -14,7 +14,7 @@ use threadkeep::domain::sessions::change::{
 use threadkeep::domain::sessions::commit::SessionCommit;
 use threadkeep::domain::sessions::loading::{Load, Loaded};
 use threadkeep::domain::sessions::name::SessionName;
-use threadkeep::domain::sessions::service::{Asking, CompactStream, Sessions};
+use threadkeep::domain::sessions::service::{CompactStream, SessionCall, Sessions};
 use threadkeep::domain::sessions::storage::ListSessions;
 use threadkeep::domain::storage::Storage;
 
@@ -56,7 +56,7 @@ impl Desk {
         key: Option<(&str, u8)>,
     ) -> Result<Done> {
         let idempotency = key.map(|(key, digest)| (key.to_owned(), [digest; 32]));
-        let asking = Asking { caller: &self.caller, idempotency, deadline: NEVER };
+        let asking = SessionCall { caller: &self.caller, idempotency, deadline: NEVER };
         let change = Change { session: session.clone(), about: None, steps };
         self.sessions.change(&asking, change).await
     }
@@ -90,12 +90,12 @@ impl Desk {
     }
 
     pub async fn compact(&self, compact: &CompactStream) -> Result<(String, Done)> {
-        let asking = Asking { caller: &self.caller, idempotency: None, deadline: NEVER };
+        let asking = SessionCall { caller: &self.caller, idempotency: None, deadline: NEVER };
         self.sessions.compact(&asking, compact).await
     }
 
     pub async fn delete(&self, session: &SessionName) {
-        let asking = Asking { caller: &self.caller, idempotency: None, deadline: NEVER };
+        let asking = SessionCall { caller: &self.caller, idempotency: None, deadline: NEVER };
         self.sessions.delete(&asking, session).await.unwrap();
     }
 }

@@ -7,7 +7,7 @@ use threadkeep::domain::doctor::{Noun, Report, State};
 use threadkeep::domain::sessions::change::{About, Change, Step};
 use threadkeep::domain::sessions::loading::Load;
 use threadkeep::domain::sessions::name::SessionName;
-use threadkeep::domain::sessions::service::Asking;
+use threadkeep::domain::sessions::service::SessionCall;
 use threadkeep::storage::{self, Encryption, StorageConfig};
 
 use crate::doctor::examine;
@@ -30,7 +30,7 @@ async fn fill(desk: &Desk, of: &str) -> SessionName {
     let session = name(&[of, "s"]);
     let about =
         About { user: Some(of.into()), agent: Some("helper".into()), title: Some(title(of)) };
-    let asking = Asking { caller: &desk.caller, idempotency: None, deadline: NEVER };
+    let asking = SessionCall { caller: &desk.caller, idempotency: None, deadline: NEVER };
     let change = Change { session: session.clone(), about: Some(about), steps: Vec::new() };
     desk.sessions.change(&asking, change).await.unwrap();
     let steps = vec![

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use threadkeep::domain::sessions::change::{About, Append, Step, StepDone};
 use threadkeep::domain::sessions::loading::{Load, Loaded};
-use threadkeep::domain::sessions::service::Asking;
+use threadkeep::domain::sessions::service::SessionCall;
 use threadkeep::domain::sessions::storage::{FindDocuments, ListSessions};
 use threadkeep::domain::{Conflict, Error};
 
@@ -250,7 +250,7 @@ pub async fn sessions_are_listed_newest_first(harness: Harness) {
             title: Some(format!("of {user}")),
             ..About::default()
         };
-        let asking = Asking { caller: &desk.caller, idempotency: None, deadline: NEVER };
+        let asking = SessionCall { caller: &desk.caller, idempotency: None, deadline: NEVER };
         desk.sessions.create(&asking, name(key), about).await.unwrap()
     };
     for (key, user) in [(["p", "1"], "ann"), (["p", "2"], "bob"), (["q", "1"], "ann")] {

@@ -7,7 +7,7 @@ use threadkeep::domain::grants::Action;
 use threadkeep::domain::item_batch::Idempotency;
 use threadkeep::domain::sessions::change::{Change, PreparedChange};
 use threadkeep::domain::sessions::ledger::{Batch, Outcome, Part};
-use threadkeep::domain::sessions::loading::{Asked, Loaded};
+use threadkeep::domain::sessions::loading::{EntriesQuery, Loaded};
 use threadkeep::domain::sessions::name::SessionName;
 use threadkeep::domain::sessions::storage::{Described, FindDocuments, ListSessions};
 use threadkeep::domain::sessions::{Content, Document, Session, Stream};
@@ -46,7 +46,12 @@ impl SessionStorage for Memory {
         self.called("get session").map(|()| None)
     }
 
-    async fn load_entries(&self, _: &Caller, _: &SessionName, _: &Asked) -> Result<Option<Loaded>> {
+    async fn load_entries(
+        &self,
+        _: &Caller,
+        _: &SessionName,
+        _: &EntriesQuery,
+    ) -> Result<Option<Loaded>> {
         self.called("load entries").map(|()| None)
     }
 

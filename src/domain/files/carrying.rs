@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use super::storage::{FileRow, KeyRange, ListFiles};
-use super::{Asked, Asking, Files, count};
+use super::{FileCall, FileChangeCall, Files, count};
 use crate::domain::caller::Caller;
 use crate::domain::contents::ContentId;
 use crate::domain::error::{Error, Result};
@@ -24,7 +24,7 @@ impl Files {
     /// The large files of some ranges.
     pub(super) async fn large_rows(
         &self,
-        asking: Asking<'_>,
+        asking: FileCall<'_>,
         ranges: Vec<KeyRange>,
     ) -> Result<HashMap<Key, FileRow>> {
         let mut rows = HashMap::new();
@@ -50,7 +50,7 @@ impl Files {
     /// `TooLarge` for more than a request may copy; `DeadlineExceeded`; `QuotaExceeded`; those of reads.
     pub(super) async fn carry(
         &self,
-        asked: Asked<'_>,
+        asked: FileChangeCall<'_>,
         to: &Address,
         row: &FileRow,
         carried: &mut Carried,
@@ -74,7 +74,7 @@ impl Files {
 
     async fn copy_content(
         &self,
-        asked: Asked<'_>,
+        asked: FileChangeCall<'_>,
         to: &Address,
         (from, size_bytes): (ContentId, u64),
     ) -> Result<Finished> {

@@ -15,7 +15,7 @@ use super::reading::{any_file_of, file_of};
 use super::replacing::replace;
 use super::value::{Content, FileValue};
 use super::writing::{NewContent, of_bytes};
-use super::{Asked, Files, media, text_of};
+use super::{FileChangeCall, Files, media, text_of};
 use crate::domain::clock::Micros;
 use crate::domain::contention::Contention;
 use crate::domain::error::{Conflict, Error, Result};
@@ -81,7 +81,7 @@ impl Files {
     ///
     /// # Errors
     /// `InvalidPath`, `NotAFile`, `VersionConflict`, `TooLarge`.
-    pub async fn write(&self, asked: Asked<'_>, write: &WriteFile) -> Result<(i64, bool)> {
+    pub async fn write(&self, asked: FileChangeCall<'_>, write: &WriteFile) -> Result<(i64, bool)> {
         let asking = asked.asking;
         let creates = write.if_version == Some(0) && asking.may(Action::Append);
         asking.require(if creates { Action::Append } else { Action::Write })?;
@@ -106,7 +106,7 @@ impl Files {
     ///
     /// # Errors
     /// `NotFound` where a base is named and nothing there, `BaseMismatch`, `NotText`, `InvalidPath`, `NotAFile`, `VersionConflict`.
-    pub async fn append(&self, asked: Asked<'_>, append: &AppendFile) -> Result<i64> {
+    pub async fn append(&self, asked: FileChangeCall<'_>, append: &AppendFile) -> Result<i64> {
         let asking = asked.asking;
         asking.require(if asking.may(Action::Append) { Action::Append } else { Action::Write })?;
         at_most("content", append.content.as_bytes().len())?;
@@ -139,7 +139,7 @@ impl Files {
     ///
     /// # Errors
     /// `NotFound`, `NotText`, `OldStringEmpty`, `StringNotFound`, `StringNotUnique`, `NotAFile`, `VersionConflict`.
-    pub async fn edit(&self, asked: Asked<'_>, edit: &EditFile) -> Result<(i64, u64)> {
+    pub async fn edit(&self, asked: FileChangeCall<'_>, edit: &EditFile) -> Result<(i64, u64)> {
         let asking = asked.asking;
         asking.require(Action::Read)?;
         asking.require(Action::Write)?;
@@ -165,7 +165,7 @@ impl Files {
     /// `NotGranted`, too many files.
     pub async fn upload(
         &self,
-        asked: Asked<'_>,
+        asked: FileChangeCall<'_>,
         files: Vec<UploadFile>,
     ) -> Result<Vec<Result<i64>>> {
         asked.asking.require(Action::Write)?;
@@ -176,7 +176,12 @@ impl Files {
         Ok(join_all(uploads).await)
     }
 
-    async fn upload_one(&self, asked: Asked<'_>, file: UploadFile, now: Micros) -> Result<i64> {
+    async fn upload_one(
+        &self,
+        asked: FileChangeCall<'_>,
+        file: UploadFile,
+        now: Micros,
+    ) -> Result<i64> {
         check_new(&file.path)?;
         at_most("bytes", file.bytes.len())?;
         let name = file.path.wide().shown();
@@ -198,7 +203,7 @@ impl Files {
     /// it.
     pub(super) async fn change(
         &self,
-        asked: Asked<'_>,
+        asked: FileChangeCall<'_>,
         (path, if_version): (&Key, Option<i64>),
         plan: &Planning<'_>,
     ) -> Result<(i64, i64)> {
@@ -237,7 +242,7 @@ impl Files {
     }
 
     /// What was answered to this very request before. One statement.
-    pub(super) async fn answered(&self, asked: Asked<'_>) -> Result<Option<Vec<i64>>> {
+    pub(super) async fn answered(&self, asked: FileChangeCall<'_>) -> Result<Option<Vec<i64>>> {
         if asked.idempotency.is_none() {
             return Ok(None);
         }
@@ -245,7 +250,7 @@ impl Files {
     }
 }
 
-impl<'a> Asked<'a> {
+impl<'a> FileChangeCall<'a> {
     pub(super) fn changing(&self, note: Vec<i64>) -> Changing<'a> {
         let idempotency = self.idempotency.cloned();
         let (caller, deadline) = (self.asking.caller, self.deadline);
@@ -292,7 +297,7 @@ fn written(dialect: Dialect, name: &str, content: &WideText) -> Result<Content> 
 }
 
 fn new_content<'a>(
-    asked: Asked<'_>,
+    asked: FileChangeCall<'_>,
     now: Micros,
     path: &'a str,
     content: Content,
@@ -300,7 +305,12 @@ fn new_content<'a>(
     NewContent { dialect: asked.asking.dialect, now, path, content, media_type: None }
 }
 
-fn changed(asked: Asked<'_>, new: &NewContent<'_>, item: &Item, prefix: &str) -> Result<Plan> {
+fn changed(
+    asked: FileChangeCall<'_>,
+    new: &NewContent<'_>,
+    item: &Item,
+    prefix: &str,
+) -> Result<Plan> {
     let file = any_file_of(asked.asking.dialect, item, prefix)?;
     let is_lines = matches!(file.content, Content::Lines(_));
     let text = new.changed(text_of(item)?, is_lines)?;

@@ -57,7 +57,7 @@ pub(super) enum Does {
 }
 
 /// A pattern, place by place. Rows of choices go on at the same place.
-enum Place {
+enum PatternStep {
     Unit(Unit, usize),
     Choice(Vec<usize>),
     End,
@@ -93,7 +93,7 @@ enum Name {
 
 impl Program {
     pub(super) fn new(dialect: Dialect, pieces: &[Piece]) -> Result<Self, GlobLimit> {
-        let mut places = Places { dialect, all: vec![Place::End] };
+        let mut places = Places { dialect, all: vec![PatternStep::End] };
         let is_whole = matches!(pieces, [] | [Piece::Text(_)]);
         let first = match places.row(pieces, 0, is_whole) {
             Ok(first) => first,
@@ -118,7 +118,7 @@ impl Program {
 
 struct Places {
     dialect: Dialect,
-    all: Vec<Place>,
+    all: Vec<PatternStep>,
 }
 
 impl Places {
@@ -129,14 +129,14 @@ impl Places {
             Piece::Choice(rows) => {
                 let rows = rows.iter().map(|it| self.row(it, next, false));
                 let rows = rows.collect::<Result<Vec<_>, _>>()?;
-                Ok(self.add(Place::Choice(rows)))
+                Ok(self.add(PatternStep::Choice(rows)))
             }
         })
     }
 
     fn text(&mut self, text: &[char], next: usize, is_whole: bool) -> Result<usize, Unread> {
         let units = units(self.dialect, text, is_whole)?;
-        Ok(units.into_iter().rev().fold(next, |next, it| self.add(Place::Unit(it, next))))
+        Ok(units.into_iter().rev().fold(next, |next, it| self.add(PatternStep::Unit(it, next))))
     }
 
     /// The same of a pattern that has brackets or parentheses around braces: each of its texts alone.
@@ -149,10 +149,10 @@ impl Places {
             Err(Unread::Open) => unreachable!("a whole text is read as it is"),
         });
         let places = places.collect::<Result<Vec<_>, _>>()?;
-        Ok(self.add(Place::Choice(places)))
+        Ok(self.add(PatternStep::Choice(places)))
     }
 
-    fn add(&mut self, place: Place) -> usize {
+    fn add(&mut self, place: PatternStep) -> usize {
         self.all.push(place);
         self.all.len() - 1
     }
@@ -160,7 +160,7 @@ impl Places {
 
 struct Compiler<'a> {
     dialect: Dialect,
-    places: &'a [Place],
+    places: &'a [PatternStep],
     instructions: Vec<Instruction>,
     known: HashMap<(usize, Before), At>,
     /// What is known, and not yet made.
@@ -201,12 +201,12 @@ impl Compiler<'_> {
     fn make(&mut self, place: usize, before: Before, at: At) {
         let places = self.places;
         let next = match &places[place] {
-            Place::Choice(rows) => {
+            PatternStep::Choice(rows) => {
                 let rows: Vec<At> = rows.iter().map(|it| self.at(*it, before)).collect();
                 self.add(Does::Split(rows), 0)
             }
-            Place::Unit(unit, next) => self.unit(unit, *next, before),
-            Place::End => self.end(before),
+            PatternStep::Unit(unit, next) => self.unit(unit, *next, before),
+            PatternStep::End => self.end(before),
         };
         self.instructions[at].next = next;
     }

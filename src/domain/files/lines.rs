@@ -9,13 +9,13 @@ use crate::domain::wide_text::WideText;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Window {
     pub content: WideText,
-    pub place: Option<Place>,
+    pub place: Option<LineRange>,
     /// Nothing was asked for, and nothing looked at.
     pub no_lines_requested: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct LineRange {
     pub total_lines: u64,
     /// From 1.
     pub start_line: u64,
@@ -62,7 +62,7 @@ fn python_window(text: &WideText, offset: u64, limit: u64) -> Result<Window> {
     let end_line = last.min(total);
     Ok(Window {
         content: WideText::of_bytes(with_plain_ends(&bytes[start..end])),
-        place: Some(Place {
+        place: Some(LineRange {
             total_lines: total,
             start_line: offset + 1,
             end_line,
@@ -84,7 +84,7 @@ fn javascript_window(text: &WideText, offset: u64, limit: u64) -> Window {
     }
     let end_line = (offset + selected.len() as u64).min(total);
     let next_offset = (end_line < total).then_some(end_line);
-    let place = Place { total_lines: total, start_line: offset + 1, end_line, next_offset };
+    let place = LineRange { total_lines: total, start_line: offset + 1, end_line, next_offset };
     Window { content, place: Some(place), no_lines_requested: false }
 }
 
@@ -143,8 +143,13 @@ mod tests {
     }
 
     #[allow(clippy::unnecessary_wraps)]
-    fn place(total_lines: u64, start_line: u64, end_line: u64, next: Option<u64>) -> Option<Place> {
-        Some(Place { total_lines, start_line, end_line, next_offset: next })
+    fn place(
+        total_lines: u64,
+        start_line: u64,
+        end_line: u64,
+        next: Option<u64>,
+    ) -> Option<LineRange> {
+        Some(LineRange { total_lines, start_line, end_line, next_offset: next })
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::dialect::Dialect;
 use super::glob::Glob;
 use super::searching::SearchBudget;
 use super::storage::{FilePage, FileRow, KeyRange, ListFiles};
-use super::{Asking, Files, media, path};
+use super::{FileCall, Files, media, path};
 use crate::domain::error::Result;
 use crate::domain::files::head::Form;
 use crate::domain::grants::Action;
@@ -69,7 +69,7 @@ impl Files {
     ///
     /// # Errors
     /// A storage that cannot be read.
-    pub async fn list(&self, asking: Asking<'_>, query: &ListDirectory) -> Result<DirectoryPage> {
+    pub async fn list(&self, asking: FileCall<'_>, query: &ListDirectory) -> Result<DirectoryPage> {
         let mut found = DirectoryPage::default();
         if !asking.may(Action::Read) || query.limit == 0 {
             return Ok(found);
@@ -118,7 +118,7 @@ impl Files {
     ///
     /// # Errors
     /// `InvalidGlob`, `Glob`, for who may read here; `Unavailable` while other searches take all the time.
-    pub async fn glob(&self, asking: Asking<'_>, query: &GlobFiles) -> Result<GlobMatches> {
+    pub async fn glob(&self, asking: FileCall<'_>, query: &GlobFiles) -> Result<GlobMatches> {
         let mut found = GlobMatches::default();
         if !asking.may(Action::Read) {
             return Ok(found);
@@ -154,7 +154,7 @@ impl Files {
     /// The glob that `read` makes of a pattern: braces may stand for much.
     pub(super) async fn read_glob(
         &self,
-        asking: Asking<'_>,
+        asking: FileCall<'_>,
         walk: &Walk,
         pattern: &str,
         read: impl FnOnce() -> Result<Glob> + Send + 'static,
@@ -170,7 +170,7 @@ impl Files {
     /// Those that match. If the time was up before all were looked at, the walk is truncated.
     pub(super) async fn matching(
         &self,
-        asking: Asking<'_>,
+        asking: FileCall<'_>,
         glob: &Arc<Glob>,
         walk: &mut Walk,
         rows: Vec<FileRow>,
@@ -201,7 +201,7 @@ impl Files {
     /// The next files of a walk, in the order of their paths; None: that was all, or as much as one call may look at.
     pub(super) async fn walk(
         &self,
-        asking: Asking<'_>,
+        asking: FileCall<'_>,
         walk: &mut Walk,
     ) -> Result<Option<Vec<FileRow>>> {
         if !asking.may(Action::Read) {
@@ -237,7 +237,7 @@ impl Files {
         Ok(None)
     }
 
-    async fn page(&self, asking: Asking<'_>, range: &KeyRange, limit: usize) -> Result<FilePage> {
+    async fn page(&self, asking: FileCall<'_>, range: &KeyRange, limit: usize) -> Result<FilePage> {
         let (namespace, range) = (asking.namespace.clone(), range.clone());
         let query = ListFiles { namespace, range, limit };
         self.items.storage.list_files(asking.caller, &query, self.now()).await
@@ -260,7 +260,7 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    pub(super) fn new(asking: Asking<'_>, at: Option<&Key>, budget: &SearchBudget) -> Self {
+    pub(super) fn new(asking: FileCall<'_>, at: Option<&Key>, budget: &SearchBudget) -> Self {
         let given = at.map_or(&b""[..], Key::as_bytes);
         let is_nothing = !given.is_empty() && given.trim_ascii().is_empty();
         let absolute = match given.first() {

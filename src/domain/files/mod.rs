@@ -60,7 +60,7 @@ pub struct Files {
 
 /// Who asks, and for the files of which namespace: exactly of it, of none below it.
 #[derive(Clone, Copy)]
-pub struct Asking<'a> {
+pub struct FileCall<'a> {
     pub caller: &'a Caller,
     pub dialect: Dialect,
     pub namespace: &'a Namespace,
@@ -68,8 +68,8 @@ pub struct Asking<'a> {
 
 /// A request that changes files.
 #[derive(Clone, Copy)]
-pub struct Asked<'a> {
-    pub asking: Asking<'a>,
+pub struct FileChangeCall<'a> {
+    pub asking: FileCall<'a>,
     /// Key and digest of the request.
     pub idempotency: Option<&'a (String, [u8; 32])>,
     pub deadline: Micros,
@@ -90,7 +90,7 @@ impl Files {
     }
 
     /// The item at a path, whoever asks.
-    async fn stored(&self, asking: Asking<'_>, path: &Key) -> Result<Option<Item>> {
+    async fn stored(&self, asking: FileCall<'_>, path: &Key) -> Result<Option<Item>> {
         let address = [asking.address(path)];
         let mut found = self
             .items
@@ -102,7 +102,7 @@ impl Files {
     }
 
     /// The same where the caller may read it: what is another's is not there.
-    async fn visible(&self, asking: Asking<'_>, path: &Key) -> Result<Option<Item>> {
+    async fn visible(&self, asking: FileCall<'_>, path: &Key) -> Result<Option<Item>> {
         if !asking.may(Action::Read) {
             return Ok(None);
         }
@@ -110,7 +110,7 @@ impl Files {
     }
 }
 
-impl Asking<'_> {
+impl FileCall<'_> {
     fn may(&self, action: Action) -> bool {
         self.caller.may_touch_namespace(self.namespace.labels(), action)
     }

@@ -5,7 +5,7 @@ use super::changing::new_value;
 use super::path::{check_new, of_request, trimmed};
 use super::problem::{FileProblem, not_found_for_change, problem};
 use super::storage::{KeyRange, Removed};
-use super::{Asked, Asking, Files, OPENED_MAX, count, text_of};
+use super::{FileCall, FileChangeCall, Files, OPENED_MAX, count, text_of};
 use crate::domain::clock::Micros;
 use crate::domain::contention::Contention;
 use crate::domain::error::{Conflict, Error, Result};
@@ -68,12 +68,12 @@ impl Files {
     ///
     /// # Errors
     /// `NotFound` where there is nothing; `VersionConflict`.
-    pub async fn delete(&self, asked: Asked<'_>, delete: &DeleteFile) -> Result<u64> {
+    pub async fn delete(&self, asked: FileChangeCall<'_>, delete: &DeleteFile) -> Result<u64> {
         asked.asking.require(Action::Write)?;
         if delete.if_version.is_some() {
             return self.delete_version(asked, delete).await;
         }
-        let Asked { asking, .. } = asked;
+        let FileChangeCall { asking, .. } = asked;
         let request = asked.changing(Vec::new()).idempotency(None);
         let ranges = with_all_below(&delete.path);
         let mut lost = None;
@@ -113,7 +113,7 @@ impl Files {
         Err(Error::CommitUnknown { detail: lost.unwrap_or_default() })
     }
 
-    async fn delete_version(&self, asked: Asked<'_>, delete: &DeleteFile) -> Result<u64> {
+    async fn delete_version(&self, asked: FileChangeCall<'_>, delete: &DeleteFile) -> Result<u64> {
         let (address, value) = (asked.asking.address(&delete.path), None);
         let change = ChangeItem { address, value, if_version: delete.if_version };
         self.items.write(&asked.changing(vec![1]), vec![change], None).await?;
@@ -125,8 +125,8 @@ impl Files {
     ///
     /// # Errors
     /// `NotFound`, `InvalidPath`, `Exists`, `VersionConflict`; too many files; too many bytes of large files for another root.
-    pub async fn transfer(&self, asked: Asked<'_>, request: &MoveFile) -> Result<Moved> {
-        let target = Asking { namespace: &request.to_namespace, ..asked.asking };
+    pub async fn transfer(&self, asked: FileChangeCall<'_>, request: &MoveFile) -> Result<Moved> {
+        let target = FileCall { namespace: &request.to_namespace, ..asked.asking };
         asked.asking.require(Action::Read)?;
         if !request.copies {
             asked.asking.require(Action::Write)?;
@@ -145,8 +145,8 @@ impl Files {
 
     async fn transfer_once_planned(
         &self,
-        asked: Asked<'_>,
-        target: Asking<'_>,
+        asked: FileChangeCall<'_>,
+        target: FileCall<'_>,
         request: &MoveFile,
         carried: &mut Carried,
     ) -> Result<Moved> {
@@ -182,8 +182,8 @@ impl Files {
 
     async fn plan_transfer(
         &self,
-        asking: Asking<'_>,
-        target: Asking<'_>,
+        asking: FileCall<'_>,
+        target: FileCall<'_>,
         request: &MoveFile,
     ) -> Result<Planned> {
         let sources = self.sources(asking, request).await?;
@@ -224,8 +224,8 @@ impl Files {
     /// All changes, puts first in the order of paths: those of large files show their contents. None: one was replaced meanwhile.
     async fn show_large(
         &self,
-        asked: Asked<'_>,
-        target: Asking<'_>,
+        asked: FileChangeCall<'_>,
+        target: FileCall<'_>,
         (planned, request): (Planned, &MoveFile),
         carried: &mut Carried,
     ) -> Result<Option<Vec<ChangeItem>>> {
@@ -250,7 +250,7 @@ impl Files {
         Ok(Some(puts))
     }
 
-    async fn sources(&self, asking: Asking<'_>, request: &MoveFile) -> Result<Vec<Source>> {
+    async fn sources(&self, asking: FileCall<'_>, request: &MoveFile) -> Result<Vec<Source>> {
         let keys = self.keys(asking, &with_all_below(&request.from)).await?;
         if keys.is_empty() {
             return Err(not_found_for_change(&request.from));
@@ -277,7 +277,7 @@ impl Files {
         Ok(sources)
     }
 
-    async fn keys(&self, asking: Asking<'_>, ranges: &[KeyRange]) -> Result<Vec<(Key, i64)>> {
+    async fn keys(&self, asking: FileCall<'_>, ranges: &[KeyRange]) -> Result<Vec<(Key, i64)>> {
         let max = LIMITS.files_per_request_max;
         let (caller, namespace) = (asking.caller, asking.namespace);
         let limit = count(max) + 1;
@@ -299,7 +299,7 @@ fn with_all_below(path: &Key) -> Vec<KeyRange> {
 }
 
 /// A directory does not go into itself.
-fn check_apart(asking: Asking<'_>, request: &MoveFile) -> Result<()> {
+fn check_apart(asking: FileCall<'_>, request: &MoveFile) -> Result<()> {
     let (from, to) = (trimmed(request.from.as_bytes()), request.to.as_bytes());
     let is_inside = to == from || to.strip_prefix(from).is_some_and(|it| it.starts_with(b"/"));
     if *asking.namespace == request.to_namespace && is_inside {

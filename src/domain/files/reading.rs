@@ -5,11 +5,11 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::dialect::Dialect;
 use super::head::FileHead;
-use super::lines::{Place, window};
+use super::lines::{LineRange, window};
 use super::listing::Entry;
 use super::problem::{FileProblem, not_a_file, not_found, problem};
 use super::value::{Content, FileValue};
-use super::{Asking, Files, OPENED_MAX, count, media, path, text_of};
+use super::{FileCall, Files, OPENED_MAX, count, media, path, text_of};
 use crate::domain::error::{Error, Result};
 use crate::domain::exact_json;
 use crate::domain::files::storage::{KeyRange, ListFiles};
@@ -35,7 +35,7 @@ pub struct Shown {
     pub head: FileHead,
     pub media_type: String,
     pub version: i64,
-    pub place: Option<Place>,
+    pub place: Option<LineRange>,
     pub no_lines_requested: bool,
 }
 
@@ -61,7 +61,7 @@ impl Files {
     ///
     /// # Errors
     /// `NotFound`, `OffsetPastEnd`, `NotText`, `NotAFile`; `ValueTooLarge`.
-    pub async fn read(&self, asking: Asking<'_>, read: &ReadFile) -> Result<Shown> {
+    pub async fn read(&self, asking: FileCall<'_>, read: &ReadFile) -> Result<Shown> {
         let Some(item) = self.visible(asking, &read.path).await? else {
             return Err(not_found(&read.path));
         };
@@ -82,7 +82,7 @@ impl Files {
     /// Too many paths; a storage that cannot be read.
     pub async fn download(
         &self,
-        asking: Asking<'_>,
+        asking: FileCall<'_>,
         paths: &[Key],
     ) -> Result<Vec<Result<Downloaded>>> {
         crate::domain::checkpoint::at_most("paths", paths.len(), LIMITS.files_per_request_max)?;
@@ -115,7 +115,7 @@ impl Files {
     ///
     /// # Errors
     /// `NotFound`.
-    pub async fn stat(&self, asking: Asking<'_>, at: &Key) -> Result<Entry> {
+    pub async fn stat(&self, asking: FileCall<'_>, at: &Key) -> Result<Entry> {
         if !asking.may(Action::Read) {
             return Err(not_found(at));
         }
@@ -155,7 +155,7 @@ pub(super) fn any_file_of(dialect: Dialect, item: &Item, prefix: &str) -> Result
     file.filter(|it| it.is_file_in(dialect)).ok_or_else(|| not_a_file(dialect, text, prefix))
 }
 
-type Cut = (Body, Option<Place>, bool);
+type Cut = (Body, Option<LineRange>, bool);
 
 fn python_body(content: Content, name: &str, read: &ReadFile) -> Result<Cut> {
     let is_whole = media::is_whole_in_python(name);

@@ -12,7 +12,7 @@ use super::glob::Glob;
 use super::listing::Walk;
 use super::storage::FileRow;
 use super::value::FileValue;
-use super::{Asking, Files, count, media};
+use super::{FileCall, Files, count, media};
 use crate::domain::error::Result;
 use crate::domain::exact_json;
 use crate::domain::files::head::Form;
@@ -94,7 +94,7 @@ impl Files {
     ///
     /// # Errors
     /// `InvalidGlob`, `Glob`, for who may read here; a storage that cannot be read; `Unavailable` while other searches take all the time.
-    pub async fn grep(&self, asking: Asking<'_>, query: &GrepFiles) -> Result<GrepMatches> {
+    pub async fn grep(&self, asking: FileCall<'_>, query: &GrepFiles) -> Result<GrepMatches> {
         if !asking.may(Action::Read) {
             return Ok(GrepMatches::default());
         }
@@ -141,7 +141,7 @@ impl Files {
 
     async fn look(
         &self,
-        asking: Asking<'_>,
+        asking: FileCall<'_>,
         mut grep: Grep,
         files: Vec<LookedAt>,
         ends: Instant,
@@ -161,7 +161,7 @@ impl Files {
     /// Texts of some files, from the memory or from the database. None: it has gone, or is no text any more.
     async fn contents(
         &self,
-        asking: Asking<'_>,
+        asking: FileCall<'_>,
         rows: &[FileRow],
         ends: Instant,
     ) -> Result<Vec<Option<Arc<[u8]>>>> {

@@ -20,7 +20,7 @@ pub struct Load {
 
 /// What one statement is asked for. At least one entry comes, whatever it takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct EntriesQuery {
     pub stream: String,
     pub after_seq: i64,
     /// The newest before this number; None: the oldest.

@@ -155,13 +155,13 @@ impl KeyRange {
 
 /// Whose owner, or which ranges, a listing shows; None for the ranges: everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Listed {
+pub struct SessionFilter {
     pub everything: bool,
     pub owner: Option<String>,
     pub ranges: Vec<KeyRange>,
 }
 
-impl From<Reach> for Listed {
+impl From<Reach> for SessionFilter {
     fn from(reach: Reach) -> Self {
         let Reach { everything, owner, exact, prefixes } = reach;
         let exact = exact.iter().filter_map(|it| {
@@ -325,7 +325,7 @@ mod tests {
             (&["k:%zz"], &["k:a%"]),
             (&[], &["other:"]),
         ] {
-            let listed = Listed::from(reach(exact, prefixes));
+            let listed = SessionFilter::from(reach(exact, prefixes));
             for one in KEYS {
                 let name = SessionName::new("k", key(one)).unwrap();
                 let (bytes, text) = (name.key_bytes(), name.grant_name());

@@ -1,7 +1,7 @@
 //! What callers read of sessions.
 
 use super::ledger::Part;
-use super::loading::{Asked, Load, Loaded, fitting};
+use super::loading::{EntriesQuery, Load, Loaded, fitting};
 use super::name::{SessionName, check_kind, check_name, check_prefix};
 use super::service::Sessions;
 use super::storage::{Described, FindDocuments, ListSessions, SessionCursor};
@@ -42,7 +42,7 @@ impl Sessions {
         if !may_read(caller, session)? {
             return Ok(None);
         }
-        let mut asked = Asked {
+        let mut asked = EntriesQuery {
             stream: load.stream.clone(),
             after_seq: load.after_seq.unwrap_or(0),
             before_seq: load.is_tail().then_some(i64::MAX),

@@ -30,7 +30,7 @@ pub struct Sessions {
 }
 
 /// Who changes, with which key, until when.
-pub struct Asking<'a> {
+pub struct SessionCall<'a> {
     pub caller: &'a Caller,
     pub idempotency: Option<(String, [u8; 32])>,
     pub deadline: Micros,
@@ -68,7 +68,7 @@ impl Sessions {
     /// `SessionTaken`; `QuotaExceeded`.
     pub async fn create(
         &self,
-        asking: &Asking<'_>,
+        asking: &SessionCall<'_>,
         session: SessionName,
         about: About,
     ) -> Result<(Session, bool)> {
@@ -87,7 +87,7 @@ impl Sessions {
     ///
     /// # Errors
     /// `HeadMoved`, `VersionConflict`, `SessionTaken`; `IdempotencyMismatch`; limits; `QuotaExceeded`.
-    pub async fn change(&self, asking: &Asking<'_>, change: Change) -> Result<Done> {
+    pub async fn change(&self, asking: &SessionCall<'_>, change: Change) -> Result<Done> {
         let caller = asking.caller;
         caller.require_session(&change.session, change.needs())?;
         change.check()?;
@@ -103,10 +103,10 @@ impl Sessions {
         Ok(done)
     }
 
-    async fn commit(&self, asking: &Asking<'_>, change: &Change) -> Result<Done> {
+    async fn commit(&self, asking: &SessionCall<'_>, change: &Change) -> Result<Done> {
         let mut contention = Contention::default();
         loop {
-            let Asking { caller, idempotency, deadline } = asking;
+            let SessionCall { caller, idempotency, deadline } = asking;
             let own = Self::idempotency(caller, idempotency.as_ref(), change);
             let prepared = self.storage.prepare_session(caller, change.clone(), own, *deadline);
             match self.commits.commit(prepared.await?).await? {
@@ -135,7 +135,7 @@ impl Sessions {
     /// `HeadMoved` when the stream is not as the caller saw it; `NotFound`.
     pub async fn compact(
         &self,
-        asking: &Asking<'_>,
+        asking: &SessionCall<'_>,
         compact: &CompactStream,
     ) -> Result<(String, Done)> {
         let caller = asking.caller;
@@ -165,7 +165,7 @@ impl Sessions {
 
     /// # Errors
     /// `NotGranted`; a storage that cannot be written.
-    pub async fn delete(&self, asking: &Asking<'_>, session: &SessionName) -> Result<()> {
+    pub async fn delete(&self, asking: &SessionCall<'_>, session: &SessionName) -> Result<()> {
         asking.caller.require_session(session, Action::Write)?;
         self.clock.require_before(asking.deadline)?;
         self.storage.delete_session(asking.caller, session, self.clock.now()).await
@@ -173,7 +173,7 @@ impl Sessions {
 
     /// A document that was extended often is stored anew, in one piece. What goes wrong here is tried again with the next
     /// piece; nobody waits for more than the one.
-    async fn join_pieces(&self, asking: &Asking<'_>, change: &Change, done: &Done) {
+    async fn join_pieces(&self, asking: &SessionCall<'_>, change: &Change, done: &Done) {
         for (step, done) in change.steps.iter().zip(&done.steps) {
             let (Step::ExtendDocument { name, .. }, StepDone::Stored { version, pieces, .. }) =
                 (step, done)
@@ -191,7 +191,7 @@ impl Sessions {
 
     async fn join(
         &self,
-        asking: &Asking<'_>,
+        asking: &SessionCall<'_>,
         session: &SessionName,
         name: &str,
         version: i64,
@@ -210,7 +210,7 @@ impl Sessions {
         };
         let steps = vec![Step::PutDocument(put)];
         let change = Change { session: session.clone(), about: None, steps };
-        let asking = Asking { caller: &server, idempotency: None, deadline: asking.deadline };
+        let asking = SessionCall { caller: &server, idempotency: None, deadline: asking.deadline };
         match self.commit(&asking, &change).await {
             Ok(_) | Err(Error::Conflict(_)) => Ok(()),
             Err(error) => Err(error),

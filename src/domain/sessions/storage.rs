@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::change::{Change, PreparedChange};
 use super::ledger::{Batch, Outcome, Part};
-use super::loading::{Asked, Loaded};
+use super::loading::{EntriesQuery, Loaded};
 use super::name::SessionName;
 use super::{Content, Document, Session, Stream};
 use crate::domain::caller::Caller;
@@ -79,7 +79,7 @@ pub trait SessionStorage: Send + Sync {
         &self,
         caller: &Caller,
         session: &SessionName,
-        asked: &Asked,
+        asked: &EntriesQuery,
     ) -> Result<Option<Loaded>>;
 
     async fn list_streams(&self, caller: &Caller, session: &SessionName) -> Result<Vec<Stream>>;

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Listed, Place, document, stream, values};
+use super::{ExactList, PathIds, document, stream, values};
 use crate::app::App;
 use crate::domain::agentrail::{
     self, EVENTS, KIND, MESSAGES, SNAPSHOT, TOKENS, TRACE, TURNS, recover,
@@ -46,7 +46,7 @@ type Answer = crate::http::call::Answer;
 pub struct Watcher {
     caller: Caller,
     reply: Reply,
-    place: Place,
+    place: PathIds,
 }
 
 impl FromRequestParts<Arc<App>> for Watcher {
@@ -58,7 +58,7 @@ impl FromRequestParts<Arc<App>> for Watcher {
 }
 
 async fn watcher(parts: &mut Parts, app: &Arc<App>) -> Result<Watcher, Problem> {
-    let place = Place::from_request_parts(parts, app).await?;
+    let place = PathIds::from_request_parts(parts, app).await?;
     let token = Some(place.id("token")).filter(|it| !it.is_empty());
     let presented = token.or_else(|| presented_key(&parts.headers));
     let identity = identify_as(parts, app, presented).await?;
@@ -236,7 +236,7 @@ async fn status_of(
 async fn show_messages(app: &App, watcher: Watcher, uri: &Uri) -> Answer {
     let session = watcher.session(uri)?;
     let loaded = stream(app, &watcher.caller, &session, MESSAGES).await?;
-    watcher.reply.with(&Listed::of("messages", loaded))
+    watcher.reply.with(&ExactList::of("messages", loaded))
 }
 
 async fn show_trace(app: &App, watcher: Watcher, uri: &Uri) -> Answer {

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{ContentBody, ContentIn, Place, change, document, own, put};
+use super::{ContentBody, ContentIn, PathIds, change, document, own, put};
 use crate::app::App;
 use crate::domain::agentrail::{self, ARTIFACTS, MEMO, SKILL_LOGS, TODO};
 use crate::domain::sessions::Content;
@@ -16,7 +16,7 @@ use crate::domain::sessions::name::SessionName;
 use crate::domain::sessions::service::append;
 use crate::domain::{Error, Result};
 use crate::http::Empty;
-use crate::http::call::{Answer, Asks, Call, Reply};
+use crate::http::call::{Answer, BodylessCall, Call, Reply};
 use crate::http::decode::{Input, Received};
 use crate::http::exact::Exact;
 use crate::http::sessions::text::ContentOut;
@@ -28,9 +28,9 @@ use crate::http::sessions::{asking, milliseconds};
     params(("tenant" = String, Path), ("scope" = String, Path, description = "`session` or `user`"), ("owner" = String, Path), ("name" = String, Path)),
     responses((status = 200, description = "With its content", body = Memo), (status = 404, description = "`document_not_found`")),
 )]
-pub async fn get_memo(State(app): State<Arc<App>>, place: Place, asks: Asks) -> Answer {
+pub async fn get_memo(State(app): State<Arc<App>>, place: PathIds, call: BodylessCall) -> Answer {
     let (owner, name) = memo(&place)?;
-    shown(asks.reply, document(&app, &asks.caller, &owner, &name).await?)
+    shown(call.reply, document(&app, &call.caller, &owner, &name).await?)
 }
 
 /// Put a memo of Agentrail's
@@ -41,7 +41,11 @@ pub async fn get_memo(State(app): State<Arc<App>>, place: Place, asks: Asks) -> 
     responses((status = 200, description = "Durable", body = Empty), (status = 409, description = "`session_taken`"),
         (status = 413, description = "`quota_exceeded`")),
 )]
-pub async fn put_memo(State(app): State<Arc<App>>, place: Place, call: Call<ContentIn>) -> Answer {
+pub async fn put_memo(
+    State(app): State<Arc<App>>,
+    place: PathIds,
+    call: Call<ContentIn>,
+) -> Answer {
     let (owner, name) = memo(&place)?;
     let Call { caller, deadline, input, reply } = call;
     change(&app, &asking(&caller, deadline, None), owner, vec![put(name, input.text)]).await?;
@@ -58,7 +62,7 @@ pub async fn put_memo(State(app): State<Arc<App>>, place: Place, call: Call<Cont
 )]
 pub async fn append_memo(
     State(app): State<Arc<App>>,
-    place: Place,
+    place: PathIds,
     call: Call<ContentIn>,
 ) -> Answer {
     let (owner, name) = memo(&place)?;
@@ -75,8 +79,8 @@ pub async fn append_memo(
     params(("tenant" = String, Path), ("session" = String, Path)),
     responses((status = 200, description = "With their content", body = Memo), (status = 404, description = "`document_not_found`")),
 )]
-pub async fn get_todos(State(app): State<Arc<App>>, place: Place, asks: Asks) -> Answer {
-    shown(asks.reply, document(&app, &asks.caller, &place.session()?, TODO).await?)
+pub async fn get_todos(State(app): State<Arc<App>>, place: PathIds, call: BodylessCall) -> Answer {
+    shown(call.reply, document(&app, &call.caller, &place.session()?, TODO).await?)
 }
 
 /// Put the todos of a session of Agentrail's
@@ -87,7 +91,11 @@ pub async fn get_todos(State(app): State<Arc<App>>, place: Place, asks: Asks) ->
     responses((status = 200, description = "Durable", body = Empty), (status = 409, description = "`session_taken`"),
         (status = 413, description = "`quota_exceeded`")),
 )]
-pub async fn put_todos(State(app): State<Arc<App>>, place: Place, call: Call<ContentIn>) -> Answer {
+pub async fn put_todos(
+    State(app): State<Arc<App>>,
+    place: PathIds,
+    call: Call<ContentIn>,
+) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     let steps = vec![put(TODO, input.text)];
     change(&app, &asking(&caller, deadline, None), place.session()?, steps).await?;
@@ -100,10 +108,14 @@ pub async fn put_todos(State(app): State<Arc<App>>, place: Place, call: Call<Con
     params(("tenant" = String, Path), ("session" = String, Path)),
     responses((status = 200, description = "Their ids", body = Artifacts)),
 )]
-pub async fn list_artifacts(State(app): State<Arc<App>>, place: Place, asks: Asks) -> Answer {
-    let found = app.sessions.list_documents(&asks.caller, &place.session()?, ARTIFACTS).await?;
+pub async fn list_artifacts(
+    State(app): State<Arc<App>>,
+    place: PathIds,
+    call: BodylessCall,
+) -> Answer {
+    let found = app.sessions.list_documents(&call.caller, &place.session()?, ARTIFACTS).await?;
     let ids = found.iter().filter_map(|it| it.name.strip_prefix(ARTIFACTS));
-    asks.reply.with(&Artifacts { artifacts: ids.map(str::to_owned).collect() })
+    call.reply.with(&Artifacts { artifacts: ids.map(str::to_owned).collect() })
 }
 
 /// Get the result of a tool of Agentrail's
@@ -112,9 +124,13 @@ pub async fn list_artifacts(State(app): State<Arc<App>>, place: Place, asks: Ask
     params(("tenant" = String, Path), ("session" = String, Path), ("tool_call" = String, Path)),
     responses((status = 200, description = "With its content", body = Memo), (status = 404, description = "`document_not_found`")),
 )]
-pub async fn get_artifact(State(app): State<Arc<App>>, place: Place, asks: Asks) -> Answer {
+pub async fn get_artifact(
+    State(app): State<Arc<App>>,
+    place: PathIds,
+    call: BodylessCall,
+) -> Answer {
     let name = artifact(&place);
-    shown(asks.reply, document(&app, &asks.caller, &place.session()?, &name).await?)
+    shown(call.reply, document(&app, &call.caller, &place.session()?, &name).await?)
 }
 
 /// Put the result of a tool of Agentrail's
@@ -127,7 +143,7 @@ pub async fn get_artifact(State(app): State<Arc<App>>, place: Place, asks: Asks)
 )]
 pub async fn put_artifact(
     State(app): State<Arc<App>>,
-    place: Place,
+    place: PathIds,
     call: Call<ContentIn>,
 ) -> Answer {
     let Call { caller, deadline, input, reply } = call;
@@ -146,7 +162,11 @@ pub async fn put_artifact(
     responses((status = 200, description = "Durable", body = Empty), (status = 409, description = "`session_taken`"),
         (status = 413, description = "`quota_exceeded`"), (status = 422, description = "`invalid`, `idempotency_mismatch`")),
 )]
-pub async fn log_skill(State(app): State<Arc<App>>, place: Place, call: Call<SkillLog>) -> Answer {
+pub async fn log_skill(
+    State(app): State<Arc<App>>,
+    place: PathIds,
+    call: Call<SkillLog>,
+) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     let steps = vec![append(SKILL_LOGS, vec![input.entry])];
     change(&app, &asking(&caller, deadline, input.idempotency), place.session()?, steps).await?;
@@ -192,7 +212,7 @@ fn shown(reply: Reply, found: Content) -> Answer {
 }
 
 /// Of a session or of a user.
-fn memo(place: &Place) -> Result<(SessionName, String)> {
+fn memo(place: &PathIds) -> Result<(SessionName, String)> {
     let (tenant, owner) = (place.id("tenant"), place.id("owner"));
     let owner = match place.id("scope") {
         "session" => agentrail::session(tenant, owner)?,
@@ -202,6 +222,6 @@ fn memo(place: &Place) -> Result<(SessionName, String)> {
     Ok((owner, format!("{MEMO}{}", place.id("name"))))
 }
 
-fn artifact(place: &Place) -> String {
+fn artifact(place: &PathIds) -> String {
     format!("{ARTIFACTS}{}", place.id("tool_call"))
 }

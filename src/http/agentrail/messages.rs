@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Listed, Place, all, change, own, session_absent, values};
+use super::{ExactList, PathIds, all, change, own, session_absent, values};
 use crate::app::App;
 use crate::domain::agentrail::{ARCHIVES, KIND, MESSAGES, NOTES, TOKENS, TURNS};
 use crate::domain::sessions::change::{About, NewEntry, Step, StepDone};
@@ -16,7 +16,7 @@ use crate::domain::sessions::loading::Load;
 use crate::domain::sessions::service::{CompactStream, append};
 use crate::domain::sessions::storage::ListSessions;
 use crate::domain::{Error, Result};
-use crate::http::call::{Answer, Asks, Call};
+use crate::http::call::{Answer, BodylessCall, Call};
 use crate::http::decode::{Input, Received};
 use crate::http::exact::{Exact, ExactOut, Text};
 use crate::http::problem::Problem;
@@ -37,7 +37,7 @@ const USER_SESSIONS: u64 = 500;
         (status = 403, description = "`not_granted`"), (status = 409, description = "`session_taken`"),
         (status = 413, description = "`quota_exceeded`")),
 )]
-pub async fn put_session(State(app): State<Arc<App>>, place: Place, call: Call<About>) -> Answer {
+pub async fn put_session(State(app): State<Arc<App>>, place: PathIds, call: Call<About>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     let (asking, user) = (asking(&caller, deadline, None), input.user.clone());
     let (session, created) = app.sessions.create(&asking, place.session()?, input).await?;
@@ -58,7 +58,12 @@ pub async fn put_session(State(app): State<Arc<App>>, place: Place, call: Call<A
     params(("tenant" = String, Path), ("user" = String, Path), LimitParam),
     responses((status = 200, description = "Those that the caller may read", body = UserSessions)),
 )]
-pub async fn list(State(app): State<Arc<App>>, place: Place, asks: Asks, uri: Uri) -> Answer {
+pub async fn list(
+    State(app): State<Arc<App>>,
+    place: PathIds,
+    call: BodylessCall,
+    uri: Uri,
+) -> Answer {
     let limit = query_of::<LimitParam>(&uri)?.limit.unwrap_or(USER_SESSIONS);
     let query = ListSessions {
         kind: KIND.into(),
@@ -67,12 +72,12 @@ pub async fn list(State(app): State<Arc<App>>, place: Place, asks: Asks, uri: Ur
         limit: usize::try_from(limit).unwrap_or(usize::MAX),
         ..ListSessions::default()
     };
-    let page = app.sessions.list(&asks.caller, query).await?;
+    let page = app.sessions.list(&call.caller, query).await?;
     let sessions = page.sessions.iter().map(|it| UserSession {
         session_id: it.name.key().get(1).cloned().unwrap_or_default(),
         updated_at: milliseconds(it.updated_at),
     });
-    asks.reply.with(&UserSessions { sessions: sessions.collect() })
+    call.reply.with(&UserSessions { sessions: sessions.collect() })
 }
 
 /// Load messages of Agentrail's
@@ -83,13 +88,18 @@ pub async fn list(State(app): State<Arc<App>>, place: Place, asks: Asks, uri: Ur
     params(("tenant" = String, Path), ("session" = String, Path), LimitParam),
     responses((status = 200, description = "In their order", body = Messages), (status = 404, description = "`session_not_found`")),
 )]
-pub async fn load(State(app): State<Arc<App>>, place: Place, asks: Asks, uri: Uri) -> Answer {
+pub async fn load(
+    State(app): State<Arc<App>>,
+    place: PathIds,
+    call: BodylessCall,
+    uri: Uri,
+) -> Answer {
     let tail = query_of::<LimitParam>(&uri)?.limit;
     let load = Load { stream: MESSAGES.into(), tail, ..Load::default() };
-    let found = all(&app, &asks.caller, &place.session()?, load).await?;
+    let found = all(&app, &call.caller, &place.session()?, load).await?;
     let loaded = found.ok_or_else(session_absent)?;
     let (head_seq, count) = (loaded.head, loaded.count);
-    asks.reply.with(&Messages { messages: values(loaded), head_seq, count })
+    call.reply.with(&Messages { messages: values(loaded), head_seq, count })
 }
 
 /// Append messages of Agentrail's
@@ -102,7 +112,7 @@ pub async fn load(State(app): State<Arc<App>>, place: Place, asks: Asks, uri: Ur
 )]
 pub async fn append_messages(
     State(app): State<Arc<App>>,
-    place: Place,
+    place: PathIds,
     call: Call<MessagesIn>,
 ) -> Answer {
     let Call { caller, deadline, input, reply } = call;
@@ -126,7 +136,11 @@ pub async fn append_messages(
     responses((status = 200, description = "Durable", body = Turn), (status = 409, description = "`session_taken`"),
         (status = 413, description = "`quota_exceeded`"), (status = 422, description = "`invalid`, `idempotency_mismatch`")),
 )]
-pub async fn record_turn(State(app): State<Arc<App>>, place: Place, call: Call<TurnIn>) -> Answer {
+pub async fn record_turn(
+    State(app): State<Arc<App>>,
+    place: PathIds,
+    call: Call<TurnIn>,
+) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     let asking = asking(&caller, deadline, input.idempotency);
     let count = Step::Count { counter: TOKENS.into(), by: input.tokens };
@@ -150,7 +164,7 @@ pub async fn record_turn(State(app): State<Arc<App>>, place: Place, call: Call<T
         (status = 404, description = "`session_not_found`"), (status = 409, description = "`head_moved`, `session_taken`"),
         (status = 413, description = "`quota_exceeded`"), (status = 422, description = "`invalid`, `idempotency_mismatch`")),
 )]
-pub async fn compact(State(app): State<Arc<App>>, place: Place, call: Call<CompactIn>) -> Answer {
+pub async fn compact(State(app): State<Arc<App>>, place: PathIds, call: Call<CompactIn>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     let asking = asking(&caller, deadline, input.idempotency);
     let compact = CompactStream {
@@ -174,25 +188,25 @@ pub async fn compact(State(app): State<Arc<App>>, place: Place, call: Call<Compa
     params(("tenant" = String, Path), ("session" = String, Path)),
     responses((status = 200, description = "In the order of their ids", body = Archives)),
 )]
-pub async fn archives(State(app): State<Arc<App>>, place: Place, asks: Asks) -> Answer {
-    let streams = app.sessions.list_streams(&asks.caller, &place.session()?).await?;
+pub async fn archives(State(app): State<Arc<App>>, place: PathIds, call: BodylessCall) -> Answer {
+    let streams = app.sessions.list_streams(&call.caller, &place.session()?).await?;
     let ids = streams.iter().filter_map(|it| it.stream.strip_prefix(ARCHIVES));
     let archives = ids.map(|it| Archived { archive_id: it.to_owned() }).collect();
-    asks.reply.with(&Archives { archives })
+    call.reply.with(&Archives { archives })
 }
 
 /// Load an archive of Agentrail's messages
 #[utoipa::path(
     get, path = "/agentrail/v1/t/{tenant}/s/{session}/archives/{archive}", operation_id = "agentrail_load_archive", tag = "agentrail",
     params(("tenant" = String, Path), ("session" = String, Path), ("archive" = String, Path)),
-    responses((status = 200, description = "In their order", body = Listed, example = json!({"messages": []})),
+    responses((status = 200, description = "In their order", body = ExactList, example = json!({"messages": []})),
         (status = 404, description = "`session_not_found`")),
 )]
-pub async fn archive(State(app): State<Arc<App>>, place: Place, asks: Asks) -> Answer {
+pub async fn archive(State(app): State<Arc<App>>, place: PathIds, call: BodylessCall) -> Answer {
     let stream = format!("{ARCHIVES}{}", place.id("archive"));
     let load = Load { stream, ..Load::default() };
-    let found = all(&app, &asks.caller, &place.session()?, load).await?;
-    asks.reply.with(&Listed::of("messages", found.ok_or_else(session_absent)?))
+    let found = all(&app, &call.caller, &place.session()?, load).await?;
+    call.reply.with(&ExactList::of("messages", found.ok_or_else(session_absent)?))
 }
 
 #[derive(Deserialize, ToSchema)]

@@ -23,7 +23,7 @@ use crate::domain::caller::Caller;
 use crate::domain::sessions::change::{Change, Done, NewEntry, PutDocument, Step};
 use crate::domain::sessions::loading::{Load, Loaded};
 use crate::domain::sessions::name::SessionName;
-use crate::domain::sessions::service::{Asking, append};
+use crate::domain::sessions::service::{SessionCall, append};
 use crate::domain::sessions::{DOCUMENT, SESSION};
 use crate::domain::{Error, Result, agentrail};
 
@@ -31,9 +31,9 @@ use crate::domain::{Error, Result, agentrail};
 const PAGES_MAX: usize = 64;
 
 /// The ids in a path, decoded.
-pub struct Place(HashMap<String, String>);
+pub struct PathIds(HashMap<String, String>);
 
-impl FromRequestParts<Arc<App>> for Place {
+impl FromRequestParts<Arc<App>> for PathIds {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
@@ -44,7 +44,7 @@ impl FromRequestParts<Arc<App>> for Place {
     }
 }
 
-impl Place {
+impl PathIds {
     pub fn id(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
     }
@@ -57,13 +57,13 @@ impl Place {
 /// Exact JSON values that travel together.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = AgentrailList)]
-pub struct Listed {
+pub struct ExactList {
     #[serde(flatten)]
     #[schema(value_type = HashMap<String, Vec<Exact>>)]
     list: HashMap<&'static str, Vec<ExactOut>>,
 }
 
-impl Listed {
+impl ExactList {
     pub fn of(name: &'static str, loaded: Loaded) -> Self {
         Self { list: HashMap::from([(name, values(loaded))]) }
     }
@@ -122,7 +122,7 @@ pub async fn document(
 
 pub async fn change(
     app: &App,
-    asking: &Asking<'_>,
+    asking: &SessionCall<'_>,
     session: SessionName,
     steps: Vec<Step<NewEntry>>,
 ) -> Result<Done> {

@@ -7,12 +7,12 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Listed, Place, change, document, logged, own, put, stream};
+use super::{ExactList, PathIds, change, document, logged, own, put, stream};
 use crate::app::App;
 use crate::domain::agentrail::{EVENTS, SNAPSHOT, TRACE, history, mailbox, mailbox_state};
 use crate::domain::{Error, Result};
 use crate::http::Empty;
-use crate::http::call::{Answer, Asks, Call};
+use crate::http::call::{Answer, BodylessCall, Call};
 use crate::http::decode::{Input, Received};
 use crate::http::exact::{Exact, ExactOut};
 use crate::http::sessions::asking;
@@ -23,11 +23,11 @@ use crate::http::sessions::asking;
 #[utoipa::path(
     get, path = "/agentrail/v1/t/{tenant}/s/{session}/trace", operation_id = "agentrail_load_trace", tag = "agentrail",
     params(("tenant" = String, Path), ("session" = String, Path)),
-    responses((status = 200, description = "All of it", body = Listed, example = json!({"envelopes": []}))),
+    responses((status = 200, description = "All of it", body = ExactList, example = json!({"envelopes": []}))),
 )]
-pub async fn load_trace(State(app): State<Arc<App>>, place: Place, asks: Asks) -> Answer {
-    let loaded = stream(&app, &asks.caller, &place.session()?, TRACE).await?;
-    asks.reply.with(&Listed::of("envelopes", loaded))
+pub async fn load_trace(State(app): State<Arc<App>>, place: PathIds, call: BodylessCall) -> Answer {
+    let loaded = stream(&app, &call.caller, &place.session()?, TRACE).await?;
+    call.reply.with(&ExactList::of("envelopes", loaded))
 }
 
 /// Append to the trace of a session of Agentrail's
@@ -42,7 +42,7 @@ pub async fn load_trace(State(app): State<Arc<App>>, place: Place, asks: Asks) -
 )]
 pub async fn append_trace(
     State(app): State<Arc<App>>,
-    place: Place,
+    place: PathIds,
     call: Call<TraceIn>,
 ) -> Answer {
     let Call { caller, deadline, input, reply } = call;
@@ -55,11 +55,15 @@ pub async fn append_trace(
 #[utoipa::path(
     get, path = "/agentrail/v1/t/{tenant}/s/{session}/orch/events", operation_id = "agentrail_load_events", tag = "agentrail",
     params(("tenant" = String, Path), ("session" = String, Path)),
-    responses((status = 200, description = "All of them", body = Listed, example = json!({"events": []}))),
+    responses((status = 200, description = "All of them", body = ExactList, example = json!({"events": []}))),
 )]
-pub async fn load_events(State(app): State<Arc<App>>, place: Place, asks: Asks) -> Answer {
-    let loaded = stream(&app, &asks.caller, &place.session()?, EVENTS).await?;
-    asks.reply.with(&Listed::of("events", loaded))
+pub async fn load_events(
+    State(app): State<Arc<App>>,
+    place: PathIds,
+    call: BodylessCall,
+) -> Answer {
+    let loaded = stream(&app, &call.caller, &place.session()?, EVENTS).await?;
+    call.reply.with(&ExactList::of("events", loaded))
 }
 
 /// Append to the orchestration's events of a session of Agentrail's
@@ -74,7 +78,7 @@ pub async fn load_events(State(app): State<Arc<App>>, place: Place, asks: Asks) 
 )]
 pub async fn append_events(
     State(app): State<Arc<App>>,
-    place: Place,
+    place: PathIds,
     call: Call<EventsIn>,
 ) -> Answer {
     let Call { caller, deadline, input, reply } = call;
@@ -90,9 +94,13 @@ pub async fn append_events(
     params(("tenant" = String, Path), ("session" = String, Path)),
     responses((status = 200, description = "The last one", body = SnapshotOut), (status = 404, description = "`document_not_found`")),
 )]
-pub async fn get_snapshot(State(app): State<Arc<App>>, place: Place, asks: Asks) -> Answer {
-    let found = document(&app, &asks.caller, &place.session()?, SNAPSHOT).await?;
-    asks.reply.with(&SnapshotOut { snapshot: ExactOut(found.text) })
+pub async fn get_snapshot(
+    State(app): State<Arc<App>>,
+    place: PathIds,
+    call: BodylessCall,
+) -> Answer {
+    let found = document(&app, &call.caller, &place.session()?, SNAPSHOT).await?;
+    call.reply.with(&SnapshotOut { snapshot: ExactOut(found.text) })
 }
 
 /// Put the orchestration's checkpoint of a session of Agentrail's
@@ -105,7 +113,7 @@ pub async fn get_snapshot(State(app): State<Arc<App>>, place: Place, asks: Asks)
 )]
 pub async fn put_snapshot(
     State(app): State<Arc<App>>,
-    place: Place,
+    place: PathIds,
     call: Call<SnapshotIn>,
 ) -> Answer {
     let Call { caller, deadline, input, reply } = call;
@@ -118,12 +126,16 @@ pub async fn put_snapshot(
 #[utoipa::path(
     get, path = "/agentrail/v1/t/{tenant}/s/{session}/orch/agents/{agent}/mailbox", operation_id = "agentrail_load_mailbox", tag = "agentrail",
     params(("tenant" = String, Path), ("session" = String, Path), ("agent" = String, Path)),
-    responses((status = 200, description = "All of it", body = Listed, example = json!({"events": []}))),
+    responses((status = 200, description = "All of it", body = ExactList, example = json!({"events": []}))),
 )]
-pub async fn load_mailbox(State(app): State<Arc<App>>, place: Place, asks: Asks) -> Answer {
+pub async fn load_mailbox(
+    State(app): State<Arc<App>>,
+    place: PathIds,
+    call: BodylessCall,
+) -> Answer {
     let mailbox = mailbox(place.id("agent"));
-    let loaded = stream(&app, &asks.caller, &place.session()?, &mailbox).await?;
-    asks.reply.with(&Listed::of("events", loaded))
+    let loaded = stream(&app, &call.caller, &place.session()?, &mailbox).await?;
+    call.reply.with(&ExactList::of("events", loaded))
 }
 
 /// Append to the mailbox of an agent of Agentrail's
@@ -138,7 +150,7 @@ pub async fn load_mailbox(State(app): State<Arc<App>>, place: Place, asks: Asks)
 )]
 pub async fn append_mailbox(
     State(app): State<Arc<App>>,
-    place: Place,
+    place: PathIds,
     call: Call<EventsIn>,
 ) -> Answer {
     let Call { caller, deadline, input, reply } = call;
@@ -156,10 +168,14 @@ pub async fn append_mailbox(
     params(("tenant" = String, Path), ("session" = String, Path), ("agent" = String, Path)),
     responses((status = 200, description = "As it was put", body = StateOut), (status = 404, description = "`document_not_found`")),
 )]
-pub async fn get_mailbox_state(State(app): State<Arc<App>>, place: Place, asks: Asks) -> Answer {
+pub async fn get_mailbox_state(
+    State(app): State<Arc<App>>,
+    place: PathIds,
+    call: BodylessCall,
+) -> Answer {
     let name = mailbox_state(place.id("agent"));
-    let found = document(&app, &asks.caller, &place.session()?, &name).await?;
-    asks.reply.with(&StateOut { state: ExactOut(found.text) })
+    let found = document(&app, &call.caller, &place.session()?, &name).await?;
+    call.reply.with(&StateOut { state: ExactOut(found.text) })
 }
 
 /// Put the state of a mailbox of Agentrail's
@@ -172,7 +188,7 @@ pub async fn get_mailbox_state(State(app): State<Arc<App>>, place: Place, asks: 
 )]
 pub async fn put_mailbox_state(
     State(app): State<Arc<App>>,
-    place: Place,
+    place: PathIds,
     call: Call<StateIn>,
 ) -> Answer {
     let Call { caller, deadline, input, reply } = call;
@@ -187,10 +203,14 @@ pub async fn put_mailbox_state(
     params(("tenant" = String, Path), ("session" = String, Path), ("agent" = String, Path)),
     responses((status = 200, description = "As it was put", body = HistoryOut), (status = 404, description = "`document_not_found`")),
 )]
-pub async fn get_history(State(app): State<Arc<App>>, place: Place, asks: Asks) -> Answer {
+pub async fn get_history(
+    State(app): State<Arc<App>>,
+    place: PathIds,
+    call: BodylessCall,
+) -> Answer {
     let name = history(place.id("agent"));
-    let found = document(&app, &asks.caller, &place.session()?, &name).await?;
-    asks.reply.with(&HistoryOut { history: ExactOut(found.text) })
+    let found = document(&app, &call.caller, &place.session()?, &name).await?;
+    call.reply.with(&HistoryOut { history: ExactOut(found.text) })
 }
 
 /// Put the history of an agent of Agentrail's
@@ -203,7 +223,7 @@ pub async fn get_history(State(app): State<Arc<App>>, place: Place, asks: Asks) 
 )]
 pub async fn put_history(
     State(app): State<Arc<App>>,
-    place: Place,
+    place: PathIds,
     call: Call<HistoryIn>,
 ) -> Answer {
     let Call { caller, deadline, input, reply } = call;

@@ -29,7 +29,7 @@ use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::sessions::change::{About, Append, Change, Done, Step, StepDone};
 use crate::domain::sessions::name::SessionName;
-use crate::domain::sessions::service::Asking;
+use crate::domain::sessions::service::SessionCall;
 use crate::domain::time::rfc3339;
 
 const APPEND: &str = "/v1/sessions/append";
@@ -49,7 +49,7 @@ const APPEND: &str = "/v1/sessions/append";
 )]
 pub async fn create(State(app): State<Arc<App>>, call: Call<CreateSession>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
-    let asking = Asking { caller: &caller, idempotency: None, deadline };
+    let asking = SessionCall { caller: &caller, idempotency: None, deadline };
     let CreateSession { session, about } = input;
     let (session, created) = app.sessions.create(&asking, session, about).await?;
     reply.with(&CreatedSession {
@@ -86,8 +86,10 @@ pub async fn create(State(app): State<Arc<App>>, call: Call<CreateSession>) -> A
 pub async fn append(State(app): State<Arc<App>>, call: Call<AppendEntries>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     let AppendEntries { change, idempotency } = input;
-    let done =
-        app.sessions.change(&Asking { caller: &caller, idempotency, deadline }, change).await?;
+    let done = app
+        .sessions
+        .change(&SessionCall { caller: &caller, idempotency, deadline }, change)
+        .await?;
     reply.with(&Appended::of(&done))
 }
 
@@ -101,7 +103,7 @@ pub async fn append(State(app): State<Arc<App>>, call: Call<AppendEntries>) -> A
 )]
 pub async fn delete(State(app): State<Arc<App>>, call: Call<DeleteSession>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
-    let asking = Asking { caller: &caller, idempotency: None, deadline };
+    let asking = SessionCall { caller: &caller, idempotency: None, deadline };
     match input.stream {
         None => app.sessions.delete(&asking, &input.session).await?,
         Some(stream) => {
@@ -274,6 +276,6 @@ pub fn asking(
     caller: &Caller,
     deadline: Micros,
     idempotency: Option<(String, [u8; 32])>,
-) -> Asking<'_> {
-    Asking { caller, idempotency, deadline }
+) -> SessionCall<'_> {
+    SessionCall { caller, idempotency, deadline }
 }

@@ -4,7 +4,7 @@ use super::content::{Chunks, Value, Verdict};
 use super::pass::{Pass, Start};
 use super::{TenantScan, size};
 use crate::domain::Result;
-use crate::domain::doctor::{Noun, Place, Report, State};
+use crate::domain::doctor::{FindingPlace, Noun, Report, State};
 use crate::domain::item::{Address, Key};
 use crate::storage::access::{Source, SqlRow, SqlValue, page_of};
 use crate::storage::associated_data::{ValueRow, item_place};
@@ -133,9 +133,9 @@ impl TenantScan<'_> {
     }
 
     /// The namespace: keys say what is remembered.
-    fn place_of_item(&self, row: &SqlRow) -> Place {
+    fn place_of_item(&self, row: &SqlRow) -> FindingPlace {
         let namespace = namespaces::of_cell(&row.0[0]);
-        Place { namespace: namespace.map(|it| it.labels().to_vec()), ..self.place(None) }
+        FindingPlace { namespace: namespace.map(|it| it.labels().to_vec()), ..self.place(None) }
     }
 }
 

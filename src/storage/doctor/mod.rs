@@ -34,7 +34,7 @@ use super::access::{Accessible, Dialect, SqlValue};
 use super::damage::{Keys, is_damage};
 use crate::content::keys::TenantSecret;
 use crate::domain::clock::Micros;
-use crate::domain::doctor::{Examine, Noun, Place, Progress, Report, State};
+use crate::domain::doctor::{Examine, FindingPlace, Noun, Progress, Report, State};
 use crate::domain::{Error, Result};
 
 /// Younger garbage is still being worked on: by a removal, or by a copy that stages its rows.
@@ -80,7 +80,7 @@ pub async fn examine(
     let mut report = Report::default();
     progress.begin("", "pages of the database", 0);
     for bad in engine.check_pages().await? {
-        let place = Place { table: bad.table, ..Place::default() };
+        let place = FindingPlace { table: bad.table, ..FindingPlace::default() };
         report.find(State::Damaged, Noun::Pages, 0, place, bad.detail);
     }
     let keys = Keys {
@@ -92,12 +92,12 @@ pub async fn examine(
     loop {
         let listed = keys.list_on(engine, (&after, KEYS_PER_PAGE)).await?;
         if let Some(damage) = &listed.damage {
-            find_unread((Noun::Tenants, "tenants"), Place::default(), damage, &mut report);
+            find_unread((Noun::Tenants, "tenants"), FindingPlace::default(), damage, &mut report);
         }
         for row in &listed.rows {
             let Ok(tenant) = row.text(0).map(str::to_owned) else {
                 let detail = "the name of a tenant is damaged";
-                report.find(State::Damaged, Noun::Tenants, 0, Place::default(), detail);
+                report.find(State::Damaged, Noun::Tenants, 0, FindingPlace::default(), detail);
                 continue;
             };
             report.add(State::Checked, Noun::Tenants, 1, 0);
@@ -109,7 +109,7 @@ pub async fn examine(
                     continue;
                 }
                 Err(Error::Integrity(_)) => {
-                    let place = Place { tenant, ..Place::default() };
+                    let place = FindingPlace { tenant, ..FindingPlace::default() };
                     let detail = "the secret is damaged: nothing of the tenant can be read";
                     report.find(State::Damaged, Noun::Tenants, 0, place, detail);
                     continue;
@@ -313,9 +313,9 @@ impl TenantScan<'_> {
         SqlValue::Text(self.tenant.clone())
     }
 
-    fn place(&self, thread_id: Option<&str>) -> Place {
+    fn place(&self, thread_id: Option<&str>) -> FindingPlace {
         let thread_id = thread_id.map(str::to_owned);
-        Place { tenant: self.tenant.clone(), thread_id, ..Place::default() }
+        FindingPlace { tenant: self.tenant.clone(), thread_id, ..FindingPlace::default() }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::items::{ITEM_VALUES, VERSION_VALUES};
 use super::{KEYS_PER_PAGE, TenantScan};
-use crate::domain::doctor::{Noun, Place, Report, State};
+use crate::domain::doctor::{FindingPlace, Noun, Report, State};
 use crate::domain::{Error, Result};
 use crate::storage::access::{PAGE_ROWS, SqlValue};
 use crate::storage::damage::{Keys, Next, is_damage, thread_ids};
@@ -162,7 +162,7 @@ impl TenantScan<'_> {
     }
 
     /// As much as the key of a row tells.
-    fn place_of_key(&self, pass: Pass<'_>, key: &[SqlValue]) -> Place {
+    fn place_of_key(&self, pass: Pass<'_>, key: &[SqlValue]) -> FindingPlace {
         let text = |at: usize| match key.get(at) {
             Some(SqlValue::Text(text)) => Some(text.clone()),
             _ => None,
@@ -170,11 +170,11 @@ impl TenantScan<'_> {
         let place = self.place(pass.thread_id());
         match pass {
             Pass::Checkpoints(_) | Pass::Writes(_) | Pass::Bases(_) => {
-                Place { checkpoint_ns: text(0), checkpoint_id: text(1), ..place }
+                FindingPlace { checkpoint_ns: text(0), checkpoint_id: text(1), ..place }
             }
             Pass::Items | Pass::Versions => {
                 let namespace = crate::storage::items::namespaces::of_cell(&key[0]);
-                Place { namespace: namespace.map(|it| it.labels().to_vec()), ..place }
+                FindingPlace { namespace: namespace.map(|it| it.labels().to_vec()), ..place }
             }
             _ => place,
         }
@@ -219,7 +219,7 @@ impl TenantScan<'_> {
 /// Notes what could not be read.
 pub fn find_unread(
     (noun, table): (Noun, &'static str),
-    place: Place,
+    place: FindingPlace,
     damage: &Error,
     report: &mut Report,
 ) {
@@ -228,5 +228,11 @@ pub fn find_unread(
         other => other.to_string(),
     };
     let detail = format!("it, or what it is held against, cannot be read: {cause}");
-    report.find(State::Unread, noun, 0, Place { table: Some(table.to_owned()), ..place }, detail);
+    report.find(
+        State::Unread,
+        noun,
+        0,
+        FindingPlace { table: Some(table.to_owned()), ..place },
+        detail,
+    );
 }

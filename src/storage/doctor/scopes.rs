@@ -8,7 +8,7 @@ use super::{TenantScan, read_map, size};
 use crate::content::parts::{NAME_BYTES, NODE_BYTES_MAX, Name};
 use crate::domain::Result;
 use crate::domain::clock::random_id;
-use crate::domain::doctor::{Noun, PLACES_MAX, Place, Report, State};
+use crate::domain::doctor::{FindingPlace, Noun, PLACES_MAX, Report, State};
 use crate::storage::access::{Access, Source, SqlValue, page, page_of};
 use crate::storage::associated_data::ValueRow;
 use crate::storage::damage::is_damage;
@@ -202,7 +202,7 @@ impl TenantScan<'_> {
                     place => place?,
                 }
             } else {
-                Place::default()
+                FindingPlace::default()
             };
             report.find(state, Noun::Values, bytes, place, detail);
         }
@@ -210,7 +210,7 @@ impl TenantScan<'_> {
     }
 
     /// The first checkpoint that shows a value, as things are now.
-    async fn place_of_value(&self, scope_id: i64, no: i64) -> Result<Place> {
+    async fn place_of_value(&self, scope_id: i64, no: i64) -> Result<FindingPlace> {
         let mut access = self.engine.begin_read().await?;
         let holders = self.holders(access.as_mut(), scope_id).await?;
         let place = self.first_to_show(access.as_mut(), &holders, no).await?;
@@ -223,7 +223,7 @@ impl TenantScan<'_> {
         access: &mut dyn Access,
         holders: &Holders,
         no: i64,
-    ) -> Result<Place> {
+    ) -> Result<FindingPlace> {
         const MAPS: Source<'static> = Source {
             columns: "ns, checkpoint_id, {map}",
             size: "{map_bytes}",

@@ -7,7 +7,7 @@ use super::pass::{Pass, Start};
 use super::survey::{Sums, sums_of_thread};
 use super::{TenantScan, read_map, size};
 use crate::domain::Result;
-use crate::domain::doctor::{Noun, Place, Report, State};
+use crate::domain::doctor::{FindingPlace, Noun, Report, State};
 use crate::storage::access::{Access, Source, SqlRow, SqlValue, page_of, rows_named};
 use crate::storage::associated_data::{CheckpointAt, ValueRow};
 use crate::storage::base_document::open_base;
@@ -309,8 +309,8 @@ impl TenantScan<'_> {
     }
 
     /// The place of a row that begins with namespace and checkpoint id.
-    pub(super) fn place_of(&self, thread_id: &str, row: &SqlRow) -> Result<Place> {
-        Ok(Place {
+    pub(super) fn place_of(&self, thread_id: &str, row: &SqlRow) -> Result<FindingPlace> {
+        Ok(FindingPlace {
             checkpoint_ns: Some(row.text(0)?.to_owned()),
             checkpoint_id: Some(row.text(1)?.to_owned()),
             ..self.place(Some(thread_id))

@@ -74,7 +74,7 @@ pub fn number_of(answer: &[u8]) -> u64 {
 }
 
 /// A row of a listing.
-pub struct Listed {
+pub struct ListedFile {
     pub key: Key,
     pub version: i64,
     pub digest: Vec<u8>,
@@ -110,7 +110,7 @@ const OPENED_BYTES_MAX: i64 = 4 << 20;
 pub async fn page(
     noting: &Noting<'_>,
     query: &ListFiles,
-    rows: Vec<Listed>,
+    rows: Vec<ListedFile>,
 ) -> Result<(FilePage, Vec<Head>)> {
     let full = rows.last().filter(|_| rows.len() == query.limit);
     let next = full.map(|it| [it.key.as_bytes(), b"\0"].concat());
@@ -121,7 +121,7 @@ pub async fn page(
         match open(noting.secret, &address, &row.digest, row.head.as_deref())? {
             Noted::NoFile => {}
             Noted::File(head) => {
-                let Listed { key, version, digest, content_id, .. } = row;
+                let ListedFile { key, version, digest, content_id, .. } = row;
                 files.push(Some(FileRow { key, version, digest, content_id, head }));
             }
             Noted::Unknown => {

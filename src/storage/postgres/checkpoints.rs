@@ -27,7 +27,7 @@ use crate::storage::thread_filter::OwnedThread;
 
 /// What a read statement is bound to.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct Lookup<'a> {
     secret: &'a TenantSecret,
     caller: &'a Caller,
     target: &'a Target,
@@ -46,7 +46,7 @@ impl PostgresStorage {
     ) -> Result<CheckpointTuple> {
         let secret = self.secret(&caller.tenant).await?;
         let thread = (caller.tenant.as_str(), target.thread_id.as_str());
-        let asked = Asked { secret: &secret, caller, target, channels: &[], history_only: false };
+        let asked = Lookup { secret: &secret, caller, target, channels: &[], history_only: false };
         if history_channels.is_empty() && !self.delta_threads.contains(thread.0, thread.1) {
             let rows = self.read_rows(self.reads.plain, asked).await?;
             let chunks = self.content_of(&secret, &rows, target.large_values).await?;
@@ -56,7 +56,7 @@ impl PostgresStorage {
             }
             self.delta_threads.insert(thread.0, thread.1);
         }
-        let asked = Asked { channels: history_channels, ..asked };
+        let asked = Lookup { channels: history_channels, ..asked };
         let rows = self.read_rows(self.reads.target, asked).await?;
         let chunks = self.content_of(&secret, &rows, target.large_values).await?;
         self.found(asked, (&rows, &chunks))
@@ -65,10 +65,10 @@ impl PostgresStorage {
     /// The answer of `get_checkpoint`, from the rows of its statement.
     fn found(
         &self,
-        asked: Asked<'_>,
+        asked: Lookup<'_>,
         (rows, chunks): (&[PgRow], &Chunks),
     ) -> Result<CheckpointTuple> {
-        let Asked { secret, target, channels, .. } = asked;
+        let Lookup { secret, target, channels, .. } = asked;
         let mut found = CheckpointTuple::default();
         let mut reading = Reading::new(secret, target.ns.as_str(), channels);
         reading.take(rows, chunks)?;
@@ -97,7 +97,7 @@ impl PostgresStorage {
         channels: &[String],
     ) -> Result<Option<TargetHistory>> {
         let secret = self.secret(&caller.tenant).await?;
-        let asked = Asked { secret: &secret, caller, target, channels, history_only: true };
+        let asked = Lookup { secret: &secret, caller, target, channels, history_only: true };
         let rows = self.read_rows(self.reads.target, asked).await?;
         let chunks = self.content_of(&secret, &rows, target.large_values).await?;
         let mut reading = Reading::new(&secret, target.ns.as_str(), channels);
@@ -111,7 +111,7 @@ impl PostgresStorage {
     }
 
     /// One round trip; one more when a thread whose values were all whole has a split one now.
-    async fn read_rows(&self, forms: Forms, asked: Asked<'_>) -> Result<Vec<PgRow>> {
+    async fn read_rows(&self, forms: Forms, asked: Lookup<'_>) -> Result<Vec<PgRow>> {
         let thread = (asked.caller.tenant.as_str(), asked.target.thread_id.as_str());
         let is_whole = |row: &PgRow| row.get::<Option<&[u8]>, _>("parts").is_none();
         if self.whole_threads.contains(thread.0, thread.1) {
@@ -129,7 +129,7 @@ impl PostgresStorage {
     }
 
     /// A read that met a broken connection is repeated once on a new one.
-    async fn fetch_again(&self, text: &'static str, asked: Asked<'_>) -> Result<Vec<PgRow>> {
+    async fn fetch_again(&self, text: &'static str, asked: Lookup<'_>) -> Result<Vec<PgRow>> {
         match self.fetch_rows(text, asked).await {
             Err(Error::Unavailable { .. }) => {
                 self.pool.clear();
@@ -139,7 +139,7 @@ impl PostgresStorage {
         }
     }
 
-    async fn fetch_rows(&self, text: &'static str, asked: Asked<'_>) -> Result<Vec<PgRow>> {
+    async fn fetch_rows(&self, text: &'static str, asked: Lookup<'_>) -> Result<Vec<PgRow>> {
         let keys = asked.channels.iter().map(|it| channel_key(asked.secret, it));
         let thread = OwnedThread::by(asked.caller, asked.target.thread_id.as_str(), Action::Read);
         let mut connection = self.pool.get().await?;
@@ -204,7 +204,7 @@ impl ThreadIds {
 }
 
 /// Before anything of the thread is opened.
-fn check_thread(asked: Asked<'_>, rows: &[PgRow]) -> Result<()> {
+fn check_thread(asked: Lookup<'_>, rows: &[PgRow]) -> Result<()> {
     let Some(row) = rows.iter().find(|row| row.get::<i32, _>("kind") == 0) else { return Ok(()) };
     let ThreadIds { key, scope_id, owner } = ThreadIds::read(row);
     let thread_id = asked.target.thread_id.as_str();

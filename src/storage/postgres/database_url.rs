@@ -42,7 +42,7 @@ fn one(
     mut url: Url,
     unread: &impl Fn(&str) -> Error,
 ) -> Result<PgConnectOptions> {
-    let (mut kept, mut asked) = (Vec::new(), tls::Asked::default());
+    let (mut kept, mut asked) = (Vec::new(), tls::UrlTls::default());
     for (name, value) in pairs(&url) {
         match name.as_str() {
             "target_session_attrs" if TAKES_WRITES.contains(&value.as_str()) => {}

@@ -13,7 +13,7 @@ use crate::domain::item::Key;
 use crate::domain::item_batch::Idempotency;
 use crate::domain::namespace::Namespace;
 use crate::domain::{Error, Result};
-use crate::storage::items::heads::{Head, Listed, Noting, number_of, page};
+use crate::storage::items::heads::{Head, ListedFile, Noting, number_of, page};
 
 /// The range ends with a value: a plan is made without values, and `or` in it would be gone through to the end of the namespace.
 const LIST: &str = "
@@ -182,7 +182,7 @@ impl PostgresStorage {
         tenant: &str,
         query: &ListFiles,
         now: Micros,
-    ) -> Result<Vec<Listed>> {
+    ) -> Result<Vec<ListedFile>> {
         let mut connection = self.searches.get(tenant).await?;
         let rows = sqlx::query(LIST)
             .bind(tenant)
@@ -214,8 +214,8 @@ impl PostgresStorage {
     }
 }
 
-fn listed(row: &PgRow) -> Listed {
-    Listed {
+fn listed(row: &PgRow) -> ListedFile {
+    ListedFile {
         key: Key::stored(row.get("key")),
         version: row.get("version"),
         digest: row.get("digest"),

@@ -64,7 +64,7 @@ pub(super) const COLUMNS: &str = "i.tenant, i.namespace, i.key, i.version, i.cre
     i.expires_at, i.size_bytes, i.has_marks, i.content_id, i.projection";
 
 /// Conditions of a search.
-pub(super) struct Wanted {
+pub(super) struct SearchConditions {
     /// Life and range, and that the value has all there is.
     pub(super) place: String,
     /// Life and range of items that have not.
@@ -78,7 +78,7 @@ pub(super) struct Wanted {
     indexed: String,
 }
 
-impl Wanted {
+impl SearchConditions {
     /// What stands before `select`, and from `from` to the last condition. A plan is made without the values, so it cannot
     /// know which of the two indexes has fewer rows: the statement looks, and runs one branch of two.
     pub(super) fn source(&self) -> (String, String) {
@@ -236,7 +236,7 @@ impl Statement {
         tenant: &str,
         within: &[Namespace],
         scope: &Scope,
-    ) -> Wanted {
+    ) -> SearchConditions {
         let lives = "(i.expires_at is null or i.expires_at > $2)";
         let mut all = vec![format!("{lives} and {WHOLE}")];
         if scope.exact {
@@ -258,7 +258,7 @@ impl Statement {
         let is_part = all.len() > 1;
         let place = all.join(" and ");
         let kept_elsewhere = place.replacen(WHOLE, "i.content_id is not null", 1);
-        Wanted { place, kept_elsewhere, is_part, after: String::new(), filter, indexed }
+        SearchConditions { place, kept_elsewhere, is_part, after: String::new(), filter, indexed }
     }
 
     /// Everything below a prefix: behind it comes the last label with the least character that a label may have.

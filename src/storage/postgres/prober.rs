@@ -32,16 +32,16 @@ pub enum Answer {
 pub struct Prober {
     options: PgConnectOptions,
     /// Who asks meanwhile waits for the same answer.
-    last: Mutex<Option<Asked>>,
+    last: Mutex<Option<ProbeResult>>,
 }
 
-struct Asked {
+struct ProbeResult {
     began: Instant,
     ended: Instant,
     answer: Answer,
 }
 
-impl Asked {
+impl ProbeResult {
     fn serves(&self, since: Instant) -> bool {
         self.began + BEFORE >= since
             || (matches!(self.answer, Answer::Silent) && self.ended >= since)
@@ -66,7 +66,7 @@ impl Prober {
             Ok(Err(sqlx::Error::Database(_))) => Answer::Refused,
             Ok(Err(_)) | Err(_) => Answer::Silent,
         };
-        *last = Some(Asked { began, ended: Instant::now(), answer: answer.clone() });
+        *last = Some(ProbeResult { began, ended: Instant::now(), answer: answer.clone() });
         answer
     }
 

@@ -9,7 +9,7 @@ use super::connection::Connection;
 use super::garbage::{remove_garbage, replace_with_tombstone};
 use super::policies::{forget_policy, record};
 use super::removal::{LockedThread, NewBase, begin, carry_out, check, key_of, lock};
-use super::retention_estimate::{Place, content, contents, stored_bases};
+use super::retention_estimate::{ThreadKeys, content, contents, stored_bases};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::LargeValues;
@@ -134,7 +134,7 @@ impl PostgresStorage {
             let leased: bool = row.get("leased");
             OwnerRow::thread(job.thread.thread_id, (thread_key, scope_id), row.get("owner"))
                 .check(secret, row.get("mac"))?;
-            let place = Place { tenant: job.thread.tenant, thread_key, scope_id };
+            let place = ThreadKeys { tenant: job.thread.tenant, thread_key, scope_id };
             let contents = contents(&mut transaction, secret, place).await?;
             let decision = contents.decide(&job.rule, &key_of(secret));
             retained = match decision {
@@ -231,7 +231,7 @@ impl PostgresStorage {
     ) -> Result<Part> {
         locked.check_mac(secret)?;
         let (thread_key, scope_id) = (locked.thread_key, locked.scope_id);
-        let place = Place { tenant: job.thread.tenant, thread_key, scope_id };
+        let place = ThreadKeys { tenant: job.thread.tenant, thread_key, scope_id };
         let contents = contents(connection, secret, place).await?;
         let channel_key = key_of(secret);
         let plan = match contents.decide(&job.rule, &channel_key) {
@@ -268,7 +268,7 @@ impl PostgresStorage {
 
 async fn estimate(
     connection: &mut Connection,
-    place: Place<'_>,
+    place: ThreadKeys<'_>,
     (contents, plan): (&Contents, &Plan),
     made: &[NewBase],
 ) -> Result<crate::domain::retention::Removed> {
@@ -287,7 +287,7 @@ async fn estimate(
 
 async fn everything(
     connection: &mut Connection,
-    place: Place<'_>,
+    place: ThreadKeys<'_>,
     contents: &Contents,
 ) -> Result<crate::domain::retention::Removed> {
     let mut removed = contents.everything(&stored_bases(connection, place).await?);

@@ -21,7 +21,7 @@ use crate::storage::retention_estimate::{
 
 /// A thread as a removal finds it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct ThreadKeys<'a> {
     pub tenant: &'a str,
     pub thread_key: i64,
     pub scope_id: i64,
@@ -31,7 +31,7 @@ pub(super) struct Place<'a> {
 pub(super) async fn stored_rows(
     connection: &mut Connection,
     secret: &TenantSecret,
-    place: Place<'_>,
+    place: ThreadKeys<'_>,
 ) -> Result<Vec<Stored>> {
     let rows = sqlx::query(
         "select ns, checkpoint_id, parent_id, channel_keys, version_keys, value_nos, legacy,
@@ -78,7 +78,7 @@ pub(super) async fn stored_rows(
         .collect()
 }
 
-fn at<'r>(place: Place<'_>, row: &'r PgRow) -> CheckpointAt<'r> {
+fn at<'r>(place: ThreadKeys<'_>, row: &'r PgRow) -> CheckpointAt<'r> {
     CheckpointAt { scope_id: place.scope_id, ns: row.get("ns"), id: row.get("checkpoint_id") }
 }
 
@@ -103,7 +103,7 @@ from manifests where tenant = $1 and scope_id = $2 and $3 is not null";
 /// Values and chunks that become free when this leaves the scope. Five round trips.
 pub(super) async fn content(
     connection: &mut Connection,
-    place: Place<'_>,
+    place: ThreadKeys<'_>,
     leaving: &Leaving,
 ) -> Result<Removed> {
     let others = rows(connection, OTHERS_VALUES, place).await?;
@@ -146,7 +146,7 @@ pub(super) async fn content(
 async fn rows(
     connection: &mut Connection,
     text: &'static str,
-    place: Place<'_>,
+    place: ThreadKeys<'_>,
 ) -> Result<Vec<PgRow>> {
     sqlx::query(text)
         .bind(place.tenant)
@@ -161,7 +161,7 @@ async fn rows(
 pub(super) async fn contents(
     connection: &mut Connection,
     secret: &TenantSecret,
-    place: Place<'_>,
+    place: ThreadKeys<'_>,
 ) -> Result<Contents> {
     let rows = stored_rows(connection, secret, place).await?;
     let updated =
@@ -194,7 +194,7 @@ pub(super) async fn contents(
 
 pub(super) async fn stored_bases(
     connection: &mut Connection,
-    place: Place<'_>,
+    place: ThreadKeys<'_>,
 ) -> Result<Vec<BaseSize>> {
     let rows = sqlx::query(
         "select ns, checkpoint_id, channel, octet_length(document)::bigint as stored_bytes

@@ -7,7 +7,7 @@ use sqlx::{AssertSqlSafe, Row};
 use super::PostgresStorage;
 use super::checkpoints::Walked;
 use super::removal::{begin, carry_out, check, key_of, lock};
-use super::retention_estimate::{Place, stored_rows};
+use super::retention_estimate::{ThreadKeys, stored_rows};
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
@@ -99,7 +99,7 @@ impl PostgresStorage {
             locked.check_mac(secret)?;
             let (thread_key, scope_id) = (locked.thread_key, locked.scope_id);
             let rows =
-                stored_rows(&mut transaction, secret, Place { tenant, thread_key, scope_id })
+                stored_rows(&mut transaction, secret, ThreadKeys { tenant, thread_key, scope_id })
                     .await?;
             let plan = without(&rows, doomed, &key_of(secret));
             if plan.removed > 0 {

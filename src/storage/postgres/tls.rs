@@ -15,14 +15,14 @@ use crate::domain::{Error, Result};
 
 /// What a URL says about TLS, with its spellings.
 #[derive(Debug, Default)]
-pub struct Asked {
+pub struct UrlTls {
     mode: Option<String>,
     root: Option<String>,
     certificate: Option<String>,
     key: Option<String>,
 }
 
-impl Asked {
+impl UrlTls {
     /// Keeps what is about TLS, and gives back what is not.
     pub fn take(&mut self, name: String, value: String) -> Option<(String, String)> {
         let place = match name.as_str() {

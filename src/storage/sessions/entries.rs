@@ -16,7 +16,7 @@ use crate::domain::clock::Micros;
 use crate::domain::grants::Action;
 use crate::domain::limits::LIMITS;
 use crate::domain::sessions::ledger::{LogRow, Part as Kind};
-use crate::domain::sessions::loading::{Asked, Loaded};
+use crate::domain::sessions::loading::{EntriesQuery, Loaded};
 use crate::domain::sessions::name::{KeyRange, SessionName};
 use crate::domain::sessions::storage::FindDocuments;
 use crate::domain::sessions::{Content, Document, Entry};
@@ -43,7 +43,7 @@ const LOG_COLUMNS: &str = "l.log_no, l.era, l.floor, l.ceiling, l.head, l.compac
 const COLUMNS: &str = "e.seq, e.id, e.at, e.entry_no, e.size_bytes, e.digest, e.body, e.parts";
 
 /// Where a log's rows are.
-struct Place<'a> {
+struct LogKeys<'a> {
     tenant: &'a str,
     session_no: i64,
     scope_id: i64,
@@ -55,7 +55,7 @@ pub async fn load<T: SessionEngine>(
     engine: &T,
     caller: &Caller,
     session: &SessionName,
-    asked: &Asked,
+    asked: &EntriesQuery,
 ) -> Result<Option<Loaded>> {
     let secret = engine.session_secret(&caller.tenant).await?;
     let mut access = engine.begin_read_for(&caller.tenant).await?;
@@ -174,7 +174,7 @@ async fn find<'a>(
     (caller, secret): (&'a Caller, &TenantSecret),
     session: &SessionName,
     (kind, name): (Kind, &str),
-) -> Result<Option<Place<'a>>> {
+) -> Result<Option<LogKeys<'a>>> {
     let log = log_of_session(dialect, "l.kind = $6 and l.name = $7");
     let text = format!(
         "select s.session_no, s.scope_id, {LOG_COLUMNS}, s.owner, s.mac from sessions s {log} where {SESSION_CONDITION}"
@@ -184,7 +184,7 @@ async fn find<'a>(
     let found = access.rows(&text, &binds).await?;
     let place = |row: &SqlRow| {
         check_row((session.kind(), &session.key_bytes()), (row, [0, 1, 11, 12]), secret)?;
-        Ok(Place {
+        Ok(LogKeys {
             tenant: caller.tenant.as_str(),
             session_no: row.integer(0)?,
             scope_id: row.integer(1)?,
@@ -206,8 +206,8 @@ struct Range {
 /// What a stream shows: the entries of its era, then those behind its floor.
 async fn read_stream(
     access: &mut dyn Access,
-    place: &Place<'_>,
-    asked: &Asked,
+    place: &LogKeys<'_>,
+    asked: &EntriesQuery,
 ) -> Result<(Vec<StoredEntry>, bool)> {
     let LogRow { era, floor, ceiling, .. } = place.log;
     let (after, before) = (asked.after_seq, asked.before_seq.unwrap_or(i64::MAX));
@@ -248,7 +248,7 @@ async fn read_stream(
 /// In the order of the numbers; and whether the range has more than the rows and bytes allow. The first always comes.
 async fn read_range(
     access: &mut dyn Access,
-    place: &Place<'_>,
+    place: &LogKeys<'_>,
     range: Range,
     (rows_max, bytes_max): (i64, i64),
 ) -> Result<(Vec<StoredEntry>, bool)> {

@@ -13,7 +13,7 @@ use crate::domain::caller::Caller;
 use crate::domain::grants::Action;
 use crate::domain::limits::LIMITS;
 use crate::domain::sessions::ledger::Part;
-use crate::domain::sessions::name::{KeyRange, Listed, SessionName};
+use crate::domain::sessions::name::{KeyRange, SessionFilter, SessionName};
 use crate::domain::sessions::storage::{Described, ListSessions};
 use crate::domain::sessions::{Document, Session, Stream};
 use crate::domain::{Error, Result};
@@ -187,7 +187,8 @@ pub async fn list<T: SessionEngine>(
 
 /// The condition, with its binds, for sessions in a range that the caller may read.
 pub fn within(caller: &Caller, range: &KeyRange) -> (String, Vec<SqlValue>) {
-    let Listed { everything, owner, ranges } = Listed::from(caller.reach_sessions(Action::Read));
+    let SessionFilter { everything, owner, ranges } =
+        SessionFilter::from(caller.reach_sessions(Action::Read));
     let mut granted = Rows::default();
     let end = |it: &KeyRange| it.to.clone().unwrap_or_else(|| LAST.to_vec());
     for one in &ranges {

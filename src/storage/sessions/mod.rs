@@ -29,7 +29,7 @@ use crate::domain::item_batch::Idempotency;
 use crate::domain::prepared::PlannedScope;
 use crate::domain::sessions::change::{Change, PreparedChange};
 use crate::domain::sessions::ledger::{Batch, Outcome, Part};
-use crate::domain::sessions::loading::{Asked, Loaded};
+use crate::domain::sessions::loading::{EntriesQuery, Loaded};
 use crate::domain::sessions::name::SessionName;
 use crate::domain::sessions::storage::{Described, FindDocuments, ListSessions, SessionStorage};
 use crate::domain::sessions::{Content, Document, Session, Stream};
@@ -136,7 +136,7 @@ impl<T: SessionEngine> SessionStorage for T {
         &self,
         caller: &Caller,
         session: &SessionName,
-        asked: &Asked,
+        asked: &EntriesQuery,
     ) -> Result<Option<Loaded>> {
         entries::load(self, caller, session, asked).await
     }

@@ -7,7 +7,7 @@ use sqlx::sqlite::SqliteConnection;
 use super::garbage::values_of_thread;
 use super::history::{Ground, Want, fill};
 use super::rows::RowSet;
-use super::views::{Place, read_bases, read_writes};
+use super::views::{CheckpointKeys, read_bases, read_writes};
 use crate::domain::checkpoint::PENDING_SENDS;
 use crate::domain::history::{Base, Chain};
 use crate::domain::{Error, Result};
@@ -24,7 +24,7 @@ pub(super) async fn make_bases(
     orphans: &[Orphan],
 ) -> Result<RowSet> {
     let own = orphans.iter().enumerate().map(|(at, it)| place(ground, at, &it.ns, &it.id));
-    let own: Vec<Place<'_>> = own.collect();
+    let own: Vec<CheckpointKeys<'_>> = own.collect();
     let mut bases: Vec<Vec<Base>> = vec![Vec::new(); orphans.len()];
     for (at, base) in read_bases(connection, ground.tenant, &own).await? {
         bases[at].push(base);
@@ -37,7 +37,7 @@ pub(super) async fn make_bases(
         .collect();
     fill(connection, ground, &mut chain, &mut wants).await?;
     let legacy = orphans.iter().enumerate().filter(|(_, orphan)| orphan.legacy);
-    let parents: Vec<Place<'_>> =
+    let parents: Vec<CheckpointKeys<'_>> =
         legacy.map(|(at, it)| place(ground, at, &it.ns, &it.parent)).collect();
     let channel = [PENDING_SENDS.to_owned()];
     let mut sends: Vec<Base> = Vec::new();
@@ -63,8 +63,8 @@ pub(super) async fn make_bases(
     Ok(rows)
 }
 
-fn place<'a>(ground: Ground<'_>, at: usize, ns: &'a str, id: &'a str) -> Place<'a> {
-    Place { at, thread_key: ground.thread_key, scope_id: ground.scope_id, ns, id }
+fn place<'a>(ground: Ground<'_>, at: usize, ns: &'a str, id: &'a str) -> CheckpointKeys<'a> {
+    CheckpointKeys { at, thread_key: ground.thread_key, scope_id: ground.scope_id, ns, id }
 }
 
 const READ_STORED: &str = "

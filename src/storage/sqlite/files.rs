@@ -14,7 +14,7 @@ use crate::domain::files::storage::{FilePage, FileStorage, KeyRange, ListFiles, 
 use crate::domain::item::Key;
 use crate::domain::item_batch::Idempotency;
 use crate::domain::namespace::Namespace;
-use crate::storage::items::heads::{Head, Listed, Noting, number_of, page};
+use crate::storage::items::heads::{Head, ListedFile, Noting, number_of, page};
 use crate::storage::items::namespaces;
 
 /// All but the size comes from the index; the size only of what is to be opened.
@@ -252,7 +252,7 @@ impl SqliteStorage {
         tenant: &str,
         query: &ListFiles,
         now: Micros,
-    ) -> Result<Vec<Listed>> {
+    ) -> Result<Vec<ListedFile>> {
         let mut read = self.connections.begin_search(tenant).await?;
         let rows = sqlx::query(LIST)
             .bind(tenant)
@@ -290,8 +290,8 @@ impl SqliteStorage {
     }
 }
 
-fn listed(row: &SqliteRow) -> Result<Listed> {
-    Ok(Listed {
+fn listed(row: &SqliteRow) -> Result<ListedFile> {
+    Ok(ListedFile {
         key: Key::stored(row.try_get("key")?),
         version: row.try_get("version")?,
         digest: row.try_get("digest")?,

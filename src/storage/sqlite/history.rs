@@ -6,8 +6,8 @@ use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::SqliteStorage;
-use super::values::{Wanted, read_values};
-use super::views::{self, Place, Tenant};
+use super::values::{ValueRef, read_values};
+use super::views::{self, CheckpointKeys, Tenant};
 use crate::domain::caller::Caller;
 use crate::domain::checkpoint::Target;
 use crate::domain::grants::Action;
@@ -64,7 +64,8 @@ impl SqliteStorage {
             None => None,
             Some(row) => {
                 let (thread_key, scope_id) = (row.thread_key, row.scope_id);
-                let place = Place { at: 0, thread_key, scope_id, ns: &row.ns, id: &row.id };
+                let place =
+                    CheckpointKeys { at: 0, thread_key, scope_id, ns: &row.ns, id: &row.id };
                 let mut bases = views::read_bases(&mut read, tenant, &[place]).await?;
                 bases.retain(|(_, base)| channels.contains(&base.channel));
                 let bases: Vec<Base> = bases.into_iter().map(|(_, base)| base).collect();
@@ -210,16 +211,16 @@ async fn load_nodes(
     let all: Vec<String> = all.into_iter().cloned().collect();
     let place = |at: usize| {
         let (thread_key, scope_id) = (ground.thread_key, ground.scope_id);
-        Place { at, thread_key, scope_id, ns, id: &steps[at].id }
+        CheckpointKeys { at, thread_key, scope_id, ns, id: &steps[at].id }
     };
-    let places: Vec<Place<'_>> = (0..steps.len()).map(place).collect();
+    let places: Vec<CheckpointKeys<'_>> = (0..steps.len()).map(place).collect();
     let writes = views::read_writes(connection, tenant, &places, Some(&all)).await?;
     let seeds = steps.iter().flat_map(|step| &step.seeds);
     let scope_id = ground.scope_id;
-    let wanted = seeds.map(|(_, no)| Wanted { scope_id, no: *no, version_key: None });
-    let wanted: Vec<Wanted> = wanted.collect();
+    let wanted = seeds.map(|(_, no)| ValueRef { scope_id, no: *no, version_key: None });
+    let wanted: Vec<ValueRef> = wanted.collect();
     let mut values = read_values(connection, tenant, &wanted).await?.into_iter();
-    let with_bases: Vec<Place<'_>> =
+    let with_bases: Vec<CheckpointKeys<'_>> =
         (0..steps.len()).filter(|at| !steps[*at].bases.is_empty()).map(place).collect();
     let mut bases: BTreeMap<usize, Vec<Base>> = BTreeMap::new();
     for (at, base) in views::read_bases(connection, tenant, &with_bases).await? {

@@ -9,7 +9,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use super::SqliteStorage;
-use super::item_search::{Bound, Wanted};
+use super::item_search::{Bound, BoundStatement};
 use super::item_vectors::of_bytes;
 use super::items::{COLUMNS, content_of, read_item};
 use super::views::Tenant;
@@ -50,7 +50,7 @@ impl SqliteStorage {
         let prefetch = PackPrefetch::default();
         let tenant = Tenant::new(&caller.tenant, &secret, &prefetch);
         loop {
-            let wanted = Wanted::new(&caller.tenant, within, &query.scope, now);
+            let wanted = BoundStatement::new(&caller.tenant, within, &query.scope, now);
             let mut read = self.connections.begin_search(&caller.tenant).await?;
             let ranked = rank(&mut read, wanted, (query, near)).await?;
             let page = page_of(&mut read, tenant, query, &ranked).await?;
@@ -66,7 +66,7 @@ impl SqliteStorage {
 /// The best candidates in their order: all where a filter decides later, else as many as the page needs.
 async fn rank(
     read: &mut SqliteConnection,
-    mut wanted: Wanted,
+    mut wanted: BoundStatement,
     (query, near): (&SearchItems, &Near),
 ) -> Result<Vec<Ranked>> {
     let model = wanted.bind(Bound::Text(near.model.as_str().to_owned()));

@@ -28,7 +28,7 @@ const SLICE: usize = 64;
 const WHOLE: &str = "i.content_id is null";
 
 /// A statement that is put together: its conditions and what they bind.
-pub(super) struct Wanted {
+pub(super) struct BoundStatement {
     pub(super) text: String,
     binds: Vec<Bound>,
 }
@@ -54,7 +54,7 @@ impl SqliteStorage {
         let secret = self.secret(&caller.tenant).await?;
         let prefetch = PackPrefetch::default();
         let tenant = Tenant::new(&caller.tenant, &secret, &prefetch);
-        let mut wanted = Wanted::new(&caller.tenant, within, &query.scope, now);
+        let mut wanted = BoundStatement::new(&caller.tenant, within, &query.scope, now);
         wanted.behind(query.sort, query.after.as_ref());
         loop {
             let (mut page, mut skipped, mut bytes) = (ItemPage::default(), 0, 0);
@@ -101,7 +101,7 @@ impl SqliteStorage {
         scope: &Scope,
         now: Micros,
     ) -> Result<u64> {
-        let wanted = Wanted::new(&caller.tenant, within, scope, now);
+        let wanted = BoundStatement::new(&caller.tenant, within, scope, now);
         if scope.filter.is_none() {
             let text =
                 format!("select count(*) from items i where i.tenant = $1 and {}", wanted.text);
@@ -177,7 +177,7 @@ impl SqliteStorage {
 /// Goes through rows in an order, opens them and decides.
 struct Scan<'a> {
     tenant: Tenant<'a>,
-    wanted: &'a Wanted,
+    wanted: &'a BoundStatement,
     sort: ItemSort,
     scope: &'a Scope,
     wants_values: bool,
@@ -228,7 +228,7 @@ impl Scan<'_> {
     }
 }
 
-impl Wanted {
+impl BoundStatement {
     pub(super) fn new(tenant: &str, within: &[Namespace], scope: &Scope, now: Micros) -> Self {
         let binds = vec![Bound::Text(tenant.to_owned()), Bound::Number(now)];
         let text = format!("(i.expires_at is null or i.expires_at > $2) and {WHOLE}");

@@ -8,7 +8,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::SqliteStorage;
-use super::item_search::Wanted;
+use super::item_search::BoundStatement;
 use super::rows::RowSet;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
@@ -59,7 +59,7 @@ impl TextStorage for SqliteStorage {
             return Ok(None);
         }
         let place = Scope { filter: None, ..scope.clone() };
-        let wanted = Wanted::new(&caller.tenant, within, &place, now);
+        let wanted = BoundStatement::new(&caller.tenant, within, &place, now);
         let text = format!(
             "select i.namespace, i.key, i.version, i.created_at, i.word_total, i.words, i.word_counts
              from items i where i.tenant = $1 and {} and i.words is not null

@@ -88,7 +88,7 @@ impl SqliteStorage {
         namespace: &Namespace,
         now: Micros,
     ) -> Result<()> {
-        let place = Place {
+        let place = NamespaceRange {
             tenant,
             from: namespaces::encode(namespace),
             to: namespaces::end(namespace).unwrap_or_default(),
@@ -127,7 +127,7 @@ impl SqliteStorage {
     }
 }
 
-struct Place<'a> {
+struct NamespaceRange<'a> {
     tenant: &'a str,
     from: Vec<u8>,
     to: Vec<u8>,
@@ -138,7 +138,7 @@ struct Place<'a> {
 async fn sizes(
     read: &mut SqliteConnection,
     of: &Copied,
-    place: &Place<'_>,
+    place: &NamespaceRange<'_>,
     skip: usize,
 ) -> Result<Vec<i64>> {
     let found = select(read, of.size, of, place, (skip, SLICE_ROWS)).await?;
@@ -158,7 +158,7 @@ fn slice(sizes: &[i64]) -> usize {
 async fn read_rows(
     read: &mut SqliteConnection,
     of: &Copied,
-    place: &Place<'_>,
+    place: &NamespaceRange<'_>,
     page: (usize, usize),
 ) -> Result<RowSet> {
     let found = select(read, &of.columns.join(", "), of, place, page).await?;
@@ -175,7 +175,7 @@ async fn select(
     read: &mut SqliteConnection,
     columns: &str,
     of: &Copied,
-    place: &Place<'_>,
+    place: &NamespaceRange<'_>,
     (skip, count): (usize, usize),
 ) -> Result<Vec<sqlx::sqlite::SqliteRow>> {
     sqlx::query(AssertSqlSafe(format!("select {columns} {}", of.rows)))

@@ -15,7 +15,7 @@ use crate::storage::value_parts::comes_as_names;
 
 /// A value that is wanted.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct ValueRef {
     pub(super) scope_id: i64,
     pub(super) no: u32,
     /// Key of the version that it is wanted for; None: that of its row counts.
@@ -32,7 +32,7 @@ order by j.key";
 pub(super) async fn read_values(
     connection: &mut SqliteConnection,
     tenant: Tenant<'_>,
-    wanted: &[Wanted],
+    wanted: &[ValueRef],
 ) -> Result<Vec<Value>> {
     if wanted.is_empty() {
         return Ok(Vec::new());

@@ -8,7 +8,7 @@ use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::rows::RowSet;
-use super::values::{Wanted, open_values, read_values};
+use super::values::{ValueRef, open_values, read_values};
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoint::{LargeValues, PENDING_SENDS, PendingWrite, Value, View};
 use crate::domain::{Error, Result};
@@ -135,7 +135,7 @@ async fn load_values(
             if entry.value_no != 0 {
                 let version = versions.as_ref().map(|it| it[position]);
                 let (scope_id, no) = (row.scope_id, entry.value_no);
-                wanted.push(Wanted { scope_id, no, version_key: version });
+                wanted.push(ValueRef { scope_id, no, version_key: version });
                 names.push((at, channel));
             }
         }
@@ -164,7 +164,7 @@ fn versions_of(tenant: Tenant<'_>, view: &View, map: &[Entry]) -> Result<Option<
 }
 
 /// A checkpoint whose writes or bases are wanted.
-pub(super) struct Place<'a> {
+pub(super) struct CheckpointKeys<'a> {
     pub(super) at: usize,
     pub(super) thread_key: i64,
     pub(super) scope_id: i64,
@@ -176,10 +176,10 @@ pub(super) struct Place<'a> {
 fn places<'a>(
     ids: impl Iterator<Item = Option<&'a str>>,
     rows: &'a [CheckpointRow],
-) -> Vec<Place<'a>> {
+) -> Vec<CheckpointKeys<'a>> {
     let placed = ids.zip(rows).enumerate().filter_map(|(at, (id, row))| {
         let (thread_key, scope_id, ns) = (row.thread_key, row.scope_id, row.ns.as_str());
-        Some(Place { at, thread_key, scope_id, ns, id: id? })
+        Some(CheckpointKeys { at, thread_key, scope_id, ns, id: id? })
     });
     placed.collect()
 }
@@ -198,7 +198,7 @@ order by j.key, w.task_path, w.task_id, w.idx";
 pub(super) async fn read_writes(
     connection: &mut SqliteConnection,
     tenant: Tenant<'_>,
-    places: &[Place<'_>],
+    places: &[CheckpointKeys<'_>],
     channels: Option<&[String]>,
 ) -> Result<Vec<(usize, PendingWrite)>> {
     if places.is_empty() {
@@ -212,7 +212,7 @@ pub(super) async fn read_writes(
         .fetch_all(&mut *connection)
         .await?;
     let writes = rows.iter().map(WriteKey::read).collect::<Result<Vec<_>>>()?;
-    let at: HashMap<usize, &Place<'_>> = places.iter().map(|it| (it.at, it)).collect();
+    let at: HashMap<usize, &CheckpointKeys<'_>> = places.iter().map(|it| (it.at, it)).collect();
     let row = |index: usize| writes[index].row(at[&writes[index].position]);
     let values = open_values(connection, tenant, &rows, row).await?;
     let write = |(key, value): (WriteKey, Value)| {
@@ -239,7 +239,7 @@ impl WriteKey {
         })
     }
 
-    fn row<'a>(&'a self, place: &Place<'a>) -> ValueRow<'a> {
+    fn row<'a>(&'a self, place: &CheckpointKeys<'a>) -> ValueRow<'a> {
         ValueRow::Write {
             ns: place.ns,
             checkpoint_id: place.id,
@@ -250,7 +250,7 @@ impl WriteKey {
     }
 }
 
-fn place_json(place: &Place<'_>) -> serde_json::Value {
+fn place_json(place: &CheckpointKeys<'_>) -> serde_json::Value {
     json!([place.at, place.thread_key, place.scope_id, place.ns, place.id])
 }
 
@@ -270,7 +270,7 @@ order by j.key, b.channel";
 pub(super) async fn read_bases(
     connection: &mut SqliteConnection,
     tenant: Tenant<'_>,
-    places: &[Place<'_>],
+    places: &[CheckpointKeys<'_>],
 ) -> Result<Vec<(usize, crate::domain::history::Base)>> {
     if places.is_empty() {
         return Ok(Vec::new());
@@ -278,7 +278,7 @@ pub(super) async fn read_bases(
     let set: RowSet = places.iter().map(place_json).collect();
     let rows =
         sqlx::query(READ_BASES).bind(tenant.name).bind(set.json()).fetch_all(connection).await?;
-    let at: HashMap<usize, &Place<'_>> = places.iter().map(|it| (it.at, it)).collect();
+    let at: HashMap<usize, &CheckpointKeys<'_>> = places.iter().map(|it| (it.at, it)).collect();
     let base = |row: &SqliteRow| {
         let channel: String = row.try_get("channel")?;
         let document: Vec<u8> = row.try_get("document")?;
@@ -293,7 +293,7 @@ pub(super) async fn read_bases(
 async fn load_bases(
     connection: &mut SqliteConnection,
     tenant: Tenant<'_>,
-    own: &[Place<'_>],
+    own: &[CheckpointKeys<'_>],
     views: &mut [View],
 ) -> Result<()> {
     for (at, base) in read_bases(connection, tenant, own).await? {
