@@ -1,5 +1,5 @@
-//! Every setting: flag, else `THREADKEEP_…` variable, else default. The doc comments are the manual that
-//! `--help` prints. Reads nothing but the command line and the environment.
+//! Defines every setting: a flag, else a `THREADKEEP_…` variable, else a default. The doc comments are the manual that `--help` prints.
+//! Reads nothing but the command line and the environment.
 
 mod administration;
 mod browsers;

@@ -1,5 +1,5 @@
-//! threadkeep: memory for AI agents that outlives their sandbox. The rooms, in reading order; ARCHITECTURE.md
-//! has the map.
+//! Declares the rooms of threadkeep, in reading order; ARCHITECTURE.md has the map. threadkeep is memory for AI agents that outlives their
+//! sandbox.
 
 // House rule 16; here and not in Cargo.toml, because tests may.
 #![warn(clippy::unwrap_used)]

@@ -1,4 +1,4 @@
-//! The binary: reads the config, runs the command, reports failure. Everything else is in the library.
+//! Runs the binary: reads the config, runs the command, reports failure. Everything else is in the library.
 
 use std::process::ExitCode;
 

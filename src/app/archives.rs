@@ -1,5 +1,5 @@
-//! Archives of workspaces on their way in: unpacked and looked at by a thread that blocks, kept slice by slice by a task. What is
-//! not whole in the end leaves nothing, also where its sender goes away in the middle.
+//! Stages archives of workspaces: a blocking thread unpacks and checks them, and a task stores them slice by slice. An incomplete archive
+//! leaves nothing, even if its sender disconnects midway.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Artifacts of sandboxes: archives that come in as streams and become files of a drive. Reading an archive blocks, so it has a
-//! thread of its own; what comes and goes between is a few pieces.
+//! Unpacks artifacts of sandboxes: archives that arrive as streams and become files of a drive. Reading an archive blocks, so it has its
+//! own thread. Only a few pieces wait between the two sides.
 
 use std::io::Read;
 

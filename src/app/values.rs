@@ -1,5 +1,5 @@
-//! The values of threads that this server saw lately: bases of differences. Joins the memory of `content` to the
-//! callers of `domain`; here it is decided who may use what, and nowhere else.
+//! Keeps recently used values of threads in memory, as bases of differences. Joins the memory of `content` to the callers of `domain`. Only
+//! this file decides which caller may use which value.
 
 use std::sync::Arc;
 

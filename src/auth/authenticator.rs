@@ -1,9 +1,9 @@
-//! Authenticates requests: turns the text of a key or token into a caller, and says what applies while there is no key.
+//! Authenticates requests: turns the text of a key or token into a caller. Decides which requests are answered while there is no key.
 //!
-//! **Invariant:** answers come from the set in memory, never from the database, so a request cannot be slowed
-//! by its key; the set is at most [`FRESH_FOR`] old. Two exceptions, both for what may have been made just now: a token whose secret
-//! or key is not in the set has it read again, at most once in [`REREAD_EVERY`] whatever arrives; a key that is not in the set is
-//! looked up, as often as [`Lookups`] allows. Who presents a key of the set waits for neither.
+//! **Invariant:** answers come from the set in memory, never from the database, so a key cannot slow its request. The set is at most
+//! [`FRESH_FOR`] old. There are two exceptions, for credentials that may be new. If a token's secret or key is not in the set, the set is
+//! read again, at most once in [`REREAD_EVERY`]. An unknown key is looked up, as often as [`Lookups`] allows. A caller with a known key
+//! waits for neither.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, RwLock};

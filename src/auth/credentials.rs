@@ -1,4 +1,4 @@
-//! The credentials of all tenants as a server holds them in memory: made anew at every poll, then only read.
+//! Holds the credentials of all tenants in memory. Every poll builds a new set, which is then only read.
 
 use std::collections::{HashMap, HashSet};
 

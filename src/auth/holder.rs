@@ -1,4 +1,4 @@
-//! In whose share it counts what is held for who asks: that of the first token of a chain, however often it was narrowed.
+//! Decides in whose share a caller's memory counts. All tokens of a chain count in the share of its first token.
 
 use super::authenticator::Identity;
 use super::signed_url::SignedUrl;

@@ -1,5 +1,5 @@
-//! Other issuers of tokens: which are trusted, for which tenant, and what their tokens say. A token finds its issuer by
-//! (iss, aud); everything else is the configuration's word.
+//! Checks tokens of other issuers: which issuers are trusted, for which tenant, and what their tokens say. A token finds its issuer by
+//! (iss, aud). The configuration decides everything else.
 
 use std::path::PathBuf;
 

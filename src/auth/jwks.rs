@@ -1,4 +1,4 @@
-//! Keys that an issuer publishes at a URL: fetched when they are needed, kept, and looked at again now and then.
+//! Fetches the keys that an issuer publishes at a URL when they are needed, keeps them, and rereads them from time to time.
 
 use std::sync::{Arc, RwLock};
 use std::time::Duration;

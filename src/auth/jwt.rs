@@ -1,5 +1,5 @@
-//! A JWT taken apart, and its signature checked with one algorithm that the configuration names: what the token's own
-//! header says is only compared with it. ring does the arithmetic.
+//! Parses a JWT and checks its signature with the one algorithm that the configuration names. The token's own header is only compared with
+//! that algorithm. ring does the arithmetic.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -1,6 +1,6 @@
-//! Protection of a server without keys. Whatever reaches a loopback port is not yet its user: a web page can
-//! send requests there (and, with a name that resolves to 127.0.0.1, read the answers), and a proxy can let
-//! strangers in. So only requests that a local program makes on its own account are answered.
+//! Protects a server without keys: it answers only requests that a local program makes on its own account. Access to a loopback port does
+//! not prove a local user. A web page can send requests there and, with a name that resolves to 127.0.0.1, read the answers. A proxy can
+//! let strangers in.
 
 use std::net::SocketAddr;
 

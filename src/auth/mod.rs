@@ -1,5 +1,5 @@
-//! Who asks and what they may touch: keys, tokens, tokens of other issuers, what of them a server holds in memory, and the
-//! protection of a server without any. The front door hands it the texts of the headers.
+//! Decides who a caller is and what it may touch. Covers keys, tokens, tokens of other issuers, and the part of them that a server holds in
+//! memory. Protects a server without keys. The room `http` passes it the texts of the headers.
 
 pub mod authenticator;
 mod credentials;

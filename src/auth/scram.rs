@@ -1,5 +1,5 @@
-//! What PostgreSQL keeps of a password (RFC 5802, SCRAM-SHA-256), made on our side, so that the password itself is in no
-//! statement and in no log of the database.
+//! Computes the verifier that PostgreSQL stores for a password (RFC 5802, SCRAM-SHA-256). Our side computes it, so no statement and no log
+//! of the database contains the password.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

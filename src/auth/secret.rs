@@ -1,5 +1,5 @@
-//! The text of a key: `tk_` and 256 random bits in base64url. Only its hash leaves this file, but for the one time
-//! it is shown to whoever made it.
+//! Defines the text of a key: `tk_` and 256 random bits in base64url. The text is shown once to its maker; otherwise only its hash leaves
+//! this file.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -1,8 +1,8 @@
-//! Signed addresses of files: whoever has one may read one file for a while, without a key.
-//! `<kid>.<what is signed>.<mac>`: both parts are base64url.
+//! Signs and checks addresses of files. A holder of one may read one file for a while, without a key. The form is
+//! `<kid>.<what is signed>.<mac>`; the last two parts are base64url.
 //!
-//! **Invariant:** what is signed is a list of length-prefixed fields behind a version, so that no two addresses sign the
-//! same bytes; and its MAC is made with a key of its own, so that no token is an address and no address a token.
+//! **Invariant:** the signed bytes are a list of length-prefixed fields behind a version, so no two addresses sign the same bytes. The MAC
+//! has a key of its own, so no token is an address and no address is a token.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

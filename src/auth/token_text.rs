@@ -1,7 +1,7 @@
-//! The text of a token: `tks_<kid>.<claims>.<mac>`. Claims are MessagePack, the MAC is HMAC-SHA256 over everything before
-//! it, both are base64url.
+//! Encodes and checks the text of a token: `tks_<kid>.<claims>.<mac>`. The claims are MessagePack. The MAC is HMAC-SHA256 over everything
+//! before it. Both are base64url.
 //!
-//! **Invariant:** nothing of a token is parsed but the id of its secret before its MAC was checked, in constant time.
+//! **Invariant:** before its MAC was checked, in constant time, only the id of the secret is parsed from a token.
 
 use std::sync::Arc;
 

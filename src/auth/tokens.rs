@@ -1,4 +1,4 @@
-//! Making and revoking tokens: what [`crate::domain::token`] decides, signed and remembered.
+//! Makes and revokes tokens: signs tokens and stores revocations, as [`crate::domain::token`] decides.
 
 use std::sync::Arc;
 

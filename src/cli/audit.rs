@@ -1,4 +1,4 @@
-//! `threadkeep audit`: the log of a tenant, and what nobody else can read: refusals of unknown callers.
+//! Implements `threadkeep audit`: prints a tenant's log, and refusals of unknown callers, which no tenant can read.
 
 use super::opening::open_existing;
 use super::{print, tenants};

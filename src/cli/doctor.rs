@@ -1,5 +1,5 @@
-//! `threadkeep doctor`: has everything examined and prints what was found. Names of tenants, threads and checkpoints
-//! are shown; values and contents never are.
+//! Implements `threadkeep doctor`: examines the stored data and prints the findings. The output has names of tenants, threads and
+//! checkpoints, never values or contents.
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;

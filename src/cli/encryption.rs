@@ -1,5 +1,5 @@
-//! `threadkeep master-key create | rotate | destroy` and `threadkeep encrypt`, and how a master key is read. Its text is
-//! never shown, in errors neither.
+//! Implements `threadkeep master-key create | rotate | destroy` and `threadkeep encrypt`, and reads master keys. The text of a master key
+//! is never shown, not even in errors.
 
 use std::fs::File;
 use std::io::{IsTerminal as _, Write as _};

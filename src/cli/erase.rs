@@ -1,4 +1,4 @@
-//! `threadkeep erase`: removes a subject with everything that belongs to it, perhaps beside a running server.
+//! Implements `threadkeep erase`: removes a subject with everything that belongs to it. Works beside a running server.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The exit code of a command that could not do its work: one for each thing that a person or a script can do about it. The table
-//! for people is docs/operate/exit-codes.md; a test runs it row by row.
+//! Maps the errors of a command to exit codes: one code for each thing that a person or a script can do about it.
+//! docs/operate/exit-codes.md has the table for people; a test runs it row by row.
 
 use crate::domain::Error;
 use crate::domain::error::Obstacle;

@@ -1,4 +1,4 @@
-//! `threadkeep export`: a tenant, or parts of it, as one file; perhaps beside a running server.
+//! Implements `threadkeep export`: writes a tenant, or parts of it, as one file. Works beside a running server.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};

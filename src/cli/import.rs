@@ -1,4 +1,4 @@
-//! `threadkeep import`: a file that `threadkeep export` made, into a tenant; perhaps beside a running server.
+//! Implements `threadkeep import`: reads a file of `threadkeep export` into a tenant. Works beside a running server.
 
 use std::fs::File;
 use std::io::{IsTerminal as _, Read};

@@ -1,5 +1,5 @@
-//! `threadkeep import --from`: threads, items and files of other stores, into a tenant; perhaps beside a running server.
-//! Names of what failed are shown; values and credentials never are.
+//! Implements `threadkeep import --from`: copies threads, items and files of other stores into a tenant. Works beside a running server. The
+//! output names failures, but never shows values or credentials.
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `threadkeep keys create | list | revoke`. The only place where a key's text is ever shown: on standard output, with nothing else.
+//! Implements `threadkeep keys create | list | revoke`. Only this file ever shows a key's text: on standard output, with nothing else.
 
 use crate::auth::authenticator::{KEYLESS_TENANT, POLL_EVERY};
 use crate::auth::secret::Secret;

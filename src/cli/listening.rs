@@ -1,4 +1,4 @@
-//! Takes the address to listen on, and says in a sentence why it cannot be had: who has the port, and how to choose another.
+//! Binds the address to listen on. If that fails, the error names the program that has the port, and the setting that chooses another.
 
 use std::fs;
 use std::io;

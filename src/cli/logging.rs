@@ -1,5 +1,5 @@
-//! Logs go to standard error, as text or JSON. Values, keys and thread contents never go into them: spans
-//! and events name ids of requests, routes and counts only.
+//! Writes logs to standard error, as text or JSON. They never have values, keys or thread contents. Spans and events have only ids of
+//! requests, routes and counts.
 
 use std::io;
 

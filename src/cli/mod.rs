@@ -1,4 +1,4 @@
-//! The commands, one file each. Turns settings into calls; decides nothing about requests or data.
+//! Runs the commands, one file each. Turns settings into calls; decides nothing about requests or data.
 
 mod audit;
 mod descriptors;

@@ -1,4 +1,4 @@
-//! Opens the database for a command. The rule, which docs/operate/commands.md tells operators:
+//! Opens the database for a command. docs/operate/commands.md tells operators the rule:
 //!
 //! - `serve` and `migrate` make a database and bring its schema up to date ([`storage_config`] with `migrate`); `encrypt` brings one up
 //!   to date, because no server runs meanwhile.

@@ -1,4 +1,4 @@
-//! `threadkeep quotas set | show`.
+//! Implements `threadkeep quotas set | show`.
 
 use super::opening::open_existing;
 use super::{print, tenants};

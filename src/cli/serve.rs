@@ -1,4 +1,4 @@
-//! `threadkeep serve`: opens the storage, starts the app, listens, and ends in order.
+//! Implements `threadkeep serve`: opens the storage, starts the app, listens, and stops in order.
 
 use std::net::SocketAddr;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! `threadkeep sql-role create | list | drop`: login roles of PostgreSQL that read one tenant. The only place where the
-//! password of one is ever shown.
+//! Implements `threadkeep sql-role create | list | drop`: login roles of PostgreSQL that read one tenant. Only this file ever shows the
+//! password of a role.
 
 use crate::auth::scram;
 use crate::config::SqlRoles;

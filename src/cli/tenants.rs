@@ -1,4 +1,4 @@
-//! `threadkeep tenants`, and what the commands that name a tenant say of one that is not there or that they made.
+//! Implements `threadkeep tenants`. For other commands, reports that the tenant they name is missing, or was just made.
 
 use std::fmt::Write as _;
 

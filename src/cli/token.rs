@@ -1,4 +1,4 @@
-//! `threadkeep token mint | revoke | rotate-secrets`: for whoever has the database, beside a running server or without one.
+//! Implements `threadkeep token mint | revoke | rotate-secrets`, for operators with access to the database. Works with or without a server.
 
 use crate::auth::tokens::{mint_with, remember};
 use crate::config::{MintToken, ReportFormat, Token};

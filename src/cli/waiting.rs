@@ -1,4 +1,4 @@
-//! Waits for a database that is away when the server starts, as long as the operator wants.
+//! Waits for a database that does not answer when the server starts, as long as the operator wants.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Settings of the commands that look after tenants: keys, tokens, quotas, the audit log, roles for SQL, erasure.
+//! Defines the settings of the commands that look after tenants: keys, tokens, quotas, the audit log, roles for SQL, erasure.
 
 use clap::{Args, Subcommand};
 

@@ -1,4 +1,4 @@
-//! Settings about pages of other origins.
+//! Defines the settings about pages of other origins.
 
 use clap::Args;
 

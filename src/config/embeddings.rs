@@ -1,4 +1,4 @@
-//! Settings of the endpoint that makes vectors.
+//! Defines the settings of the endpoint that makes vectors.
 
 use clap::Args;
 

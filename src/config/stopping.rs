@@ -1,4 +1,4 @@
-//! Settings of how a server ends.
+//! Defines the settings of how a server stops.
 
 use clap::Args;
 

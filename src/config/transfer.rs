@@ -1,4 +1,4 @@
-//! Settings of the commands that move what is stored: export and import.
+//! Defines the settings of the commands that move stored data: export and import.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Content-defined chunking: a value that grew by a message has the chunks of the value before and a few new ones.
+//! Splits values into content-defined chunks. A value that grew by a message keeps the earlier chunks and adds a few new ones.
 
 use fastcdc::v2020::FastCDC;
 

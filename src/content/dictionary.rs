@@ -1,5 +1,5 @@
-//! Compression with a trained dictionary: what threads consist of has few shapes, whose field names cost next to
-//! nothing then. The dictionaries are part of the program; dictionaries/README.md says how they are made.
+//! Compresses values with a trained zstd dictionary. Threads contain few shapes of data, and with the dictionary their field names cost
+//! almost nothing. The dictionaries are part of the program; dictionaries/README.md describes how they are made.
 
 use std::cell::RefCell;
 use std::io;

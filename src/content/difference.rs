@@ -1,5 +1,5 @@
-//! A value as the difference to another one: pieces copied from a base, and bytes put between them. Pure: knows
-//! lengths and digests, no noun. Nothing is allocated before every length and every range is checked.
+//! Represents a value as a difference from another one: ranges copied from a base, and bytes inserted between them. It is pure: it knows
+//! lengths and digests, and no domain type. It checks every length and range before it allocates memory.
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};

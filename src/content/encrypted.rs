@@ -1,4 +1,4 @@
-//! Envelopes that are encrypted: compressed as all are, then sealed for one row by the cipher of their tenant.
+//! Seals and opens encrypted envelopes. A value is compressed as always, then encrypted for one row with the cipher of its tenant.
 
 use bytes::Bytes;
 

@@ -1,10 +1,10 @@
-//! The envelope of every stored value: `(format, codec, key_id, nonce, bytes)`, and the one door through which
-//! values are sealed and opened.
+//! Seals and opens the envelope of stored values: `(format, codec, key_id, nonce, bytes)`. No value is stored without it.
 //!
-//! Format 2 is not an envelope: a row of a chunk that begins with it says where its envelope lies (storage/objects).
-//! Layout, format 1: one byte format, one byte codec, one byte length of the key id (0: not encrypted), the key id, then
-//! the bytes; after a key id (`cipher`) a nonce of 12 bytes, the encrypted bytes and their tag of 16. Codecs: 0 the bytes as
-//! they are; 1 a zstd frame; 2 one byte version of a dictionary, then a frame packed with it (see `dictionary`).
+//! Format 2 is not an envelope: a chunk row that begins with it contains the location of its envelope (storage/objects).
+//!
+//! Format 1 begins with one byte each for the format, the codec and the length of the key id (0: not encrypted). The key id and the bytes
+//! follow. After a key id (`cipher`) come a nonce of 12 bytes, the encrypted bytes and their tag of 16. Codec 0 is the bytes as they are,
+//! and 1 a zstd frame. Codec 2 is one byte version of a dictionary, then a frame packed with it (see `dictionary`).
 
 use std::borrow::Cow;
 

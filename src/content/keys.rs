@@ -1,5 +1,5 @@
-//! Keyed hashing: names of values and of chunks, and the short keys of channels and versions. The key is
-//! random per tenant, so equal bytes of two tenants have different names. With encryption a second key seals them.
+//! Computes keyed hashes: names of values and chunks, and short keys of channels and versions. The key is random per tenant, so equal bytes
+//! of two tenants have different names. With encryption, a second key seals the bytes.
 
 use std::sync::Arc;
 

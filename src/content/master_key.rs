@@ -1,4 +1,4 @@
-//! Master keys: what the secrets in a database are wrapped with. They come from outside and never enter the database.
+//! Wraps the secrets in a database with master keys. Master keys come from outside and never enter the database.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};

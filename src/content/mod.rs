@@ -1,5 +1,5 @@
-//! Bytes: the envelope that every stored value passes, chunking, the lists of chunks, keyed digests, differences and
-//! the memory of their bases. Knows no noun, no SQL and no HTTP.
+//! Converts values to stored bytes: envelopes, chunks, lists of chunks, keyed digests, differences and a memory of their bases. Depends on
+//! no domain type, no SQL and no HTTP.
 
 pub mod chunking;
 pub mod cipher;

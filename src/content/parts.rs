@@ -1,5 +1,5 @@
-//! The list of a split value: which chunks it is made of. Long lists are split too, at boundaries that the names
-//! themselves make, so that a version of a growing value costs its change and not its length.
+//! Writes and reads the list of chunks of a split value. Long lists are split too, at boundaries that depend on the names alone. So a
+//! version of a growing value costs its change and not its length.
 
 use bytes::Bytes;
 

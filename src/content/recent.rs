@@ -1,5 +1,5 @@
-//! A bounded memory of bytes named by their SHA-256, apart for each scope; what was not used for longest goes
-//! first. Knows no noun. Whoever asks must have been allowed to read the scope.
+//! Remembers bytes by their SHA-256 in bounded memory, separately for each scope. It evicts the least recently used bytes first. Depends on
+//! no domain type. Callers must have checked that the reader may read the scope.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,5 +1,5 @@
-//! Contents of files, which may be larger than memory: they come in slices, and each slice is cut into large chunks where the
-//! content says. Equal stretches of two files then have equal chunks.
+//! Cuts file contents, which may be larger than memory, into large content-defined chunks. Contents arrive in slices, and each slice is
+//! cut. Equal stretches of two files then have equal chunks.
 
 use fastcdc::v2020::FastCDC;
 

@@ -1,8 +1,9 @@
-//! Reads tar archives from a stream: regular files, and nothing that could be anything else where it is unpacked. Packed with
-//! gzip, zstd or not at all, as the first bytes say. Blocking, and never more of an archive in memory than a step.
+//! Reads tar archives from a stream and hands out regular files. It skips folders, and refuses any other member, because it could become
+//! something else where it is unpacked. The first bytes determine the compression: gzip, zstd or none. Calls block, and keep no more than a
+//! step of an archive in memory.
 //!
-//! **Invariant:** every member passes `check` before any of it is handed out, and what comes out of a decoder is counted
-//! before it is looked at.
+//! **Invariant:** every member passes the checks of `member.rs` before any of it is handed out. The output of a decoder is counted before
+//! it is read.
 
 mod decoding;
 mod folding;

@@ -1,4 +1,4 @@
-//! Arrays of numpy, `[dtype, shape, order, bytes]`, as nested lists.
+//! Decodes arrays of numpy, `[dtype, shape, order, bytes]`, into nested lists.
 
 use super::msgpack::Reader;
 use super::shown::{Budget, Json, Unreadable, deeper};

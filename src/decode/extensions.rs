@@ -1,5 +1,5 @@
-//! The extension codes of LangGraph's MessagePack. What Python would build an object from is shown as its arguments:
-//! `[module, name, arguments, …]` shows the third.
+//! Decodes the extension codes of LangGraph's MessagePack. Where Python would build an object, the arguments are shown: `[module, name,
+//! arguments, …]` shows the third.
 
 use super::msgpack::{Reader, read_at};
 use super::opaque;

@@ -1,5 +1,5 @@
-//! The records that stand in JSON for what it has no form for: `lc: 2` of LangGraph.js and of older LangGraph for Python,
-//! `lc: 1` of `LangChain`. Shown as their arguments, like MessagePack's extensions.
+//! Decodes the JSON records for values that JSON cannot represent. They are `lc: 2` of LangGraph.js and of older LangGraph for Python, and
+//! `lc: 1` of `LangChain`. They are shown as their arguments, like MessagePack's extensions.
 
 use super::shown::{Budget, Json, Unreadable, object};
 use super::text;

@@ -1,5 +1,5 @@
-//! Reads JSON text as clients write it, lone surrogates, `NaN` and doubled names among it, and shows the records that
-//! stand in it for what JSON has no form for.
+//! Reads JSON text as clients write it, including lone surrogates, `NaN` and duplicate names. Shows the records that stand for values JSON
+//! cannot represent.
 
 use super::javascript::{Revived, revived};
 use super::shown::{Budget, Fields, Json, Unreadable, deeper, object};

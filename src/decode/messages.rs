@@ -1,5 +1,4 @@
-//! Lists of messages: what a message looks like, and how messages are added to others (`add_messages` of LangGraph, the
-//! batch reducer of deepagents).
+//! Recognizes lists of messages, and adds messages to them like `add_messages` of LangGraph and the batch reducer of deepagents.
 
 use std::collections::HashMap;
 

@@ -1,8 +1,8 @@
-//! What serialized values say, for people: JSON for display out of the codecs of LangGraph in Python and JavaScript.
-//! Knows what bytes mean and nothing of where they are stored or how they are asked for.
+//! Decodes serialized values of LangGraph in Python and JavaScript into JSON for display to people. It knows the meaning of bytes, and not
+//! how they are stored or requested.
 //!
-//! **Invariant:** nothing here builds an object of a client language, or looks a class up: names of classes are text that
-//! decides how their arguments are shown. Depth and memory have limits that hold for any bytes.
+//! **Invariant:** this folder builds no object of a client language and looks up no class. Names of classes are text that decides how their
+//! arguments are shown. Limits on depth and memory hold for any bytes.
 
 mod arrays;
 mod extensions;

@@ -1,4 +1,4 @@
-//! Reads MessagePack as LangGraph for Python writes it. Nothing that the bytes declare is believed before it is there.
+//! Reads MessagePack as LangGraph for Python writes it. It trusts no declared length before the bytes are there.
 
 use super::extensions;
 use super::shown::{Budget, Json, Unreadable, deeper, object};

@@ -1,5 +1,5 @@
-//! Delta channels: the value that a seed and the writes after it give. Two reducers are built in, those of `messages` and of
-//! `files`; what they cannot be about is shown as seed and writes.
+//! Computes the value of a delta channel from a seed and the writes after it. Two reducers are built in, those of `messages` and of
+//! `files`. Other values are shown as seed and writes.
 
 use super::shown::{Budget, Fields, Json, Unreadable};
 use super::{is_opaque, messages};

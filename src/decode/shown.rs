@@ -1,4 +1,4 @@
-//! JSON for display, the memory it may take, and why something is not shown.
+//! Defines JSON for display, the memory it may take, and the reasons why a value is not shown.
 
 use serde::ser::{SerializeMap as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};

@@ -1,5 +1,5 @@
-//! The state of a graph at a checkpoint, as its `get_state` tells it: values, what runs next, what waits for an answer.
-//! Derived from checkpoint and writes; the graph is not needed, and not there.
+//! Derives the state of a graph at a checkpoint, as its `get_state` shows it: values, next tasks, and pending interrupts. It needs the
+//! checkpoint and its writes only; the server does not have the graph.
 
 use super::shown::{Budget, Json, Unreadable};
 use super::task_ids::Language;

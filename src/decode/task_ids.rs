@@ -1,4 +1,4 @@
-//! Ids of tasks, as LangGraph makes them out of the checkpoint: they join a step's tasks with their writes.
+//! Computes ids of tasks from the checkpoint, as LangGraph does. The ids join a step's tasks with their writes.
 
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use twox_hash::XxHash3_128;

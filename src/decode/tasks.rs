@@ -1,5 +1,5 @@
-//! The tasks of a step, out of what LangGraph would look at to run it: which channels are there, which versions each node
-//! has seen, what is to be sent. Without the graph, so that the order of parallel nodes is that of their names.
+//! Computes the tasks of a step from the data that LangGraph uses to run it. These are the existing channels, the versions that each node
+//! has seen, and the sends. Without the graph, parallel nodes are in the order of their names.
 
 use std::collections::BTreeMap;
 

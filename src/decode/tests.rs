@@ -1,4 +1,4 @@
-//! The rules of display, on bytes as the clients write them.
+//! Tests the rules of display on bytes as the clients write them.
 
 mod ids;
 mod replaying;

@@ -1,4 +1,4 @@
-//! Texts for display: bytes as base64, names of fields out of any value.
+//! Formats texts for display: bytes as base64, and names of fields from any value.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! The channels of a checkpoint: what is stored for each, and what it shows.
+//! Lists the channels of a checkpoint: the stored value of each, and its JSON for display.
 
 use super::msgpack::extension_code;
 use super::replay::replay;

@@ -1,5 +1,5 @@
-//! Agentrail's sessions as sessions of ours: how its logs and documents are called, and the state of an orchestration out of
-//! its last checkpoint and its events. Agentrail's tenants lie inside of ours.
+//! Maps Agentrail's sessions to ours: the names of its logs and documents, and its tenants, which are parts of one of our tenants. Rebuilds
+//! the state of an orchestration from its last checkpoint and its events.
 
 use serde_json::{Map, Value as Json, json};
 

@@ -1,5 +1,5 @@
-//! The audit log: administrative acts one by one, each written by the transaction that does it, and refusals added up.
-//! Ids of what was acted on, never values, keys of items or secrets.
+//! Defines the audit log. Each administrative act is one event, written by the transaction that does it. Refusals are added up. Events have
+//! ids of the things acted on, never values, keys of items or secrets.
 
 use std::sync::Arc;
 

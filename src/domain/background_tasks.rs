@@ -1,8 +1,8 @@
-//! Puts aside background work that ends the process: a group of it is noted before it begins. After two groups that ended with their
-//! process the units of that kind run alone, each with a row of its own; a unit that ends the process alone is not tried again.
+//! Puts aside background work that ends the process. A group of units is noted before it begins. After two groups that ended with their
+//! process, the units of that kind run alone, each with its own row. A unit that ends the process alone is not tried again.
 //!
-//! A healthy server writes two small rows for a group, and nothing where there is nothing to do. Errors are no deaths: what
-//! fails is treated by the work itself.
+//! A healthy server writes two small rows per group, and nothing where there is nothing to do. An error is no death: the work itself
+//! handles its errors.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! Rows of one batch, as the planner makes them and a storage engine writes them.
+//! Defines the rows of one batch, as the planner makes them and a storage engine writes them.
 
 use std::sync::Arc;
 

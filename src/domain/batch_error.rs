@@ -1,4 +1,4 @@
-//! Why a batch of writes failed, by what its members are told.
+//! Lists why a batch of writes can fail, by the answer to its members.
 
 use super::error::Obstacle;
 

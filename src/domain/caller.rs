@@ -1,4 +1,4 @@
-//! Who asks. Every domain call takes a `&Caller`, built by one extractor; the tenant comes from nowhere else.
+//! Defines the caller. Every domain call takes a `&Caller`, built by one extractor; the tenant comes from nowhere else.
 
 use std::sync::Arc;
 

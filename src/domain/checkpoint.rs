@@ -1,4 +1,4 @@
-//! Checkpoints, writes and values as callers send and receive them (LangGraph's `BaseCheckpointSaver` contract).
+//! Defines checkpoints, writes and values as callers send and receive them (LangGraph's `BaseCheckpointSaver` contract).
 
 use bytes::Bytes;
 

@@ -1,5 +1,5 @@
-//! What callers do with checkpoints: permission first, then the one call that does it. Every route and every
-//! later front end goes through here.
+//! Runs the calls on checkpoints: checks the permission, then makes the one call that does it. Every route and every later front end uses
+//! this file.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Time and randomness, passed in so that tests decide them.
+//! Provides time and randomness, passed in so that tests decide them.
 
 use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};

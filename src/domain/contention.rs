@@ -1,9 +1,9 @@
-//! Changes of one thing through several servers. Each reads it and writes it on the version that it read; where another was first, it
-//! reads again.
+//! Retries a change of one thing that several servers change. Each server reads it and writes on the version that it read. If another was
+//! first, it reads again.
 //!
-//! Two that go on at the same pace could meet in the same order every time, so that one of them never came first. Who has lost twice
-//! waits for a moment of random length, and how long somebody tries is bounded by time, not only by how often the others were first.
-//! The deadline of a request is minded where it is written.
+//! Two servers at the same pace could meet in the same order every time, so that one never comes first. A change that has lost twice waits
+//! for a moment of random length. Time bounds the attempts, not only the number of losses. The code that writes checks the deadline of the
+//! request.
 
 use std::time::Duration;
 

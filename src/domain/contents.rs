@@ -1,7 +1,7 @@
-//! Contents of files that are too large for a value: uploaded in parts, whole at once, read in slices. How they are shown is
-//! the business of files.
+//! Declares the storage of file contents that are too large for a value. They are uploaded in parts, become whole at once, and are read in
+//! slices. Files decide how they are shown.
 //!
-//! **Invariant:** nothing of a content is seen before it is whole, and nothing of it changes afterwards.
+//! **Invariant:** no part of a content is visible before it is whole, and nothing of it changes afterwards.
 
 use std::fmt;
 

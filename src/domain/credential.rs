@@ -1,5 +1,5 @@
-//! What servers keep in memory to know whom a key or a token speaks for, as the storage has it. Tokens themselves are
-//! never stored: only what their MACs are made with, and which of them were revoked.
+//! Defines the stored credentials that servers keep in memory, to know the caller of a key or a token. Tokens themselves are never stored;
+//! only the secrets of their MACs and the revocations are.
 
 use super::clock::Micros;
 use super::key::Key;

@@ -1,4 +1,4 @@
-//! Numbers of JSON by their digits: compared exactly, whatever their size.
+//! Compares numbers of JSON by their digits: exactly, whatever their size.
 
 use std::cmp::Ordering;
 

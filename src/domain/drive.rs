@@ -1,4 +1,4 @@
-//! The drive: the one tree of paths that a person sees, and in which namespace each path lies. Pure.
+//! Maps the paths of the drive to namespaces. The drive is the one tree of paths that a person sees. Pure.
 //!
 //! | path | namespace | key |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! A person's drive: one tree over several namespaces. What a path means is decided in `drive`.
+//! Lists and deletes files of a person's drive: one tree over several namespaces. `drive` decides what a path means.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Vectors that the server makes: what it asks of an endpoint, and the questions of searches.
+//! Declares the endpoint that makes vectors for the server, and makes the vectors of search questions.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,4 @@
-//! Erasing a subject: everything that belongs to it, in slices, each of which is whole. It can stop anywhere and be
-//! asked for again.
+//! Erases a subject: everything that belongs to it, in slices, each of which is whole. An erasure can stop anywhere and be requested again.
 
 use std::ops::AddAssign;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The one error of the domain: variants by what the caller can do about it. Knows nothing of HTTP.
+//! Defines the one error of the domain: variants by what the caller can do about it. Knows nothing of HTTP.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Fields of JSON text, as they stand in it.
+//! Reads and replaces fields of JSON text, exactly as they stand in it.
 
 use serde_json::Value;
 use serde_json::value::RawValue;

@@ -1,4 +1,4 @@
-//! JSON text that is kept byte for byte, and the lossless reading of it that filters need.
+//! Reads JSON text without loss, as filters need it. The text itself is kept byte for byte.
 //!
 //! The text is never rebuilt from a parsed form, so `1.0`, 2^70, key order and escapes survive.
 

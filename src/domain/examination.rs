@@ -1,4 +1,4 @@
-//! An examination that nobody watches.
+//! Runs an examination without watching its progress.
 
 use super::Result;
 use super::doctor::{Examine, Progress, Report};

@@ -1,4 +1,4 @@
-//! Items of the store as they travel: with version, times, earlier versions, vectors, and contents that are no part of a value.
+//! Defines items of the store as an export has them: with version, times, earlier versions, vectors, and contents outside their values.
 
 use async_trait::async_trait;
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! Places at a database that tenants share: each holds at most a share of them, and those that wait take turns.
+//! Shares out the places of a pool, such as database connections, among tenants. Each holds at most its share; waiting tenants take turns.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};

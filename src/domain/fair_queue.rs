@@ -1,5 +1,5 @@
-//! Queues commands in front of a lane. Tenants take turns; commands of one key keep their order; large commands stand apart from small
-//! ones, so that these do not wait for those. Pure.
+//! Queues commands in front of a lane. Tenants take turns. Commands of one key keep their order. Large commands stand apart from small
+//! ones, so small ones do not wait for them. Pure.
 //!
 //! **Invariant:** while a command of a key waits or is being written, no later one of the key is given out as the other size.
 

@@ -1,7 +1,7 @@
-//! Followers of the change feed on this server, and the one task that reads the logs for all of them.
+//! Delivers the change feed to its followers on this server. One task reads the logs for all of them.
 //!
-//! **Invariant:** what a follower has not taken yet is bounded, in number and in bytes. Who falls behind is told so, and goes on
-//! from where the log ends; nobody else waits for him.
+//! **Invariant:** the changes that wait for a follower are bounded, in number and in bytes. A follower that falls behind is told so, and
+//! continues from the end of the log. No other follower waits for it.
 
 mod seat;
 

@@ -1,4 +1,4 @@
-//! Texts of a document at a path, as LangGraph's stores read them (`langgraph.store.base.get_text_at_path`): `a.b`, `list[0]`,
+//! Finds the texts of a document at a path, as LangGraph's stores do (`langgraph.store.base.get_text_at_path`). Paths are `a.b`, `list[0]`,
 //! `list[-1]`, `list[*].text`, `*`, `{a,b.c}`, and `$` for the whole. Pure.
 
 use serde_json::{Map, Value};

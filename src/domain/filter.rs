@@ -1,8 +1,8 @@
-//! Filters on the fields of items: what they mean, decided on the exact values. Statements of an engine may only narrow
-//! down what is looked at here.
+//! Evaluates filters on the fields of items, on the exact values. Statements of an engine may only narrow down the items that are checked
+//! here.
 //!
-//! Comparison is typed: numbers numerically, strings by code point, nothing across types. A field that is absent
-//! matches no operator but `$exists: false` and `$not`.
+//! Comparison is typed: numbers numerically, strings by code point, nothing across types. A field that is absent matches no operator but
+//! `$exists: false` and `$not`.
 
 use std::cmp::Ordering;
 

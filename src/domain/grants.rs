@@ -1,7 +1,7 @@
-//! Grants: what a token may do with which things. Pure; the one place where a name is compared with a grant.
+//! Defines grants: the actions that a token may do with which things. Pure. Only this file compares a name with a grant.
 //!
-//! Threads and sessions are granted by exact name, by prefix or as "owned"; snapshots likewise; namespaces by whole-label
-//! prefix. A prefix ends in `:` or `/`, so that `acme:` can never open `acme-corp`.
+//! Threads, sessions and snapshots are granted by exact name, by prefix or as "owned"; namespaces by whole-label prefix. A prefix ends in
+//! `:` or `/`, so that `acme:` can never open `acme-corp`.
 
 use std::ops::BitOr;
 use std::sync::Arc;

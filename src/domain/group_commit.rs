@@ -1,4 +1,4 @@
-//! Group commit: callers that wait together share one statement and one fsync.
+//! Commits in groups: callers that wait together share one statement and one fsync.
 //!
 //! **Invariant:** a poisonous command fails alone.
 

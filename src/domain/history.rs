@@ -1,7 +1,7 @@
-//! Delta history: the walk along the parent chain that rebuilds channels which store writes instead of values.
+//! Rebuilds channels that store writes instead of values (delta history), by a walk along the parent chain.
 //!
-//! The storage reads nodes, this module decides what is missing, what is equal to what a caller holds, and
-//! what a pruned checkpoint needs as its base. Rules: `get_delta_channel_history` of langgraph-checkpoint.
+//! The storage reads nodes. This module decides which nodes are missing, which equal those that a caller holds, and which base a pruned
+//! checkpoint needs. The rules are those of `get_delta_channel_history` of langgraph-checkpoint.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -1,5 +1,5 @@
-//! Vectors that the server makes, in the background: a put never waits for the endpoint and never fails with it. Work is a row
-//! beside its item, claimed for a while, so any number of servers may work and a crash loses none.
+//! Makes vectors in the background: a put never waits for the endpoint and never fails with it. Work is a row beside its item, claimed for
+//! a while. So any number of servers may work, and a crash loses no work.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Items: JSON documents under a namespace and a key, and what is asked of them.
+//! Defines items, JSON documents under a namespace and a key, and the requests for them.
 
 use bytes::Bytes;
 

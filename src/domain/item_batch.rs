@@ -1,4 +1,4 @@
-//! Changes of items on their way to a statement, and how changes of many callers become one batch. Pure.
+//! Prepares changes of items for a statement, and joins changes of many callers into one batch. Pure.
 //!
 //! **Invariant:** a batch has at most one row per item.
 

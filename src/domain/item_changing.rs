@@ -1,4 +1,4 @@
-//! Changes of items on their way: what those of one request share, and what their namespaces declare about them.
+//! Adds the settings of their namespaces to changes of items, and holds what the changes of one request share.
 
 use std::sync::Arc;
 

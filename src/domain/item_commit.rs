@@ -1,4 +1,4 @@
-//! The queue in front of the items: changes of many callers that wait together are one statement.
+//! Queues changes of items: changes of many callers that wait together are one statement.
 //!
 //! **Invariant:** a poisonous change fails alone.
 

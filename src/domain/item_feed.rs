@@ -1,4 +1,4 @@
-//! The change feed of the store: what happened to which item, in the order in which it became visible. Never values.
+//! Defines the change feed of the store: the changes of items, in the order in which they became visible. It never has values.
 
 use async_trait::async_trait;
 

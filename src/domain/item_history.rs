@@ -1,4 +1,4 @@
-//! Earlier versions of items: which are kept, reading them, and bringing one back.
+//! Decides which earlier versions of items are kept, reads them, and restores one.
 
 use async_trait::async_trait;
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! Keys of items: any string that a client can have, NUL and lone surrogates too.
+//! Defines the keys of items: any string that a client can have, NUL and lone surrogates too.
 
 use super::error::{Error, Result};
 use super::limits::LIMITS;

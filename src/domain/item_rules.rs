@@ -1,4 +1,4 @@
-//! What is checked of operations on items before any of them happens.
+//! Checks operations on items before any of them is carried out.
 
 use std::collections::HashMap;
 

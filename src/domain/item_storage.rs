@@ -1,4 +1,4 @@
-//! What the domain asks of a storage engine for the items of the store.
+//! Declares the trait of a storage engine for the items of the store.
 
 use async_trait::async_trait;
 

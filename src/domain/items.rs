@@ -1,5 +1,5 @@
-//! What callers do with items: permission first, then reads, then changes. A batch reads the state from before its own changes,
-//! and of several changes of one item the last one counts, as in LangGraph's stores.
+//! Runs the operations on items: checks the permission, then reads, then changes. A batch reads the state from before its own changes. Of
+//! several changes of one item the last one counts, as in LangGraph's stores.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Keys of tenants, as the storage keeps them: never the key itself, only its hash.
+//! Defines keys of tenants as the storage keeps them: never the key itself, only its hash.
 
 use super::clock::Micros;
 

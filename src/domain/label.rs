@@ -1,4 +1,4 @@
-//! A subject as one legal namespace label. The same rules, with the same test vectors, in every client.
+//! Turns a subject into one legal namespace label. Every client has the same rules, with the same test vectors.
 
 use std::fmt::Write as _;
 

@@ -1,8 +1,8 @@
-//! Queues writes in front of a storage engine: while one batch is being written the next gathers, without a timer. The owner of a queue
+//! Queues writes in front of a storage engine. While one batch is being written the next gathers, without a timer. The owner of a queue
 //! defines the batch and writes it; [`super::fair_queue`] chooses the next command.
 //!
-//! **Invariant:** a caller that leaves cancels nothing that was taken. While nobody has a large command, the first command that a
-//! tenant has waiting is in the next batch, whatever the others have, up to 256 tenants.
+//! **Invariant:** a caller that leaves cancels nothing that was taken. While nobody has a large command, each tenant's first waiting
+//! command is in the next batch, whatever the others have, up to 256 tenants.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};

@@ -1,4 +1,4 @@
-//! Every declared limit, once. Sizes are bytes of decoded UTF-8 or of raw data.
+//! Declares every limit, once. Sizes are bytes of decoded UTF-8 or of raw data.
 
 use serde::Serialize;
 use utoipa::ToSchema;

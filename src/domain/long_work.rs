@@ -1,5 +1,5 @@
-//! Work that may take long and waits for nothing, such as matching patterns: beside the async workers, on a few threads, until its time is
-//! up or nobody waits for its result any more.
+//! Runs work that may take long and waits for nothing, such as matching patterns. It runs on a few threads beside the async workers, until
+//! its time is up or nobody waits for its result any more.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! Meaning: types, rules and the storage traits, one file per noun. Imports no other room.
+//! Declares the types, rules and storage traits, one file per noun. Imports no other room.
 
 pub mod agentrail;
 pub mod audit;

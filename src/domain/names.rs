@@ -1,4 +1,4 @@
-//! Names that callers choose, checked once at the door. Inside, a value that exists is valid.
+//! Defines the names that callers choose. They are checked once, when they are made; a value that exists is valid.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! Namespaces: arrays of labels, compared label by label and never joined. What LangGraph refuses is refused here, in its
-//! words (`langgraph.store.base`), on every route.
+//! Defines namespaces: arrays of labels, compared label by label and never joined. Every route refuses what LangGraph refuses, in
+//! LangGraph's words (`langgraph.store.base`).
 
 use super::caller::Caller;
 use super::error::{Error, Result};

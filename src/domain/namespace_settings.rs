@@ -1,5 +1,5 @@
-//! What namespaces declare: how many earlier versions their items keep, and which words of them are indexed. Servers hold the
-//! settings of all tenants in memory, so that a put asks nobody.
+//! Defines the settings of namespaces: how many earlier versions their items keep, and which of their words are indexed. Servers hold the
+//! settings of all tenants in memory, so a put needs no look-up.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, RwLock};

@@ -1,4 +1,4 @@
-//! How fast a client sends or takes a body: it has to move so many bytes a second, with a pause now and then. Our own work is
+//! Measures how fast a client sends or takes a body. A client must move so many bytes a second, with a pause now and then. Our own work is
 //! not counted.
 
 use std::time::Duration;

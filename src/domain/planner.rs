@@ -1,5 +1,5 @@
-//! Folds waiting commits into one batch before any SQL: at most one row per key per table, the commits of
-//! one thread in their order, values of a parent in the same batch resolved in memory. Pure.
+//! Folds waiting commits into one batch before any SQL. A batch has at most one row per key per table. The commits of one thread keep their
+//! order. Values of a parent in the same batch are resolved in memory. Pure.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A commit that is ready for the queue: values sealed, keys hashed, everything a batch needs without I/O.
+//! Defines a commit that is ready for the queue. Its values are sealed and its keys hashed, so a batch needs no I/O for it.
 
 use bytes::Bytes;
 

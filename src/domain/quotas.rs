@@ -1,6 +1,5 @@
-//! Quotas: how much a tenant may keep and how often it may ask. What is used is added up from the threads every
-//! [`POLL_EVERY`], never counted in a row that commits would meet at; so a quota may be overshot by what arrives in
-//! that time.
+//! Enforces quotas: how much a tenant may keep and how often it may ask. Usage is added up from the threads every [`POLL_EVERY`], never
+//! counted in a row that commits would contend for. So a quota may be overshot by what arrives in that time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, RwLock};

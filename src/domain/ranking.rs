@@ -1,5 +1,5 @@
-//! The order of what a search finds: BM25 over the words of its candidates, and the fusion of two orders. Pure, so that every
-//! engine has the same order.
+//! Orders the results of a search: BM25 over the words of its candidates, and the fusion of two orders. Pure, so that every engine has the
+//! same order.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;

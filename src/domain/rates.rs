@@ -1,8 +1,7 @@
-//! Token buckets: how often a tenant and each of its credentials may ask. In this process only, so a tenant has its
+//! Limits how often a tenant and each of its credentials may ask, with token buckets. They are in this process only, so a tenant has its
 //! rate on each server.
 //!
-//! **Invariant:** a bucket that has refilled is as good as none, so memory holds only those used within the last
-//! second or so.
+//! **Invariant:** a bucket that has refilled equals no bucket, so memory holds only those used within the last second or so.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

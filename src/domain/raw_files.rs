@@ -1,5 +1,5 @@
-//! Files as raw bytes, of any size. A small one is the value of its item, written as deepagents writes it; a large one is a
-//! content that its item shows.
+//! Reads and writes files as raw bytes, of any size. A small file is the value of its item, written as deepagents writes it. A large file
+//! is a content that its item shows.
 
 use std::sync::Arc;
 

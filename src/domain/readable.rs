@@ -1,4 +1,4 @@
-//! Names of what a damaged database still has.
+//! Defines the names that can be read in a damaged database.
 
 /// Names as far as they can be read in a database that may be damaged.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! Refusals, added up: one row per minute, credential, code and route. Counted in memory and written every
-//! [`FLUSH_EVERY`], never by the request that was refused.
+//! Adds up refusals: one row per minute, credential, code and route. They are counted in memory and written every [`FLUSH_EVERY`], never by
+//! the refused request.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
-//! What retention removes and what it keeps: the rule of one removal, policies that repeat it, and reports of what
-//! went. The rules for the rows of a thread are in `storage::retention`, the same for every engine.
+//! Defines what retention removes and keeps: the rule of one removal, policies that repeat it, and reports of removals.
+//! `storage::retention` has the rules for the rows of a thread, the same for every engine.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! What callers do with retention policies and their reports: permission first, then the one call that does it.
+//! Runs the calls on retention policies and reports: checks the permission, then makes the one call that does it.
 
 use std::sync::Arc;
 

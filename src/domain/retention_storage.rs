@@ -1,4 +1,4 @@
-//! What retention asks of a storage engine.
+//! Declares the trait of a storage engine for retention.
 
 use async_trait::async_trait;
 

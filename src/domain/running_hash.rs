@@ -1,5 +1,5 @@
-//! SHA-256 of uploads whose parts arrive one after the other, so that a whole content need not be read again to say what it is. A
-//! memory of one server: what it does not know is read.
+//! Computes the SHA-256 of uploads whose parts arrive in order, so a whole content need not be read again for it. Each server remembers its
+//! own uploads, and reads others.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

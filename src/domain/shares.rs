@@ -1,8 +1,8 @@
-//! The ledger of what clients hold in memory: bytes of bodies on their way in and out. All together, each tenant and each credential
-//! have a share; a credential is what the first token of a chain was made with, so narrowing makes no new ones.
+//! Limits the memory that clients hold: bytes of bodies that arrive or are sent. All together, each tenant and each credential have a
+//! share. A credential is the one that the first token of a chain was made with, so narrowing makes no new ones.
 //!
-//! **Invariant:** whoever is full ends its own slowest body, or that of a larger holder, never that of a smaller one; and what is
-//! refused or ended has its answer at once. Nobody waits for memory while it holds some.
+//! **Invariant:** a full holder ends its own slowest body, or that of a larger holder, never that of a smaller one. A refused or ended
+//! request is answered at once. Nobody waits for memory while holding some.
 
 mod book;
 

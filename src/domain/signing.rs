@@ -1,4 +1,4 @@
-//! Signing rows that decide rights, after somebody has looked at them: a part of turning encryption on.
+//! Declares the signing of rows that decide rights, after a person has looked at them. It is a part of turning encryption on.
 
 use async_trait::async_trait;
 

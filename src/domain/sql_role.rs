@@ -1,4 +1,4 @@
-//! Login roles of the database that read one tenant with SQL. What they may see is the storage's business.
+//! Defines login roles of the database that read one tenant with SQL. The storage decides what they may see.
 
 use super::clock::Micros;
 use super::error::{Error, Result};

@@ -1,8 +1,8 @@
-//! Declares the traits of a storage engine. Both engines implement all of them, with the same results; the
-//! contract suite checks that. Every call names its caller.
+//! Declares the traits of a storage engine. Both engines implement all of them, with the same results; the contract suite checks that.
+//! Every call names its caller.
 //!
-//! **Invariant:** where the caller's grants demand an owner, the statement that reads or writes the thread compares the owner
-//! too, so a thread with another owner, or with none, is absent.
+//! **Invariant:** where the caller's grants demand an owner, the statement that reads or writes the thread compares the owner too. A thread
+//! with another owner, or with none, is absent.
 
 use std::time::Duration;
 

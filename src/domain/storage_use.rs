@@ -1,4 +1,4 @@
-//! What a thread takes: bytes as they were sent, and bytes as they are stored.
+//! Defines the storage use of a thread: bytes as they were sent, and bytes as they are stored.
 
 /// Sizes of one thread. Stored bytes are those of bodies, lists, maps and documents, without keys and the database's own
 /// overhead; content that was moved to an object store counts with its bytes there.

@@ -1,4 +1,4 @@
-//! One follower of the change feed: first from the log at his own pace, then from his queue.
+//! Serves one follower of the change feed: first from the log at its own pace, then from its queue.
 
 use std::sync::Arc;
 use std::time::Duration;

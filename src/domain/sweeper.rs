@@ -1,5 +1,5 @@
-//! Works off retention policies that are due, thread by thread. Any number of servers may do so: a policy is worked on
-//! by the one that has claimed it, and a round that a crash left is taken over where it stands.
+//! Works off retention policies that are due, thread by thread. Any number of servers may do so: the one that has claimed a policy works on
+//! it. A round that a crash left is taken over where it stopped.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Tenants as operators see them: which there are, what each has stored, and when it was last written to.
+//! Defines tenants as operators see them: their names, the data that each has stored, and the time of its last write.
 
 use async_trait::async_trait;
 

@@ -1,5 +1,5 @@
-//! Searches by words where no words may stand beside the values, because those are encrypted: they are made from the opened
-//! values, of so many items as a filter may open. What is found and its order are those of an index.
+//! Searches by words where values are encrypted, so that no words may be stored beside them. It makes the words from the opened values, of
+//! at most as many items as a filter may open. Results and order are those of an index.
 
 use super::caller::Caller;
 use super::clock::Micros;

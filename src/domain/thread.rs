@@ -1,4 +1,4 @@
-//! Threads: what is known of a conversation without touching its values, and the lease on it.
+//! Defines threads: the facts about a conversation without its values, and the lease on it.
 
 use super::clock::Micros;
 use super::names::{LeaseHolder, ThreadId};

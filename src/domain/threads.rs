@@ -1,4 +1,4 @@
-//! What callers do with threads: permission first, then the one call that does it.
+//! Runs the calls on threads: checks the permission, then makes the one call that does it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Times as people and clients read them.
+//! Formats and parses times as people and clients read them.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 

@@ -1,5 +1,4 @@
-//! Scoped tokens: what they say, who may make which, and what ends them. Pure; how they are written down and signed is
-//! the business of `auth`.
+//! Defines scoped tokens: their contents, who may make which, and what ends them. Pure; `auth` encodes and signs them.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Makes calls that would do the same work, or overtake each other in vain, wait for each other. On one server; between servers the
-//! database decides.
+//! Makes calls that would do the same work, or overtake each other in vain, wait for each other. It works on one server; between servers
+//! the database decides.
 
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 

@@ -1,4 +1,4 @@
-//! Uploads of contents: parts that arrive as streams, each held in memory a slice at a time, and what ends an upload.
+//! Receives uploads of contents: parts arrive as streams, each held in memory a slice at a time. Decides what ends an upload.
 
 use std::sync::Arc;
 use std::time::Duration;

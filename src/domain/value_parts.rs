@@ -1,4 +1,4 @@
-//! Values of checkpoints that are too large for a body: their parts go ahead of the commit that names them, and come after the
+//! Stores the parts of checkpoint values that are too large for a body. They are sent before the commit that names them, and read after the
 //! answer that names them. The parts in their order are the value.
 
 use async_trait::async_trait;

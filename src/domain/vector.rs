@@ -1,4 +1,4 @@
-//! Vectors of items: what a text means to a model, as numbers, and how near two of them are. Pure.
+//! Defines vectors of items: the numbers that a model makes of a text, and how near two of them are. Pure.
 
 use super::error::{Error, Result};
 use super::limits::LIMITS;

@@ -1,5 +1,5 @@
-//! Any string of any client language: lone surrogates and NUL too. As UTF-8, with three bytes for a lone surrogate, it orders by code
-//! point and is searched byte by byte.
+//! Holds any string of any client language: lone surrogates and NUL too. It is UTF-8, with three bytes for a lone surrogate. So it orders
+//! by code point and is searched byte by byte.
 
 use serde_json::Value;
 

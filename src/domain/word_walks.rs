@@ -1,5 +1,5 @@
-//! Words of items that were there before their namespace declared any, or declared others: a walk through the items below it,
-//! in slices, by whichever server claims it.
+//! Indexes the words of items that are older than their namespace's declaration of words, or its last change. It walks through the items
+//! below the namespace, in slices, on whichever server claims the walk.
 
 use std::sync::Arc;
 use std::time::Duration;

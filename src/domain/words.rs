@@ -1,5 +1,5 @@
-//! Words of texts, for the index and for queries alike: Unicode words in lower case. Both engines keep them as numbers that are
-//! made here, so that both find the same.
+//! Finds the words of texts, for the index and for queries alike: Unicode words in lower case. Both engines store them as numbers that are
+//! made here, so both find the same.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! TEXT TO VECTOR: one file per kind of provider. Knows no noun of the server but vectors.
+//! Declares the clients that turn text into vectors: one file per kind of provider. Depends on no domain type but vectors.
 
 mod openai;
 

@@ -1,4 +1,4 @@
-//! Any endpoint that answers `POST …/embeddings` in the form that `OpenAI` has made usual: hosted, or a program on this machine.
+//! Calls any endpoint that answers `POST …/embeddings` in the form of the `OpenAI` API: hosted, or a program on this machine.
 
 use std::time::Duration;
 

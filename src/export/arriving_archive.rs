@@ -1,4 +1,4 @@
-//! The archive of a snapshot as it arrives, slice by slice.
+//! Imports the archive of a snapshot slice by slice, as it arrives.
 
 use bytes::Bytes;
 

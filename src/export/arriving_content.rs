@@ -1,4 +1,4 @@
-//! A content as it arrives, slice by slice: of an item, or the archive of a snapshot.
+//! Imports a content slice by slice, as it arrives: of an item, or the archive of a snapshot.
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};

@@ -1,4 +1,4 @@
-//! Items that a snapshot keeps, on their way into the storage: those of a namespace, with their contents.
+//! Imports the items of a namespace that a snapshot keeps, with their contents.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Items of a file on their way into the storage: those of a noun together, contents as they arrive.
+//! Imports the items of a noun together, and stores their contents as they arrive.
 
 use bytes::Bytes;
 

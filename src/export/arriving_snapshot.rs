@@ -1,5 +1,4 @@
-//! A snapshot of a file on its way into the storage: its parts are kept under a number of this database, and its row shows them at the
-//! end.
+//! Imports a snapshot from a file. Its parts are stored under a number of this database, and its row makes them visible at the end.
 
 use bytes::Bytes;
 

@@ -1,5 +1,5 @@
-//! Frames: a length, a payload, and a check that covers everything before it too. So a file that was changed, cut off or put
-//! together from parts is found at the first frame that is not as it was written.
+//! Writes and reads frames: a length, a payload, and a check that covers everything before it too. So a changed, truncated or recombined
+//! file fails at the first frame that is not as it was written.
 
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};

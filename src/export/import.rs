@@ -1,5 +1,5 @@
-//! Reads a file into a tenant, noun by noun: each is staged as it comes and shown at its end, once everything up to there was
-//! held against its check.
+//! Imports a file into a tenant, noun by noun. Each noun is staged as it arrives. It becomes visible at its end, after everything up to
+//! there has passed its check.
 
 use serde::Serialize;
 

@@ -1,8 +1,8 @@
-//! Files that travel: the format of exports (`clients/EXPORT.md`), what writes them and what reads them. Knows no database
-//! and no HTTP; bytes go to a sink and come from a source.
+//! Defines the format of export files (`clients/EXPORT.md`), and writes and reads them. Contains no database code and no HTTP; bytes go to
+//! an output and come from an input.
 //!
-//! **Invariant:** nothing that was read is shown to anybody before the end of its noun was reached, every frame up to there
-//! held against its check, and, where a key was given, the signature of that end.
+//! **Invariant:** imported data is not visible before the end of its noun. Every frame up to there must have passed its check. Where a key
+//! was given, the signature of that end must be valid too.
 
 mod arriving_archive;
 mod arriving_content;

@@ -1,4 +1,4 @@
-//! A noun on its way into a file, or to be compared with one: its records, and the digest of them.
+//! Encodes the records of a noun and computes their digest, to write the noun to a file or to compare it with one.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! The payloads of frames: MessagePack maps with one entry, whose name says what it is. A part of the format: names and meanings
-//! stay as they are; a change that an older reader would misunderstand is a new format number.
+//! Defines the payloads of frames: MessagePack maps with one entry, whose name is the type. Names and meanings are part of the format and
+//! never change. A change that an older reader would misunderstand needs a new format number.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Sessions of the domain as records of a file, and back.
+//! Converts sessions of the domain to records of a file, and back.
 
 use bytes::Bytes;
 use serde_bytes::ByteBuf;

@@ -1,4 +1,4 @@
-//! What a tenant has declared: settings of namespaces and rules of retention. Nouns of one record.
+//! Converts settings of namespaces and retention policies of a tenant to records, and imports them. Each is a noun of one record.
 
 use super::frames::FrameReader;
 use super::import::{Fate, Ground, decode, truncated};

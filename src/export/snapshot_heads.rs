@@ -1,5 +1,5 @@
-//! What a snapshot says of itself and of its parts, as records of a file, and back: what comes from a file is held against the rules
-//! of what somebody could have taken.
+//! Converts the heads of a snapshot and of its parts to records of a file, and back. A snapshot from a file must satisfy the rules for
+//! taking one.
 
 use serde_bytes::ByteBuf;
 use serde_json::value::RawValue;

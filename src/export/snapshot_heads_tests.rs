@@ -1,4 +1,4 @@
-//! What of a file makes no snapshot, part by part.
+//! Tests which heads and parts of a file are refused, part by part.
 
 use std::collections::BTreeMap;
 

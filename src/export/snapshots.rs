@@ -1,5 +1,5 @@
-//! Snapshots as records of a file: the snapshot, then each of its parts as a noun of its own, with a digest of its own, because a part
-//! may be read again where something beside it changed.
+//! Writes snapshots as records of a file: the snapshot, then its parts. Each part is a noun with its own digest, because a part may be read
+//! again when data beside it changed.
 
 use serde_bytes::ByteBuf;
 

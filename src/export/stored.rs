@@ -1,4 +1,4 @@
-//! A thread or a session of a file on its way into the storage.
+//! Imports a thread or a session from a file into the storage.
 
 use bytes::Bytes;
 

@@ -1,4 +1,4 @@
-//! Bytes of values as a file has them: pieces that are new, and numbers of chunks that came before.
+//! Packs and unpacks the bytes of values in a file: new pieces, and numbers of chunks that came before.
 
 use std::collections::HashMap;
 

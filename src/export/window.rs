@@ -1,5 +1,5 @@
-//! Chunks that were written or read lately. Both sides keep the same ones, so a number means the same to both, and neither
-//! keeps more than the window: of what is as large as a conversation with all its states, most is said once.
+//! Remembers chunks that were recently written or read. Both sides keep the same ones, so a number means the same to both. Neither keeps
+//! more than the window. Most bytes of a conversation with all its states are written once.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,4 +1,4 @@
-//! Writes a file.
+//! Writes the selected parts of a tenant, or all of it, to an export file.
 
 use serde::Serialize;
 use serde_bytes::ByteBuf;

@@ -1,4 +1,4 @@
-//! `POST /v1/sandboxes/artifacts`: what a sandbox made becomes files of a drive, under the day on which it came.
+//! Serves `POST /v1/sandboxes/artifacts`: stores the output of a sandbox as files of a drive, in a folder named by the day of arrival.
 
 use std::sync::Arc;
 

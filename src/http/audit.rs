@@ -1,4 +1,4 @@
-//! The audit log of a tenant: `GET /v1/audit`.
+//! Serves `GET /v1/audit`: the audit log of a tenant.
 
 use std::sync::Arc;
 

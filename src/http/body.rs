@@ -1,5 +1,5 @@
-//! Reads a request's body: bounded in size, in time, and in what all requests together hold in memory;
-//! decompressed, with the same bounds on what comes out.
+//! Reads and decompresses a request's body. It limits the size, the time, and the memory that all requests together hold. The same limits
+//! hold for the decompressed bytes.
 
 use std::future::poll_fn;
 use std::io::Read;

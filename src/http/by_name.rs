@@ -1,5 +1,5 @@
-//! Choices that are named in requests. What serde derives also takes the number of a variant where the format has numbers for
-//! names, as MessagePack does; the document knows only names.
+//! Deserializes enum values in requests from their names. Code that serde derives also takes the number of a variant in formats like
+//! MessagePack; the document knows only names.
 
 /// Reads each of these types, which derive `Deserialize` with `remote = "Self"`, from a string and nothing else.
 macro_rules! by_name {

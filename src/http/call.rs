@@ -1,5 +1,5 @@
-//! What a handler takes: who asks, what is asked, in which form to answer. The one place that builds a
-//! [`Caller`] and asks for the permission that the route page declares.
+//! Defines the extractors of handlers: the caller, the input, and the form of the answer. Handlers get their [`Caller`] here, and only this
+//! file checks the permission that the route page declares.
 
 use std::sync::Arc;
 

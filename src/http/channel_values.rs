@@ -1,4 +1,4 @@
-//! What a checkpoint has for each channel, in plain JSON and as it is stored: `GET /v1/checkpoints/values`.
+//! Serves `GET /v1/checkpoints/values`: the value of each channel of a checkpoint, in plain JSON and as it is stored.
 
 use std::sync::Arc;
 

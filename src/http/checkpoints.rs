@@ -1,4 +1,4 @@
-//! Reading checkpoints: `get`, `list`, `history`.
+//! Serves `POST /v1/checkpoints/get`, `…/list` and `…/history`: reads checkpoints and the histories of delta channels.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `POST /v1/checkpoints/commit`: checkpoints and writes of one thread, in order, whole or not at all.
+//! Serves `POST /v1/checkpoints/commit`: stores checkpoints and writes of one thread, in order, all or nothing.
 
 use std::sync::Arc;
 

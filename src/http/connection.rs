@@ -1,5 +1,5 @@
-//! One accepted connection as it is given to the HTTP machinery: which version it speaks is known, and a request whose head
-//! the machinery cannot take is answered with a problem like everything else.
+//! Wraps one accepted connection for hyper. It detects the version that the client speaks. A request whose head hyper refuses is answered
+//! with a problem like everything else.
 
 use std::io::{self, ErrorKind};
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! Counts in requests: whole numbers of 63 bits, as the document has them.
+//! Deserializes counts in requests: whole numbers of 63 bits, as the document has them.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};

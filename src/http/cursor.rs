@@ -1,5 +1,5 @@
-//! Cursors on the wire: opaque text that leads back to a typed position, or a refusal. They carry no secret;
-//! what they name is checked like every other input.
+//! Encodes a typed position as a cursor, an opaque text, and decodes it or refuses the text. Cursors contain no secret; their values are
+//! checked like every other input.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -1,6 +1,5 @@
-//! From a body to a typed request. Malformed bytes are 400, well-formed bytes of the wrong shape are 422 with the
-//! field; a document that nests too deep is one of the two and never a crash, because nothing here recurses
-//! into what it does not know.
+//! Decodes a body into a typed request. Malformed bytes are 400, well-formed bytes of the wrong shape are 422 with the field. A document
+//! that nests too deep is one of the two and never a crash, because no code here recurses into unknown fields.
 
 use axum::http::HeaderMap;
 use bytes::Bytes;

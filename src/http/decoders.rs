@@ -1,4 +1,4 @@
-//! The largest wire types by number, for whoever tries the decoders with any bytes (tests/fuzz).
+//! Decodes the largest wire types by number, for tests that feed them arbitrary bytes (tests/fuzz).
 
 use bytes::Bytes;
 

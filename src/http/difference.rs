@@ -1,5 +1,5 @@
-//! The `data` of a value on the wire: bytes, or instead of them an object. In requests that is a difference to a
-//! value both sides have; in answers also `same`, the name of a value that the caller holds.
+//! Defines the `data` of a value on the wire: bytes, or an object instead. In requests the object is a difference to a value both sides
+//! have. In answers it can also be `same`, the name of a value that the caller holds.
 
 use std::fmt;
 use std::marker::PhantomData;

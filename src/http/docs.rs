@@ -1,5 +1,5 @@
-//! The page of the API for people: every operation of the document with its parameters, schemas and examples. Made on the
-//! server, once; no script, nothing from another host.
+//! Renders the page of the API for people: every operation of the document with its parameters, schemas and examples. The server renders it
+//! once; it has no script and loads nothing from another host.
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,5 @@
-//! The whole API as `OpenAPI`, with every body in both forms: the page for people shows it, `documents.rs` serves parts of it.
-//! Handlers say what is particular to them; what holds for every route is added here, once: the second media type, the errors,
+//! Builds the whole API as `OpenAPI`, with every body in both forms. The page for people shows it, and `documents.rs` serves parts of it.
+//! Handlers describe only their own route. Descriptions that hold for every route are added here, once: the second media type, the errors,
 //! the ways to present a key.
 
 use std::sync::LazyLock;

@@ -1,5 +1,5 @@
-//! The documents that are served. Each describes a part of the API with bodies in one form, for generators that know one media
-//! type for a body.
+//! Builds the documents that are served. Each describes a part of the API with bodies in one form, for generators that know one media type
+//! for a body.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! The drive: `/api/storage/…`, for front ends. One person's files as one tree; whose it is, the key or token says.
+//! Serves `/api/storage/…`, the drive, for front ends: one person's files as one tree. The key or token determines the owner.
 
 use std::sync::Arc;
 

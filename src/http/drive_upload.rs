@@ -1,4 +1,4 @@
-//! Uploads into the drive: a form with a file in it, or the file itself.
+//! Stores uploads into the drive: a form with a file in it, or the file itself.
 
 use std::io;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! What surrounds every request: its id, how long it took, the protection of a server without keys, its span and its metric, and
-//! the form of every refusal. Logs name the request, its route and its status; never what is in it.
+//! Wraps every request: sets its id, measures it, records its span and metric, and renders every refusal. It also protects a server without
+//! keys. Logs name the request, its route and its status, and never its contents.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

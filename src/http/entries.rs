@@ -1,5 +1,5 @@
-//! How many entries the lists of requests may have, by the names of their fields. `metered.rs` counts by it; a test holds it
-//! against the API document, so that no list goes without.
+//! Declares how many entries the lists of requests may have, by the names of their fields. `metered.rs` counts by it. A test compares it
+//! with the API document, so that no list lacks a limit.
 
 use crate::domain::limits::{LIMITS, Limits};
 

@@ -1,5 +1,5 @@
-//! The fields whose form differs between JSON and MessagePack. Text that must survive exactly travels
-//! unparsed, data travels as bytes; both are slices of the request's body wherever they can be.
+//! Defines the fields whose form differs between JSON and MessagePack. Text that must survive exactly stays unparsed, and data is bytes.
+//! Both are slices of the request's body wherever they can be.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,7 +1,7 @@
-//! Differences in a commit become the values they stand for, at the door: behind it there are only whole values.
+//! Expands the differences in a commit into the values they stand for. Later code sees only whole values.
 //!
-//! What a request may make of little: its values together are never more than a body could have brought, all
-//! requests together hold no more than the server's setting, and every length is checked before it is allocated.
+//! Limits keep small requests from taking much memory. The values of a request together are never more than a body could contain. All
+//! requests together hold no more than the server's setting. Every length is checked before it is allocated.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `POST /v1/export` and `POST /v1/import`: a tenant, or parts of it, as one file that is streamed out and in.
+//! Serves `POST /v1/export` and `POST /v1/import`: streams a tenant, or parts of it, out and in as one file.
 
 use std::sync::Arc;
 

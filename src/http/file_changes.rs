@@ -1,4 +1,4 @@
-//! Files: what changes their contents.
+//! Serves `POST /v1/files/write`, `…/append`, `…/edit` and `…/upload`: the routes that change the contents of files.
 
 use std::sync::Arc;
 

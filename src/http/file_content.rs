@@ -1,4 +1,4 @@
-//! `GET` and `PUT /v1/files/content`: a file as raw bytes, of any size, streamed.
+//! Serves `GET` and `PUT /v1/files/content`: streams a file of any size as raw bytes.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Files: removing, moving, copying.
+//! Serves `POST /v1/files/delete`, `…/move` and `…/copy`.
 
 use std::sync::Arc;
 

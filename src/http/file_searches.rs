@@ -1,4 +1,4 @@
-//! Files: glob and grep.
+//! Serves `POST /v1/files/glob` and `…/grep`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Uploads in parts, for what is large and for lines that break: begin, put parts in any order, look what has arrived, complete.
+//! Serves `/v1/files/uploads`: uploads in parts, for large files and for connections that break. A client begins one, puts parts in any
+//! order, checks what has arrived, and completes it.
 
 use std::sync::Arc;
 

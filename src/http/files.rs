@@ -1,4 +1,4 @@
-//! Files: what reads them.
+//! Serves `POST /v1/files/ls`, `…/read`, `…/download` and `…/stat`: the routes that read files.
 
 use std::sync::Arc;
 

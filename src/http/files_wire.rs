@@ -1,4 +1,4 @@
-//! What all calls about files share: whose files, in which language, and how a file is shown.
+//! Defines the types that all calls about files share: the namespace, the language, and the form in which a file is shown.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! `fork`: a thread of its own from any checkpoint of another one.
+//! Serves `POST /v1/threads/fork`: makes a new thread from any checkpoint of another one.
 
 use std::sync::Arc;
 

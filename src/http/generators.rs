@@ -1,4 +1,4 @@
-//! What makes a document easy to generate clients from: every object has a name that a generator can use.
+//! Adapts a document so that clients are easy to generate from it: every object has a name that a generator can use.
 
 use serde_json::{Map, Value, json};
 

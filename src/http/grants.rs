@@ -1,5 +1,4 @@
-//! Grants as they travel: exactly one of `id`, `prefix` and `owned` per grant, actions by name. Also the form of the
-//! command line.
+//! Defines grants on the wire: exactly one of `id`, `prefix` and `owned` per grant, actions by name. The command line uses the same form.
 
 use serde::{Deserialize, Serialize, Serializer};
 use utoipa::ToSchema;

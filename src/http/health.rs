@@ -1,4 +1,4 @@
-//! For operators and tools: alive, ready, metrics, the API document. Only metrics need a key.
+//! Serves operators and tools: liveness, readiness, metrics, the API document. Only metrics need a key.
 
 use std::sync::Arc;
 use std::time::Duration;

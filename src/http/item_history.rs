@@ -1,4 +1,4 @@
-//! Earlier versions of an item: listing them, reading one, bringing one back.
+//! Serves `POST /v1/store/history`, `…/get` and `…/restore`: lists the versions of an item, reads one, restores one.
 
 use std::sync::Arc;
 

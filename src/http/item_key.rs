@@ -1,4 +1,4 @@
-//! Keys of items as they travel. They may hold what UTF-8 cannot: then they travel as the JSON text of the string.
+//! Defines keys of items on the wire. A key that UTF-8 cannot encode is sent as the JSON text of the string.
 
 use std::borrow::Cow;
 use std::fmt;

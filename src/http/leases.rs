@@ -1,4 +1,4 @@
-//! The lease on a thread: while it is held every kind of write needs its fence.
+//! Serves `POST /v1/threads/lease/…`: the lease on a thread. While it is held every kind of write needs its fence.
 
 use std::sync::Arc;
 

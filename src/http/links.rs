@@ -1,4 +1,4 @@
-//! What of one call goes into another: links of the document, for people who read it and programs that try it. Fields of a body
+//! Adds links to the document: fields of one call that another call takes, for people and for programs that test the API. Fields of a body
 //! are under `x-request-body`: OpenAPI's own `requestBody` of a link may be an object, but openapi-generator takes text alone.
 
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! Accepts connections, up to a number, and ends them gracefully. HTTP/1.1 with keep-alive, and HTTP/2 with prior knowledge.
+//! Accepts connections, up to a number, and ends them gracefully. It speaks HTTP/1.1 with keep-alive, and HTTP/2 with prior knowledge.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

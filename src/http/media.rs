@@ -1,4 +1,4 @@
-//! Which of the two forms of a body a request sends and wants.
+//! Determines which of the two forms of a body a request sends and accepts.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 

@@ -1,6 +1,6 @@
-//! Front door: the only room that knows axum. This file is the route page: every route, and what it needs.
+//! Lists every route with its permission: this file is the route page. No other folder uses axum.
 //!
-//! **Invariant:** a handler gets its caller only through `call`, which asks for the permission declared here.
+//! **Invariant:** a handler gets its caller only through `call`, which checks the permission declared here.
 
 mod agentrail;
 mod artifacts;

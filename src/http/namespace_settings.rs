@@ -1,4 +1,4 @@
-//! Settings of namespaces: what they declare for themselves and all below them.
+//! Serves `POST /v1/store/settings/…`: settings that namespaces declare for themselves and all below them.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What pages of other origins may do: front ends that were named may call the API and the drive; and what agents wrote has a host of its own,
-//! where nothing else is answered. Nothing of it by default.
+//! Limits the requests of pages of other origins. Configured front ends may call the API and the drive. Files that agents wrote have their
+//! own host, which serves nothing else. Both are off by default.
 
 use std::sync::Arc;
 

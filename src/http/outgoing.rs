@@ -1,5 +1,5 @@
-//! Bodies of answers: pieces of a frame each that count in the ledger until the connection has let go of them. An answer that is ended
-//! in favour of others drops at once what was not taken yet.
+//! Builds bodies of answers from pieces of a frame each. Pieces count in the ledger until the connection has released them. An answer that
+//! is ended in favour of others drops its unsent pieces at once.
 
 use std::collections::VecDeque;
 use std::io;

@@ -1,4 +1,4 @@
-//! The `data` of a value that travels in parts: their names, and the length of the value.
+//! Defines the `data` of a value that is sent in parts: their names, and the length of the value.
 
 use std::fmt;
 use std::marker::PhantomData;

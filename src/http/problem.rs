@@ -1,5 +1,5 @@
-//! The one mapping from errors to HTTP: `application/problem+json`, typed by `code`. The edge adds the request
-//! id and logs the causes of internal errors, once; their text never reaches the caller.
+//! Maps errors to HTTP, in this place only: `application/problem+json`, typed by `code`. The edge adds the request id and logs the causes
+//! of internal errors, once; their text never reaches the caller.
 
 use std::borrow::Cow;
 use std::time::Duration;

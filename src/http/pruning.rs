@@ -1,4 +1,4 @@
-//! Removing checkpoints by rank and age: `prune`, with the report of what went or would go.
+//! Serves `POST /v1/checkpoints/prune`: removes checkpoints by rank and age, and reports the removed ones or, in a dry run, the candidates.
 
 use std::fmt;
 use std::sync::Arc;

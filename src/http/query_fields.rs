@@ -1,4 +1,4 @@
-//! The fields of a query, for routes whose body is raw bytes: each name once, but for those that make a list.
+//! Parses the fields of a query, for routes whose body is raw bytes. Each name occurs once, except those that make a list.
 
 use axum::extract::Query;
 use axum::http::Uri;

@@ -1,5 +1,5 @@
-//! Raw bytes of files on their way to a caller, who may be a browser. An agent wrote them, so they are never trusted: not to be
-//! of the type that they say, and not to run.
+//! Builds the headers and ranges of answers with raw bytes of files, for callers that may be browsers. Agents wrote the files, so the
+//! server never trusts their declared type and lets nothing in them run.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 

@@ -1,4 +1,4 @@
-//! What handlers of raw bytes take and give: a body that is read as it arrives, an answer that is sent as it is read.
+//! Defines requests and answers of raw bytes: a body is read as it arrives, and an answer is sent as it is read.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Counts requests that were turned away, for the audit log: whom, why and on which route; nothing of what was asked.
+//! Counts refused requests for the audit log: the caller, the reason and the route. It records nothing of the contents.
 
 use std::sync::{Arc, OnceLock};
 

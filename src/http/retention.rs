@@ -1,4 +1,4 @@
-//! Retention policies, of the tenant and of threads, and the reports of their rounds.
+//! Serves `/v1/retention/…`: retention policies, of the tenant and of threads, and the reports of their rounds.
 
 use std::sync::Arc;
 

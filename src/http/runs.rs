@@ -1,4 +1,4 @@
-//! Removing checkpoints: `delete-for-runs`.
+//! Serves `POST /v1/checkpoints/delete-for-runs`: removes the checkpoints of runs.
 
 use std::sync::Arc;
 

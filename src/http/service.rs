@@ -1,4 +1,4 @@
-//! What a caller can learn about the server and about itself: limits, who it is.
+//! Serves `GET /v1/limits` and `GET /v1/whoami`: the limits of the server, and the identity of the caller.
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,5 +1,5 @@
-//! Answers to a caller that says which values it holds: those values go by their name, and what is a small change
-//! of one goes as a difference. Everything sent joins what the caller holds, in the order of the answer.
+//! Shortens answers for a caller that lists the values it holds. Those values are sent by name, and a small change of one is sent as a
+//! difference. The caller then holds everything sent, in the order of the answer.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Signed addresses of files: making them, and the one route that they lead to. What is in an address is decided here; that it is
-//! genuine, and still alive, in `auth`.
+//! Makes signed addresses of files, and serves `GET /api/storage/open`, the one route for them. This file decides the contents of an
+//! address. `auth` checks that it is genuine and still valid.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The state of a graph in plain JSON: `GET /v1/state`. For people, and for programs without the serializers of LangGraph.
+//! Serves `GET /v1/state`: the state of a graph in plain JSON, for people and for programs without the serializers of LangGraph.
 
 use std::sync::Arc;
 

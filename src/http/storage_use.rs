@@ -1,4 +1,4 @@
-//! What a thread takes: `GET /v1/threads/storage`. Sizes and names of channels, never values.
+//! Serves `GET /v1/threads/storage`: the storage that a thread takes. It shows sizes and names of channels, never values.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The store, one operation per call: for generated clients and for people. Clients of frameworks send batches.
+//! Serves the store, one operation per call, for generated clients and for people. Clients of frameworks send batches.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Items and pages of the store as they are answered, and the positions that lead from page to page.
+//! Defines items and pages of the store in answers, and the cursors between pages.
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! `POST /v1/store/batch`: operations of the store that travel together, with a result for each.
+//! Serves `POST /v1/store/batch`: runs several operations of the store, with a result for each.
 
 use std::sync::Arc;
 

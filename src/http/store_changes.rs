@@ -1,6 +1,6 @@
-//! The change feed of the store: `GET /v1/store/changes`, server-sent events. Names of items, never values.
+//! Serves `GET /v1/store/changes`: the change feed of the store, as server-sent events. It sends names of items, never values.
 //!
-//! **Invariant:** who asks is asked again every second: a stream ends with what it was opened with.
+//! **Invariant:** the credential is checked again every second: a stream ends with the credential that opened it.
 
 use std::convert::Infallible;
 use std::sync::Arc;

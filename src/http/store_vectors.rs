@@ -1,4 +1,4 @@
-//! Vectors as they travel: lists of numbers, and in MessagePack also their bytes.
+//! Defines vectors on the wire: lists of numbers, and in MessagePack also their bytes.
 
 use std::fmt;
 

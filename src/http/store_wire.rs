@@ -1,4 +1,4 @@
-//! Requests of the store as they travel.
+//! Defines the requests of the store on the wire.
 
 use bytes::Bytes;
 use serde::Deserialize;

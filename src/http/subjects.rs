@@ -1,4 +1,4 @@
-//! Subjects: `DELETE /v1/subjects` erases one, with everything that belongs to it.
+//! Serves `DELETE /v1/subjects`: erases a subject with everything that belongs to it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Threads: `get`, `list`, `delete`, `copy`. Never touches values.
+//! Serves `/v1/threads`: `get`, `list`, `delete`, `copy`. Never touches values.
 
 use std::sync::Arc;
 

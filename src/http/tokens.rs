@@ -1,4 +1,4 @@
-//! Scoped tokens: made by keys, narrowed by whoever holds one, revoked before their time.
+//! Serves `/v1/tokens`: scoped tokens are minted by keys, narrowed by their holders, and revoked before they expire.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Says in the log that requests are turned away with 503: one line a second, with how many were left out since the line before. A
-//! lost database or a full disk refuses every request, and a line for each would fill the disk of the log.
+//! Logs requests that are refused with 503: one line a second, with the number of requests since the line before that have none. A lost
+//! database or a full disk refuses every request, and a line for each would fill the disk of the log.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a tenant has and may have: `GET /v1/usage`.
+//! Serves `GET /v1/usage`: the usage and the quota of a tenant.
 
 use std::sync::Arc;
 

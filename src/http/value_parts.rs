@@ -1,4 +1,4 @@
-//! Parts of large values: `POST /v1/checkpoints/parts/put` and `…/get`.
+//! Serves `POST /v1/checkpoints/parts/put` and `…/get`: parts of large values.
 
 use std::sync::Arc;
 

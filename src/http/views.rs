@@ -1,4 +1,4 @@
-//! Checkpoints and their histories as answers show them. The domain's values are moved in, never copied.
+//! Converts checkpoints and their histories into their form in answers. The domain's values are moved in, never copied.
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,5 +1,5 @@
-//! Texts that may hold what UTF-8 cannot, lone surrogates: in MessagePack such a text travels as the JSON text of the string, as
-//! keys of items do.
+//! Defines texts that may hold lone surrogates, which UTF-8 cannot encode. In MessagePack such a text is sent as the JSON text of the
+//! string, as keys of items are.
 
 use std::borrow::Cow;
 

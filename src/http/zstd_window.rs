@@ -1,4 +1,4 @@
-//! How much memory the frames of a zstd body ask for, told by their headers before any of it is unpacked.
+//! Computes the memory that the frames of a zstd body ask for, from their headers, before any of it is unpacked.
 
 /// The largest window that a frame asks for (RFC 8878, 3.1.1.1), as far as it may have one.
 pub fn largest_bytes(mut packed: &[u8], log_max: u32) -> usize {

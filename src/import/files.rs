@@ -1,4 +1,4 @@
-//! Folders laid out `users/{uid}/workspace|memory/…`: each file goes where the drive of that subject has it.
+//! Imports folders laid out `users/{uid}/workspace|memory/…`: each file goes to its path in the drive of that subject.
 
 use bytes::Bytes;
 use chrono::DateTime;

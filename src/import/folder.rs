@@ -1,4 +1,4 @@
-//! Folders of files: on this machine, or in a bucket.
+//! Lists and reads folders of files: on this machine, or in a bucket.
 
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;

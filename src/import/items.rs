@@ -1,4 +1,4 @@
-//! Items of stores. Labels stay as they are, so what an agent asks for it finds.
+//! Imports items of stores. Labels stay unchanged, so an agent finds its items where it asks for them.
 
 use bytes::Bytes;
 use futures::StreamExt as _;

@@ -1,5 +1,5 @@
-//! Reads what people have elsewhere: tables of LangGraph's own savers and stores, and folders of files. It only ever reads
-//! there, and writes here through the domain, as any client would. Nothing that it reads is executed or built into objects.
+//! Imports data from elsewhere: tables of LangGraph's own savers and stores, and folders of files. It only ever reads there, and writes
+//! here through the domain, as any client would. Imported data is never executed or built into objects.
 
 mod files;
 mod folder;

@@ -1,4 +1,4 @@
-//! Walks MessagePack by its lengths. Values are found and copied, never built; only what has a form in JSON is written as JSON.
+//! Walks MessagePack by its lengths. Values are found and copied, never built. Only values that JSON can represent are written as JSON.
 
 use super::step::wrong;
 use crate::domain::Result;

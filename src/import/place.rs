@@ -1,4 +1,4 @@
-//! Where to read: the URL of `--from`. Its credentials are never shown.
+//! Parses the source of an import: the URL of `--from`. Its credentials are never shown.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! The tables of LangGraph's savers and stores on PostgreSQL, for Python and for JavaScript. What differs between them (and
-//! between their versions) is read from the catalog. The connection is read-only.
+//! Reads the tables of LangGraph's savers and stores on PostgreSQL, for Python and for JavaScript. Differences between them (and between
+//! their versions) are read from the catalog. The connection is read-only.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! What an import did, counted.
+//! Counts the results of an import, and lists failures.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! What tables of savers and stores hold, whichever database they are in.
+//! Declares the types and the trait for rows of savers and stores, whichever database they are in.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! The tables of LangGraph's savers and stores on SQLite. A checkpoint is one row with all its values, so it is taken apart.
-//! The file is opened read-only.
+//! Reads the tables of LangGraph's savers and stores on SQLite. A checkpoint is one row with all its values, so it is taken apart. The file
+//! is opened read-only.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Digests: what the source holds, against what the target shows.
+//! Computes digests that compare a checkpoint in the source with the one in the target.
 
 use std::collections::{BTreeMap, HashMap};
 

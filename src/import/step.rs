@@ -1,5 +1,5 @@
-//! One checkpoint as another saver keeps it, taken apart into what ours keeps: skeleton, metadata, values of channels, writes.
-//! Serialized values are copied as they are.
+//! Splits a checkpoint of another saver into the parts that threadkeep stores: skeleton, metadata, values of channels, writes. Serialized
+//! values are copied as they are.
 
 use std::collections::BTreeMap;
 

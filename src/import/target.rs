@@ -1,4 +1,4 @@
-//! Where it goes: a tenant of ours, through the same services that requests go through.
+//! Opens the target of an import: a tenant of this database, through the same services that requests use.
 
 use std::sync::Arc;
 

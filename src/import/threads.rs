@@ -1,4 +1,4 @@
-//! Threads: every checkpoint goes into an ordinary commit, parents first, and is read back.
+//! Imports threads: writes every checkpoint in an ordinary commit, parents first, and reads it back.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! One way to read rows on every engine, for work that goes over whole tenants and not through a request: the texts of
-//! its statements are the same then, and what differs between the engines is said once, in [`Dialect`].
+//! Reads rows with one SQL text on both engines, for work that reads whole tenants outside of a request. [`Dialect`] is the one place with
+//! the differences between the engines.
 
 use async_trait::async_trait;
 

@@ -1,5 +1,5 @@
-//! Associated data (AAD): binds each envelope to its content scope and row. An envelope that was moved to another row does not
-//! open there.
+//! Defines the associated data (AAD) that binds each envelope to its content scope and row. An envelope that was moved to another row does
+//! not open there.
 
 use crate::content::cipher::AssociatedData;
 use crate::content::keys::TenantSecret;

@@ -1,5 +1,5 @@
-//! The audit log as rows. Both engines speak this SQL. Texts that are absent are empty: a null has no type until a
-//! statement is prepared with it.
+//! Stores the audit log as rows, in SQL for both engines. An absent text is stored as an empty one: a null has no type until a statement is
+//! prepared with it.
 
 use async_trait::async_trait;
 use sha2::{Digest, Sha256};

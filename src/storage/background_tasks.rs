@@ -1,4 +1,5 @@
-//! Keeps a row for each group of background work that began, and for each unit that is parked. The migration defines the rows; both engines run this SQL.
+//! Stores a row for each group of background work that began, and for each unit that is parked. The migration defines the rows. The SQL is
+//! the same for both engines.
 
 use async_trait::async_trait;
 

@@ -1,4 +1,4 @@
-//! The stored form of a delta base: seed and writes of one channel in one sealed document.
+//! Seals and opens the stored form of a delta base: the seed and the writes of one channel in one sealed document.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};

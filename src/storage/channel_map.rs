@@ -1,5 +1,4 @@
-//! The map of a checkpoint: for each channel of its skeleton, in channel order, which version it has and which
-//! value of the scope that is.
+//! Packs and unpacks the map of a checkpoint. It has the version and the scope's value of each channel of the skeleton, in channel order.
 
 use std::collections::BTreeMap;
 

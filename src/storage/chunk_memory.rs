@@ -1,5 +1,5 @@
-//! Which chunks a scope is known to have, so that a commit leaves them out. A hint only: the batch checks the epoch under
-//! the scope lock, and a commit that was planned for another one is planned again with everything in it.
+//! Remembers which chunks a scope is known to have, so that a commit leaves them out. It is only a hint: the batch checks the epoch under
+//! the scope lock. A commit that was planned for another epoch is planned again with all of its chunks.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};

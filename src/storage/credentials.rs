@@ -1,7 +1,6 @@
-//! Keys, signing secrets and revocations for the authenticator: the same statements on both engines.
+//! Stores keys, signing secrets and revocations for the authenticator. The statements are the same on both engines.
 //!
-//! **Invariant:** a signing secret is written and read here only, by [`stored`] and [`secret`]: wrapped where there is a
-//! master key.
+//! **Invariant:** a signing secret is written and read only here, by [`stored`] and [`secret`]. It is wrapped where there is a master key.
 
 use async_trait::async_trait;
 

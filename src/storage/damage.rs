@@ -1,5 +1,5 @@
-//! Reading on behind damage. A page that the database cannot read takes away the rows on it and, where it belongs to an index,
-//! the way to those that follow. What follows is found by asking for keys behind the last one that was read, the nearest first.
+//! Reads on behind damaged pages. A page that the database cannot read hides its rows. A damaged page of an index also hides the rows that
+//! follow. This file finds those by asking for keys after the last one that was read, the nearest first.
 
 use super::access::{Accessible, SqlRow, SqlValue};
 use crate::domain::{Error, Result};

@@ -1,5 +1,5 @@
-//! Turns an error of sqlx into the domain's error, so that `?` is enough at every call. A batch asks its engine itself: it must know
-//! more of an error than a caller.
+//! Converts an error of sqlx into the domain's error, so that `?` is enough at every call. A batch asks its engine itself, because it needs
+//! to know more of an error than a caller.
 
 use sqlx::sqlite::SqliteError;
 

@@ -1,5 +1,5 @@
-//! Documents that stand in a row whole: skeleton and metadata of a checkpoint, and what bases are kept as. Sealed with a
-//! digest in front of them, for the checkpoint that they belong to.
+//! Seals and opens documents that are stored whole in a row: skeleton and metadata of a checkpoint, and the documents of delta bases. A
+//! digest precedes each envelope. Each is sealed for the checkpoint that it belongs to.
 
 use bytes::Bytes;
 

@@ -1,5 +1,5 @@
-//! Turning encryption on for what is stored already: `threadkeep encrypt`, while no server runs. Goes from tenant to tenant
-//! and may be ended and begun again at any time. The same for every engine.
+//! Encrypts rows that are stored already: `threadkeep encrypt`, while no server runs. It works tenant by tenant, and can be stopped and
+//! started again at any time. It is the same for every engine.
 
 use std::collections::HashSet;
 

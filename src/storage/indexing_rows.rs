@@ -1,4 +1,4 @@
-//! Vectors that servers make, as rows: what is due, and what was made. Both engines speak this SQL.
+//! Stores the vectors that servers make as rows, and the queue of items that are due. The SQL is the same for both engines.
 
 use async_trait::async_trait;
 

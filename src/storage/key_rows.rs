@@ -1,4 +1,4 @@
-//! Keys of tenants as rows: made, listed, revoked, erased with their subject. The same statements on both engines.
+//! Creates, lists and revokes keys of tenants as rows, and erases the keys of a subject. The statements are the same on both engines.
 
 use async_trait::async_trait;
 

@@ -1,4 +1,4 @@
-//! Back door. The only room that knows SQL, Redis or object storage. One folder per engine, one file per noun.
+//! Opens the storage engine. Only this room knows SQL, Redis and object storage. It has one folder per engine and one file per noun.
 
 pub mod access;
 pub mod associated_data;

@@ -1,4 +1,4 @@
-//! The way out: chunks, values and lists are opened and checked. The same for every engine.
+//! Opens and checks stored chunks, values and lists. It is the same for every engine.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
-//! MACs of the rows that say whose content is whose: threads, sessions and namespace roots. The key is the tenant's, so a tenant without
-//! encryption has none. The same for every engine.
+//! Computes and checks MACs of the rows that decide who owns content: threads, sessions and namespace roots. The key is the tenant's, so a
+//! tenant without encryption has no MACs. It is the same for every engine.
 //!
-//! **Invariant:** whoever makes such a row, or changes a column that its MAC covers, writes the MAC with it; whoever finds content
+//! **Invariant:** code that inserts such a row, or changes a column that its MAC covers, writes the MAC with it. Code that finds content
 //! through such a row checks the MAC first.
 
 use std::collections::HashMap;

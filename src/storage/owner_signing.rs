@@ -1,5 +1,5 @@
-//! Finds threads, sessions and namespace roots whose MAC is missing or wrong, for the doctor, and signs them for `threadkeep encrypt`. The
-//! same for every engine.
+//! Finds threads, sessions and namespace roots whose MAC is missing or wrong, for the doctor, and signs them for `threadkeep encrypt`. It
+//! is the same for every engine.
 
 use super::access::{Access, Accessible, Dialect, Source, SqlRow, SqlValue, page};
 use super::owner_macs::OwnerRow;

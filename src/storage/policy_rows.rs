@@ -1,5 +1,5 @@
-//! Policies, rounds and reports as rows: their statements and how a row is read. Both engines speak this SQL; what
-//! they cannot share (how a policy is claimed) is with them.
+//! Stores policies, rounds and reports as rows: their statements and how a row is read. The SQL is the same for both engines. The parts
+//! that must differ (the claim of a policy) are in the engines.
 
 use sqlx::{ColumnIndex, Decode, Row, Type};
 

@@ -1,4 +1,4 @@
-//! Turns a caller's commit into what the queue takes: values sealed, names hashed. The same for every engine.
+//! Turns a caller's commit into what the queue takes: values are sealed and names are hashed. It is the same for every engine.
 
 use std::collections::{BTreeMap, HashMap};
 

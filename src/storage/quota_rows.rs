@@ -1,4 +1,4 @@
-//! Quotas as rows, and usage added up from threads and items. Both engines speak this SQL.
+//! Stores quotas as rows, and adds up usage from threads and items. The SQL is the same for both engines.
 
 use async_trait::async_trait;
 

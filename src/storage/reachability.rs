@@ -1,4 +1,5 @@
-//! Finds which chunks of a scope are reachable: those that the lists of its values lead to. The same for every engine.
+//! Finds which chunks of a scope are reachable: those that the lists of its values name, directly or through nodes. It is the same for
+//! every engine.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,6 +1,5 @@
-//! Redis, as a memory that several servers share: bytes under names that say what they are. Never the truth: whoever reads from
-//! it was told the name by the database in the same request, and holds what comes back against it. So it may be gone, slow,
-//! flushed or full of something else.
+//! Caches bytes in Redis, shared by several servers, under names that describe their content. It is never the truth: a reader has the name
+//! from the database in the same request, and checks the bytes against it. So Redis may be down, slow, flushed or full of something else.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! Sealing stored rows again: those of a copy for another owner, which came with the source's scope, and those that were
-//! there before encryption was turned on. The same for every engine.
+//! Seals stored rows again: those of a copy for another owner, which came with the source's scope, and those from before encryption. It is
+//! the same for every engine.
 
 use std::collections::HashSet;
 

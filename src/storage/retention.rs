@@ -1,5 +1,5 @@
-//! Decides what a removal of checkpoints leaves behind: which stay, which lose their parent, and for which channels
-//! these need a delta base first. The same for every engine.
+//! Decides which checkpoints a removal keeps, which of them lose their parent, and for which channels these need a delta base first. It is
+//! the same for every engine.
 
 use std::collections::{BTreeMap, BTreeSet};
 

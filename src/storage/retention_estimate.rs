@@ -1,5 +1,5 @@
-//! Decides what a rule does to a thread, and what that frees: sums over the rows that go, before anything is changed,
-//! so that a dry run and the removal say the same. Engines read; this counts. The same for every engine.
+//! Decides what a rule removes from a thread, and sums what that frees, before anything is changed. So a dry run and the removal report the
+//! same. Engines read; this file counts. It is the same for every engine.
 
 use std::collections::{BTreeMap, BTreeSet};
 

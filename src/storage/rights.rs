@@ -1,7 +1,7 @@
-//! Holds the rows that decide rights against what is sealed for their tenant, where a master key is given: who writes to the database
-//! without it can make no key, move none, and undo no revocation. The same for every engine.
+//! Checks the rows that decide rights against the tenant's sealed record, where a master key is given. A writer to the database without it
+//! can make no key, move none, and undo no revocation. It is the same for every engine.
 //!
-//! **Invariant:** whoever changes keys, signing secrets, revocations or quotas does it between [`Held::lock`] and [`Held::put`].
+//! **Invariant:** keys, signing secrets, revocations and quotas change only between [`Held::lock`] and [`Held::put`].
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};

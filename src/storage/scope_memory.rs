@@ -1,7 +1,7 @@
-//! Which content scope a thread has, as far as this process knows: what is encrypted is sealed for a scope, before the
-//! batch knows whether the thread exists. A hint only: the batch compares it under the scope lock, and a commit that was sealed
-//! for another scope is sealed again. Key and owner are remembered too, once the MAC of the thread's row was checked: a batch that finds
-//! others writes nothing, and the row is checked again.
+//! Remembers which content scope a thread has. Encrypted content is sealed for a scope before the batch knows whether the thread exists. It
+//! is only a hint: the batch compares it under the scope lock. A commit that was sealed for another scope is sealed again. This file also
+//! remembers key and owner, once the MAC of the thread's row was checked. A batch that finds others writes nothing, and the row is checked
+//! again.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The way in: values are cut, named and sealed for storage. The same for every engine; the way out is in `opening`.
+//! Cuts values into chunks, names them and seals them for storage. It is the same for every engine; `opening` opens them.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! Secrets of tenants that this process knows, and how long it trusts them.
+//! Remembers the secrets of tenants, and how long this process trusts them.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};

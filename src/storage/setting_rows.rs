@@ -1,5 +1,5 @@
-//! Settings of namespaces as rows. Both engines speak this SQL: servers hold all of them in memory and compare labels there, so
-//! a namespace is bytes on both.
+//! Stores settings of namespaces as rows. The SQL is the same for both engines. Servers hold all settings in memory and compare labels
+//! there, so a namespace is bytes on both.
 
 use async_trait::async_trait;
 

@@ -1,4 +1,4 @@
-//! Runs CPU work of a caller: short work where it is, long work so that the async worker goes on with other tasks meanwhile.
+//! Runs CPU work of a caller. Short work runs in place. For long work the async worker continues with other tasks meanwhile.
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 

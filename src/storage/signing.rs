@@ -1,5 +1,5 @@
-//! Signs the rows that decide rights of a database that has some without: a part of `threadkeep encrypt`, after somebody has looked at
-//! the keys. The same for every engine.
+//! Signs the rows that decide rights, in a database with unsigned ones: a part of `threadkeep encrypt`, after an operator has looked at the
+//! keys. It is the same for every engine.
 
 use async_trait::async_trait;
 

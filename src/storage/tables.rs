@@ -1,5 +1,5 @@
-//! Every table, and what each of the things that go over all tables does with it. Who adds a table adds a line; a test
-//! compares the list with the schemas of both engines.
+//! Lists every table, with its treatment by each operation that covers all tables. A new table needs a line here: a test compares the list
+//! with the schemas of both engines.
 
 /// A table of the schema.
 #[derive(Debug, Clone, Copy)]

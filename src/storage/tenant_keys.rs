@@ -1,4 +1,4 @@
-//! Keys that encrypt the content of tenants: made with the tenant, wrapped with the master key, destroyed on demand. The
+//! Stores the keys that encrypt the content of tenants: made with the tenant, wrapped with the master key, destroyed on demand. It is the
 //! same for every engine.
 
 use std::time::Duration;

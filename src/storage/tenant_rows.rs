@@ -1,4 +1,4 @@
-//! Which tenants there are, and what each has stored. Both engines speak this SQL.
+//! Lists tenants with what each has stored, and checks whether a tenant exists. The SQL is the same for both engines.
 
 use async_trait::async_trait;
 

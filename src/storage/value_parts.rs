@@ -1,9 +1,10 @@
-//! Values in parts: put ahead of the commit that names them, read one after the other. Both engines speak this SQL.
+//! Stores values in parts, which are put before the commit that names them, and reads them one after the other. The SQL is the same for
+//! both engines.
 //!
-//! A part is kept as an unfinished content without a namespace, in the scope of its thread: its list of chunks keeps the chunks
-//! alive until a commit names them or the sweep of contents takes it, a day later.
+//! A part is an unfinished content without a namespace, in the scope of its thread. Its list keeps the chunks alive until a commit names
+//! them, or the sweep of contents removes it a day later.
 //!
-//! **Invariant:** what a commit takes over was seen in one epoch of the scope, and the batch refuses the commit in another one.
+//! **Invariant:** a commit takes over only what was seen in one epoch of the scope, and the batch refuses it in another one.
 
 use std::collections::HashMap;
 

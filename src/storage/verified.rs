@@ -1,5 +1,5 @@
-//! Loads the credentials of all tenants and leaves out those that no sealed record covers: with a master key, a forged or changed row
-//! opens nothing. The same for every engine.
+//! Loads the credentials of all tenants and leaves out those that no sealed record covers. With a master key, a forged or changed row lets
+//! nobody in. It is the same for every engine.
 
 use std::collections::{BTreeSet, HashMap};
 

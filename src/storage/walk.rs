@@ -1,5 +1,5 @@
-//! Decides what a walk along the parent chain has to read, from what is known of the ancestors without their
-//! values. The same for every engine; the rules of the walk itself are in `domain::history`.
+//! Decides what a walk along the parent chain has to read, from what is known of the ancestors without their values. It is the same for
+//! every engine. `domain::history` has the rules of the walk.
 
 use std::collections::BTreeSet;
 

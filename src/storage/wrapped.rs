@@ -1,5 +1,5 @@
-//! Secrets that stand in the database, wrapped with a master key from outside where there is one. Every table that holds
-//! some is registered here, so that changing the master key forgets none.
+//! Wraps and unwraps the secrets in the database with a master key from outside, where there is one. Every table with secrets is registered
+//! here, so that changing the master key forgets none.
 
 use super::access::{Accessible, SqlRow, SqlValue};
 use crate::content::master_key::{MasterKeys, WrapError, fingerprint_of};

@@ -1,5 +1,5 @@
-//! Archives of workspaces: they come back as they were, a second one stores what is new, a snapshot keeps its own, and nothing is
-//! left of those that nobody shows.
+//! Tests archives of workspaces: they come back as they were, a second one stores only new content, and a snapshot keeps its own. Archives
+//! that no snapshot shows are deleted completely.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Many callers at once.
+//! Tests that many callers at once lose nothing and keep the order of a thread's commits.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The audit log: acts with what they do, refusals added up.
+//! Tests the audit log: an act is recorded in the transaction that does it, and refusals are added up.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Tests that background work which ends the process is counted, run alone, parked and released. Dropping a server in the middle stands for its death.
+//! Tests that background work which ends the process is counted, run alone, parked and released. A dropped server simulates its death.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Short ways to say what is committed.
+//! Builds commits for tests in short form.
 
 use bytes::Bytes;
 use threadkeep::domain::checkpoint::{

@@ -1,4 +1,4 @@
-//! What must hold for a commit: generation, then lease and fence, then epoch.
+//! Tests the conditions of a commit: generation, then lease and fence, then epoch.
 
 use threadkeep::domain::Conflict;
 use threadkeep::domain::checkpoint::Commit;

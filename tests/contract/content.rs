@@ -1,4 +1,4 @@
-//! Content is kept once per scope, whatever happens to the threads that show it.
+//! Tests that content is stored once per scope, whatever happens to the threads that show it.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The cases of files that are too large for a value.
+//! Lists the cases of files that are too large for a value.
 
 contract! {
     contents:

@@ -1,5 +1,5 @@
-//! Files that are too large for a value: they come back as they were sent, nothing of them shows before they are whole, and
-//! nothing is left of those that nobody shows.
+//! Tests files that are too large for a value: they come back as they were sent. They are invisible until they are complete, and are
+//! deleted when nothing shows them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Copies of threads.
+//! Tests copies of threads.
 
 use threadkeep::domain::checkpoint::View;
 use threadkeep::domain::retention::Rule;

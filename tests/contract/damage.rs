@@ -1,4 +1,4 @@
-//! Stored bytes that do not match their digest are an error, never data and never absence.
+//! Tests that stored bytes that do not match their digest are an error, never data and never absence.
 
 use threadkeep::domain::Error;
 use threadkeep::domain::checkpoint::ListQuery;

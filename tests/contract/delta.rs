@@ -1,4 +1,4 @@
-//! Delta history: the walk along the parent chain (`get_delta_channel_history`).
+//! Tests delta history: the walk along the parent chain (`get_delta_channel_history`).
 
 use threadkeep::domain::checkpoint::{ListQuery, View};
 use threadkeep::domain::history::{Chain, History};

@@ -1,5 +1,5 @@
-//! Examination: it finds exactly what is broken, names the place, takes nothing for damage that is none, and repairs
-//! only what cannot lose anything.
+//! Tests that an examination finds exactly the damage, names its place and reports nothing else. A repair changes only what cannot lose
+//! data.
 
 use std::collections::BTreeSet;
 

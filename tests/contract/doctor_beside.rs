@@ -1,4 +1,4 @@
-//! Examination beside work: what commits, prunes, copies and deletions do is never taken for damage.
+//! Tests examinations beside other work: commits, prunes, copies and deletions are never taken for damage.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -1,4 +1,4 @@
-//! `threadkeep doctor` as people run it: the binary, beside a server's storage, its exit codes and its reports.
+//! Tests `threadkeep doctor` as people run it: the binary, beside a server's storage, its exit codes and its reports.
 
 use std::process::{Command, Output};
 

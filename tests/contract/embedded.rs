@@ -1,4 +1,4 @@
-//! What only the embedded engine promises: one server per file, and nothing left of work that a crash cut off.
+//! Tests promises of the embedded engine alone: one server per file, and no rows left of work that a crash cut off.
 
 use threadkeep::domain::Error;
 use threadkeep::domain::clock::Clock;

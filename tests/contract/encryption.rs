@@ -1,4 +1,4 @@
-//! With encryption on nothing readable is stored, and nothing that was moved or planted is read.
+//! Tests that with encryption no readable content is stored, and that moved or planted rows are not read.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;

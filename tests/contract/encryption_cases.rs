@@ -1,4 +1,4 @@
-//! Cases about encryption, and about rows that are signed with it.
+//! Lists the cases about encryption, and about rows that are signed with it.
 
 contract! {
     encryption:

@@ -1,4 +1,4 @@
-//! `threadkeep master-key` and `threadkeep encrypt` as people run them.
+//! Tests `threadkeep master-key` and `threadkeep encrypt` as people run them.
 
 use std::process::{Command, Output};
 

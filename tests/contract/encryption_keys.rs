@@ -1,5 +1,5 @@
-//! Keys of an encrypted database: which server may open it, how its master key is changed, what a destroyed key means, and
-//! how a database with content becomes an encrypted one.
+//! Tests the keys of an encrypted database: which server may open it, how its master key is changed, and the effect of a destroyed key. It
+//! also tests how a database with content becomes an encrypted one.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

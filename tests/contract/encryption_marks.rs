@@ -1,4 +1,4 @@
-//! Nothing plain stays after `threadkeep encrypt`: a mark is planted wherever a client's text is kept, and looked for in every column
+//! Tests that `threadkeep encrypt` leaves no plain text. A mark is planted wherever a client's text is stored, and searched in every column
 //! of every table.
 
 use std::collections::BTreeSet;

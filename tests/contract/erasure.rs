@@ -1,4 +1,4 @@
-//! Erasing a subject: nothing of it is left anywhere, nothing of anybody else is touched, and it can stop anywhere.
+//! Tests that erasing a subject removes all of its data, touches nobody else's, and can stop at any point.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Bytes out are bytes in.
+//! Tests that stored data comes back byte for byte.
 
 use bytes::Bytes;
 

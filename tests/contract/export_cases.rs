@@ -1,4 +1,4 @@
-//! The cases of exports.
+//! Lists the cases of exports.
 
 contract! {
     exports:

@@ -1,4 +1,4 @@
-//! Short ways to export and import.
+//! Exports and imports for tests in short form.
 
 use std::sync::Mutex;
 

@@ -1,4 +1,4 @@
-//! Exports and imports of the store: items, files, contents, settings and rules of retention.
+//! Tests exports and imports of the store: items, files, contents, settings and rules of retention.
 
 use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::export::{Existing, FileFault};

@@ -1,4 +1,4 @@
-//! Exports and imports of sessions.
+//! Tests exports and imports of sessions.
 
 use threadkeep::domain::export::Existing;
 use threadkeep::domain::sessions::change::Step;

@@ -1,4 +1,4 @@
-//! Imports of snapshots that fail at their last step, that take long, and of files that say what no snapshot says.
+//! Tests imports of snapshots that fail at their last step or take long, and files with content that no snapshot has.
 
 use std::sync::Mutex;
 

@@ -1,4 +1,4 @@
-//! Snapshots in exports: restored on the other engine, they are the moment at which they were taken.
+//! Tests snapshots in exports: restored on the other engine, they are the moment at which they were taken.
 
 use threadkeep::domain::export::{Existing, FileFault};
 use threadkeep::domain::snapshots::archives::Archive;

@@ -1,4 +1,5 @@
-//! Exports and imports of threads: what arrives is what left, whatever engine it left from, and nothing arrives by halves.
+//! Tests exports and imports of threads: an imported thread equals the exported one, from either engine. No import is visible before it is
+//! complete.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! An object store that fails when it is told to, and shows what is in it.
+//! Implements an object store that fails on demand and lists its objects.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};

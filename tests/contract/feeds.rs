@@ -1,4 +1,4 @@
-//! The log of changes and its followers, on the engines themselves.
+//! Tests the log of changes and its followers, directly on the engines.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Files: changing, removing and moving the items of a namespace, on every engine; what is repeated, and what happens at one time.
+//! Tests changes, removals and moves of files of a namespace, on every engine. It also tests repeated requests and concurrent ones.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

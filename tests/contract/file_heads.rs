@@ -1,4 +1,5 @@
-//! What is noted of files beside their values: any put notes it, listings open nothing, and what is kept elsewhere is no value.
+//! Tests the notes about files beside their values: any put writes them, listings open no values, and contents kept elsewhere are no
+//! values.
 
 use threadkeep::domain::Error;
 use threadkeep::domain::doctor::{Examine, Noun, State};

@@ -1,4 +1,4 @@
-//! Files: reading, listing and searching the items of a namespace, on every engine; and short ways to do what is done with files.
+//! Tests reading, listing and searching files of a namespace, on every engine. It also has helpers for tests with files.
 
 use std::sync::Arc;
 use std::time::Duration;

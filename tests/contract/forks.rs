@@ -1,4 +1,4 @@
-//! Forks of threads at a checkpoint, branches, and leases that are broken.
+//! Tests forks of threads at a checkpoint, branches, and leases that are broken.
 
 use threadkeep::domain::audit::{ActKind, EventQuery};
 use threadkeep::domain::names::{CheckpointId, CheckpointNs};

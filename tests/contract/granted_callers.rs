@@ -1,4 +1,4 @@
-//! Callers with grants, and the calls of the domain that the routes make for them.
+//! Makes callers with grants, and the calls of the domain that the routes make for them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A storage engine with its queue, and short ways to say what is committed and read.
+//! Opens a storage engine with its queue, and commits and reads in short form.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

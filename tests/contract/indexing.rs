@@ -1,4 +1,4 @@
-//! Vectors that the server makes: in the background, of what is there now, again after a failure and for another model.
+//! Tests vectors that the server makes: in the background, of the current items, again after a failure and for another model.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

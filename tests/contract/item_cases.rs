@@ -1,4 +1,4 @@
-//! The cases of the store.
+//! Lists the cases of the store.
 
 contract! {
     items:

@@ -1,4 +1,4 @@
-//! Large values of items: shared chunks, what is freed, and what the doctor says.
+//! Tests large values of items: shared chunks, freed chunks, and the doctor's report.
 
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::doctor::{Examine, Noun, State};

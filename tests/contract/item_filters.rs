@@ -1,4 +1,4 @@
-//! Filters: statements find exactly what the evaluator finds, for any documents and conditions.
+//! Tests that filters in statements find exactly what the evaluator finds, for any documents and conditions.
 
 use std::collections::BTreeSet;
 

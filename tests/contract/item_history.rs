@@ -1,4 +1,4 @@
-//! Earlier versions of items: which are kept, what they read, and that they go with the item.
+//! Tests earlier versions of items: which are kept, what they read, and that they are removed with the item.
 
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::grants::Actions;

@@ -1,4 +1,4 @@
-//! What earlier versions of items take and name: their chunks, what erases them, and what the doctor says.
+//! Tests the content of earlier versions of items: their chunks, their erasure, and the doctor's report.
 
 use threadkeep::domain::doctor::{Examine, Noun, State};
 use threadkeep::domain::item::{ChangeItem, ItemSort, SearchItems, SearchMode};

@@ -1,4 +1,4 @@
-//! Times to live: what has expired is absent at once, reads extend, the sweep removes.
+//! Tests times to live: an expired item is absent at once, reads extend, the sweep removes.
 
 use threadkeep::domain::item::Item;
 use threadkeep::domain::item::{ChangeItem, ItemOp, OpResult, ttl_micros};

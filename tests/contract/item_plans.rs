@@ -1,5 +1,5 @@
-//! How PostgreSQL finds the newest items of much: by the index, and with the same answer as a sort. Filled by a statement of its
-//! own, because what is to be seen shows only over many items.
+//! Tests that PostgreSQL finds the newest of many items by the index, with the same answer as a sort. It inserts them by a statement of its
+//! own, because the effect shows only over many items.
 
 use threadkeep::domain::item::{ItemCursor, ItemSort, SearchItems, Select};
 

@@ -1,4 +1,4 @@
-//! Puts alone: what they answer, and what goes with the items that they replace.
+//! Tests plain puts: their answers, and the removal of what belongs to the items that they replace.
 
 use threadkeep::domain::item::{ItemOp, OpResult};
 use threadkeep::domain::vector::{FieldVector, Model, NewVectors, Vector};

@@ -1,4 +1,4 @@
-//! Searches: whole labels, a total order, pages that miss nothing, nothing of others.
+//! Tests searches of items: they match whole labels in a total order, pages miss nothing, and no foreign item is found.
 
 use std::collections::BTreeSet;
 

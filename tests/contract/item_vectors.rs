@@ -1,4 +1,4 @@
-//! Vectors of items: the nearest come first, nothing stale is found, pages are never short.
+//! Tests vectors of items: the nearest come first, nothing stale is found, pages are never short.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Searches by words: what is found, in which order, and when words of items that were there before are indexed.
+//! Tests searches by words: the found items, their order, and when words of earlier items are indexed.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Items: what is put comes back, with versions that never repeat, and only where the condition holds.
+//! Tests that items come back as they were put, with versions that never repeat, and are written only where the condition holds.
 
 use std::slice::from_ref;
 

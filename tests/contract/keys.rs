@@ -1,4 +1,4 @@
-//! Keys of tenants.
+//! Tests keys of tenants.
 
 use std::sync::Arc;
 

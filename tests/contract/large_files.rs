@@ -1,5 +1,5 @@
-//! Large files at other places: within a namespace root they are moved and copied without their bytes, to another root with them; and
-//! whatever the order of its parts, a file is known by its SHA-256.
+//! Tests moves and copies of large files. Within a namespace root their bytes are not copied; to another root they are. A file is known by
+//! its SHA-256, whatever the order of its parts.
 
 use std::sync::Arc;
 

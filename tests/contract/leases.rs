@@ -1,4 +1,4 @@
-//! Leases: acquire, renew, release.
+//! Tests that leases are acquired, renewed and released.
 
 use threadkeep::domain::Conflict;
 use threadkeep::domain::names::LeaseHolder;

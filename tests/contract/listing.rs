@@ -1,4 +1,4 @@
-//! Listings of checkpoints.
+//! Tests listings of checkpoints.
 
 use threadkeep::domain::checkpoint::{ListQuery, View};
 use threadkeep::domain::exact_json;

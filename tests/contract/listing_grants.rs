@@ -1,4 +1,4 @@
-//! Listings show what a caller may read, by every kind of grant, page by page. Ids are compared by bytes and are no patterns.
+//! Tests that listings show what a caller may read, by every kind of grant, page by page. Ids are compared by bytes and are no patterns.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! The contract of a storage engine: every case runs on every engine, through the same queue as the server's. SQL
-//! may differ between engines, results may not.
+//! Runs the contract of a storage engine: every case on every engine, through the same queue as the server's. SQL may differ between
+//! engines, results may not.
 
 // A test that panics is a test that failed.
 #![allow(clippy::unwrap_used)]

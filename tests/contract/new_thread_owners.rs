@@ -1,4 +1,4 @@
-//! Gives new threads their owners: made by two callers at once, made again after a deletion, copied.
+//! Tests the owners of new threads: made by two callers at once, made again after a deletion, copied.
 
 use threadkeep::domain::Conflict;
 use threadkeep::domain::grants::Actions;

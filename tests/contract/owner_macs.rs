@@ -1,5 +1,5 @@
-//! With a master key a thread, a session and a namespace root belong to whom a server wrote: whoever writes to the database gives none to
-//! another subject, and nothing of a changed row is opened.
+//! Tests that with a master key a thread, a session and a namespace root belong to the owner that a server wrote. A writer to the database
+//! cannot give one to another subject, and no content of a changed row is opened.
 
 use std::fmt::Debug;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! `threadkeep encrypt` signs the owners of threads, sessions and namespace roots: unsigned rows once, changed rows only after it showed them.
+//! Tests that `threadkeep encrypt` signs the owners of threads, sessions and namespace roots. It signs unsigned rows once, and changed rows
+//! only after it showed them.
 
 use threadkeep::domain::doctor::{FindingPlace, Noun, State};
 use threadkeep::storage::{self, Encryption, StorageConfig};

@@ -1,4 +1,4 @@
-//! A thread that is another's is an absent one, for every call; `thread_taken` is the one exception.
+//! Tests that a foreign thread is an absent one, for every call; `thread_taken` is the one exception.
 
 use std::fmt::Debug;
 

@@ -1,5 +1,5 @@
-//! Lets two subjects, the tenant and tokens work on the same few ids in random order. A model says what each of them sees; nobody
-//! ever sees what is another's.
+//! Tests ownership against a model: two subjects, the tenant and tokens work on the same few ids in random order. The model tells what each
+//! of them sees; nobody ever sees a foreign thread.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The cases of content that lies in an object store, and of background work that ends the process.
+//! Lists the cases of content in an object store, and of background work that ends the process.
 
 contract! {
     background_tasks:

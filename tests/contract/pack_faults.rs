@@ -1,5 +1,4 @@
-//! Whatever happens to the store, to a server or to a pack: nothing acknowledged is lost, damage is an error, and no object
-//! is forgotten.
+//! Tests faults of the store, of a server and of a pack: nothing acknowledged is lost, damage is an error, and no object is forgotten.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;

@@ -1,5 +1,4 @@
-//! Cold content lies in packs, and nobody can tell: everything reads back as it was, and what nothing needs any more is
-//! deleted from the store.
+//! Tests that cold content in packs reads back as it was, and that content that nothing needs any more is deleted from the store.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;

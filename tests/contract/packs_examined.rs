@@ -1,4 +1,4 @@
-//! What an examination says of packed content, and that it counts as before in reports of storage and of removals.
+//! Tests examinations of packed content, and that it counts as before in reports of storage and of removals.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A batch equals its commands one by one, whatever they are.
+//! Tests that a batch equals its commands one by one, whatever they are.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;

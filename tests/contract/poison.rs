@@ -1,4 +1,4 @@
-//! A poisonous command fails alone: healthy ones that wait beside it succeed, in their order.
+//! Tests that a poisonous command fails alone: healthy ones that wait beside it succeed, in their order.
 
 use threadkeep::domain::checkpoint::Commit;
 use threadkeep::domain::group_commit::Ended;

@@ -1,4 +1,4 @@
-//! Retention policies and reports: put, listed, limited, and what becomes of them.
+//! Tests retention policies and reports: they are put, listed, limited and removed.
 
 use threadkeep::domain::Error;
 use threadkeep::domain::audit::{Act, ActKind};

@@ -1,4 +1,4 @@
-//! Prune: what stays of a thread shows what it showed before.
+//! Tests that the kept part of a pruned thread shows what it showed before.
 
 use threadkeep::domain::Conflict;
 use threadkeep::domain::retention::Rule;

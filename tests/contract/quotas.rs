@@ -1,4 +1,4 @@
-//! Quotas: who may add what, how far one may be overshot, and what usage says.
+//! Tests quotas: who may add what, how far a quota may be overshot, and what usage reports.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Branches, copies, prunes and deletes in random order: every checkpoint that survives reads back exactly, and when everything is
+//! Tests branches, copies, prunes and deletes in random order. Every checkpoint that survives reads back exactly, and when everything is
 //! deleted nothing is left.
 
 use std::collections::BTreeMap;

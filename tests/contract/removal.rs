@@ -1,4 +1,4 @@
-//! Deletion of threads and of runs.
+//! Tests deletion of threads and of runs.
 
 use threadkeep::domain::Conflict;
 use threadkeep::domain::checkpoint::ListQuery;

@@ -1,4 +1,4 @@
-//! Retention of a thread by one call: parts, deletion, ages, leases.
+//! Tests retention of a thread by one call: parts, deletion, ages, leases.
 
 use rand::Rng as _;
 use threadkeep::domain::Conflict;

@@ -1,5 +1,5 @@
-//! Retention against a model: whatever the rule and the thread, what stays shows what it showed before, a dry run says
-//! what the removal then reports, and both say what the tables show.
+//! Tests retention against a model, for any rule and thread: the kept checkpoints show what they showed before. A dry run reports what the
+//! removal then reports, and both report what the tables show.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! With a master key, rows that decide rights count only as they were sealed: who writes to the database makes no key, moves none
-//! and undoes no revocation.
+//! Tests that with a master key the rows that decide rights count only as they were sealed. A writer to the database makes no key, moves
+//! none and undoes no revocation.
 
 use std::sync::Arc;
 

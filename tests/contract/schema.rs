@@ -1,4 +1,4 @@
-//! Checks which databases a program opens and which it refuses, by their rows of `schema_version`.
+//! Tests which databases a program opens and which it refuses, by their rows of `schema_version`.
 
 use threadkeep::storage::{self, StorageConfig};
 

@@ -1,4 +1,4 @@
-//! Helpers that change sessions through the same queue as the server's.
+//! Changes sessions for tests, through the same queue as the server's.
 
 use std::sync::Arc;
 

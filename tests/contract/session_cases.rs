@@ -1,4 +1,4 @@
-//! The cases of sessions.
+//! Lists the cases of sessions.
 
 contract! {
     sessions:

@@ -1,4 +1,4 @@
-//! Sessions that others write, read, compact and remove at the same time.
+//! Tests sessions that several callers write, read, compact and remove at the same time.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

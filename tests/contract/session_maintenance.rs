@@ -1,4 +1,4 @@
-//! Erases subjects that have sessions, examines sessions with the doctor, and turns their encryption on.
+//! Tests that subjects with sessions are erased, that the doctor examines sessions, and that sessions are encrypted.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Many small appends of many callers, together and one by one: all of them are there. It prints how many there were per second; for
-//! figures run `THREADKEEP_TEST_SESSION_APPENDS=30 cargo test --release --test contract session_speed -- --nocapture`.
+//! Tests that no append is lost among many small ones of many callers, together and one by one. It prints how many there were per second;
+//! for figures run `THREADKEEP_TEST_SESSION_APPENDS=30 cargo test --release --test contract session_speed -- --nocapture`.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Sessions: streams, documents and counters.
+//! Tests sessions: streams, documents and counters.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Helpers that take and restore snapshots as routes do, and read all that a thread has.
+//! Takes and restores snapshots for tests as routes do, and reads a whole thread.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

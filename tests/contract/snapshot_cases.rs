@@ -1,4 +1,4 @@
-//! Cases about snapshots.
+//! Lists the cases about snapshots.
 
 contract! {
     snapshots:

@@ -1,4 +1,4 @@
-//! Encrypts snapshots, and damages them.
+//! Tests that snapshots are encrypted, and that damage of them is found.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Snapshots of namespaces: items come back as they were, under new versions, and nothing else changes.
+//! Tests snapshots of namespaces: items come back as they were, under new versions, and nothing else changes.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Restores into other names and for other owners: the things are all there under the new name, and nothing is shared or changed that
-//! must not be.
+//! Tests restores into other names and for other owners: the data is complete under the new name. Nothing is shared or changed that must
+//! not be.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Restores snapshots after random histories: the result is the moment of the snapshot, and nothing else changed.
+//! Tests restores of snapshots after random histories: the result is the moment of the snapshot, and nothing else changed.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;

@@ -1,5 +1,5 @@
-//! Who may write and not read does not read through a snapshot: neither one that was shared, nor the one that a restore takes of what
-//! it replaces.
+//! Tests that a caller who may write and not read does not read through a snapshot. This holds for a shared snapshot, and for the one that
+//! a restore takes of what it replaces.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Snapshots of sessions, and one moment for everything.
+//! Tests snapshots of sessions, and that everything in a snapshot is of one moment.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};

@@ -1,4 +1,4 @@
-//! Snapshots of threads: what they have in them, how they come back, who is kept away.
+//! Tests snapshots of threads: their content, their restores, and their access rules.
 
 use threadkeep::domain::audit::{ActKind, EventQuery};
 use threadkeep::domain::clock::Clock;

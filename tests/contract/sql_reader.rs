@@ -1,4 +1,4 @@
-//! A role for direct SQL, made by the program and logged in as it says, and two tenants to be read.
+//! Makes a role for direct SQL by the program, logs in as it tells, and fills two tenants to be read.
 
 use std::process::{Command, Output};
 use std::str::FromStr;

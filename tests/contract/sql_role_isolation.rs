@@ -1,4 +1,4 @@
-//! A role for direct SQL tries to see more than its tenant.
+//! Tests that a role for direct SQL cannot see more than its tenant.
 
 use sqlx::{Connection, Executor, PgConnection};
 use threadkeep::storage::tables::{Sql, TABLES};

@@ -1,4 +1,4 @@
-//! Roles for direct SQL come and go: who may make one, where one is refused, what is left of one.
+//! Tests how roles for direct SQL are made and dropped: who may make one, where one is refused, and what is left of one.
 
 use std::str::FromStr;
 

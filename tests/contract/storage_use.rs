@@ -1,4 +1,4 @@
-//! What a thread takes is what its rows say.
+//! Tests that the reported size of a thread is that of its rows.
 
 use threadkeep::domain::storage::CopyThread;
 use threadkeep::domain::storage_use::{ChannelUse, StorageUse};

@@ -1,4 +1,4 @@
-//! Short ways to say what is put into the store and read from it, through the same queue as the server's.
+//! Puts into the store and reads from it in short form, through the same queue as the server's.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! Subjects with a bit of everything, and whether there is a trace of one.
+//! Fills subjects with data of every kind, and checks whether a trace of one is left.
 
 use std::sync::Arc;
 

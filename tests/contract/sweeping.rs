@@ -1,4 +1,4 @@
-//! Policies and the sweeper: with a clock that the tests move, on one server or several.
+//! Tests policies and the sweeper with a clock that the tests move, on one server or several.
 
 use std::sync::Arc;
 use std::time::Duration;

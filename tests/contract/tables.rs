@@ -1,4 +1,4 @@
-//! The list of tables is that of the schema, and what it says of row security is so.
+//! Tests that the list of tables is that of the schema, and that its statements about row security are true.
 
 use std::collections::BTreeSet;
 use std::path::Path;

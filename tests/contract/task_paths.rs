@@ -1,4 +1,4 @@
-//! Paths of tasks as long as they may be: the order of writes is exact over the whole path, wherever writes are read.
+//! Tests task paths of the greatest length: the order of writes is exact over the whole path, wherever writes are read.
 
 use threadkeep::domain::Error;
 use threadkeep::domain::checkpoint::{ListQuery, Op, PENDING_SENDS};

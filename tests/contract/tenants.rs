@@ -1,4 +1,4 @@
-//! Tenants as operators see them: what makes one, and what is listed of each.
+//! Tests tenants as operators see them: what makes one, and what is listed of each.
 
 use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::quotas::Quota;

@@ -1,4 +1,4 @@
-//! Threads as listings show them.
+//! Tests threads as listings show them.
 
 use threadkeep::domain::checkpoint::ListQuery;
 use threadkeep::domain::retention::Rule;

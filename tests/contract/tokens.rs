@@ -1,4 +1,4 @@
-//! Signing secrets and revocations.
+//! Tests signing secrets and revocations.
 
 use std::sync::Arc;
 

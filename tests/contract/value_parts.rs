@@ -1,4 +1,4 @@
-//! Values in parts: put ahead of the commit that names them, read one after the other.
+//! Tests values in parts: put ahead of the commit that names them, read one after the other.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Values in parts are like any other for whatever happens to their thread; parts wait for their commit for a day.
+//! Tests that values in parts are like any other whatever happens to their thread, and that parts wait a day for their commit.
 
 use threadkeep::domain::Conflict;
 use threadkeep::domain::checkpoint::Commit;

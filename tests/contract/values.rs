@@ -1,4 +1,4 @@
-//! Each checkpoint shows the very values that were sent with it.
+//! Tests that each checkpoint shows exactly the values that were sent with it.
 
 use crate::commands::Put;
 use crate::harness::{Harness, commit, value, values};

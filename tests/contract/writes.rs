@@ -1,4 +1,4 @@
-//! Pending and delta writes.
+//! Tests pending and delta writes.
 
 use crate::commands::{Put, Writes};
 use crate::harness::{Harness, commit, text, value, writes};

@@ -1,4 +1,4 @@
-//! Every value is the sum of its pieces, keeps its chunks when it grows, and comes back from its sealed form.
+//! Checks that every value is the sum of its pieces, keeps its chunks when it grows, and comes back from its sealed form.
 //!
 //! Input: 2 bytes that say where the value ended before it grew, then the value.
 

@@ -1,4 +1,4 @@
-//! Whatever bytes are shown become JSON: no panic, no deeper than the limit, and in no more memory than was allowed.
+//! Checks that any shown bytes become JSON: no panic, no deeper than the limit, and in no more memory than was allowed.
 //!
 //! Input: 1 byte mode, 2 bytes budget, little endian, then a value; in the last two modes parts, each with 2 bytes length.
 

@@ -1,4 +1,4 @@
-//! Envelopes from anywhere open to an error or to no more bytes than were allowed, and what opened can be sealed again.
+//! Checks that any envelope opens to an error or to no more bytes than were allowed, and that opened bytes can be sealed again.
 //!
 //! Input: 4 bytes limit, little endian, then the envelope.
 

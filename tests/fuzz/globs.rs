@@ -1,4 +1,4 @@
-//! Whatever pattern and path: no panic, and no more steps than the pattern allows.
+//! Checks that no pattern and path cause a panic or more steps than the pattern allows.
 //!
 //! Input: 1 byte dialect and place, then a pattern, a zero byte, a path.
 

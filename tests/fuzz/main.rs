@@ -1,5 +1,5 @@
-//! The fuzz targets without a fuzzer: every seed, and some thousand mutations of the seeds, through the same rules, the
-//! same in every run. README.md says how a fuzzer runs them.
+//! Runs the fuzz targets without a fuzzer: every seed, and some thousand mutations of the seeds, the same in every run. They go through the
+//! same rules as in a fuzzer; README.md says how one runs them.
 
 // A test that panics is a test that failed.
 #![allow(clippy::unwrap_used)]

@@ -1,4 +1,4 @@
-//! Mutations of seeds, without a fuzzer: what a byte, a length or a splice changes. The same in every run.
+//! Mutates seeds without a fuzzer: it changes bytes and lengths, and splices seeds. Mutations are the same in every run.
 
 /// Numbers at which lengths and kinds go wrong.
 const EDGES: [u8; 9] = [0, 1, 2, 3, 0x0c, 0x0d, 0x7f, 0x80, 0xff];

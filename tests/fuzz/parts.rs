@@ -1,7 +1,7 @@
-//! Lists, ends and chunks from anywhere make a value of exactly the size it says, or an error.
+//! Checks that any lists, ends and chunks make a value of exactly the size it says, or an error.
 //!
-//! Input: 4 bytes size, 2 bytes length of the list, 2 bytes length of the ends, list, ends, then chunks, each a name,
-//! 2 bytes length and its bytes; little endian, cut short where the input ends.
+//! Input: 4 bytes size, 2 bytes length of the list, 2 bytes length of the ends, list, ends, then chunks, each a name, 2 bytes length and
+//! its bytes; little endian, cut short where the input ends.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Whatever path and document: no panic, and no more texts and characters than were asked for.
+//! Checks that no path and document cause a panic, or more texts and characters than were asked for.
 //!
 //! Input: 1 byte texts, 1 byte characters, then a path, a zero byte, a document.
 

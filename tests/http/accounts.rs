@@ -1,4 +1,4 @@
-//! Quotas and the audit log at the front door: who is turned away, with what, and what is left of it.
+//! Tests quotas and the audit log through the routes: which requests are refused, with which answer, and which rows they leave.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

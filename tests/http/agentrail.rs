@@ -1,4 +1,4 @@
-//! Agentrail's sessions: whose they are, and how the Inspector says they fare.
+//! Tests Agentrail's sessions: their owners, and the Inspector's report about them.
 
 use serde_json::{Value, json};
 use threadkeep::app::Outside;

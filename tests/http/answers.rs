@@ -1,5 +1,5 @@
-//! The examples of the document that no handler has are answers of a real server: every operation is asked, and the file has what
-//! it said.
+//! Tests that the document's examples without a handler are answers of a real server. Every operation is called, and the file has its
+//! answer.
 
 use std::path::Path;
 

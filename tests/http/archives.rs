@@ -1,4 +1,5 @@
-//! Archives of workspaces over HTTP, on a real engine: what is staged comes back whole, and what is wrong is named and leaves nothing.
+//! Tests archives of workspaces over HTTP, on a real engine: a staged archive comes back whole, and a wrong one is named and leaves
+//! nothing.
 
 use std::time::Duration;
 

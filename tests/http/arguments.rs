@@ -1,4 +1,4 @@
-//! Arguments, parameters and headers out of range: each has its typed answer and reaches no storage.
+//! Tests arguments, parameters and headers out of range: each has its typed answer and reaches no storage.
 
 use serde_json::json;
 

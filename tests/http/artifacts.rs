@@ -1,4 +1,4 @@
-//! Archives of sandboxes become files of a drive, whole or not at all, and once.
+//! Tests that archives of sandboxes become files of a drive: whole or not at all, and once.
 
 use serde_json::{Value, json};
 use tar::{Builder, EntryType, Header};

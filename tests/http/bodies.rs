@@ -1,4 +1,4 @@
-//! Bodies: how large, how compressed, how many at once.
+//! Tests limits of bodies: their size, their compression, and how many are read at once.
 
 use std::io::Write as _;
 

@@ -1,4 +1,4 @@
-//! The change feed through the router: what is told, to whom, from where, and how it ends.
+//! Tests the change feed through the router: which changes it sends, to whom, from where, and how it ends.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Checkpoints through the router: bytes in are bytes out, in both media types; pages; histories.
+//! Tests checkpoints through the router: bytes out are bytes in, in both media types; pages; histories.
 
 use bytes::Bytes;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What a change of the document breaks for clients that were made for the document before.
+//! Finds the changes of a document that break clients of the earlier document.
 
 use serde_json::{Map, Value};
 

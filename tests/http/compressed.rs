@@ -1,5 +1,5 @@
-//! Every operation of the document answers compressed to who asks for it, in both encodings and both forms; and what is not
-//! compressed is named.
+//! Tests that every operation of the document compresses its answer on request, in both encodings and both forms. It lists the operations
+//! that do not.
 
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Real connections: keep-alive, HTTP/2, a stop that lets running requests finish, deadlines.
+//! Tests real connections: keep-alive, HTTP/2, a stop that lets running requests finish, deadlines.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Differences in requests: what they stand for is stored whole, and what cannot be resolved stores nothing.
+//! Tests differences in requests: the value that one stands for is stored whole, and one that cannot be resolved stores nothing.
 
 use serde::Serialize;
 use serde_bytes::Bytes;

@@ -1,4 +1,4 @@
-//! The API documents: generated, complete, and in agreement with what is served.
+//! Tests that the API documents are generated, complete, and in agreement with the served routes.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The drive and raw files: what is uploaded is listed and comes back, small and large, whole and in parts.
+//! Tests the drive and raw files: an upload is listed and comes back, small and large, whole and in parts.
 
 use serde_json::{Value, json};
 

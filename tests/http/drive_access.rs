@@ -1,4 +1,4 @@
-//! Who reaches what of a drive: by key, by path, by signed address, from pages.
+//! Tests who reaches which files of a drive: by key, by path, by signed address, from pages.
 
 use serde_json::json;
 use threadkeep::app::Browsers;

@@ -1,4 +1,4 @@
-//! A server over a real engine, with the keys of two people and of their tenant, and a clock that tests move.
+//! Opens a server over a real engine, with the keys of two people and of their tenant, and a clock that tests move.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What holds for every route, asked of every route in the document: compressed bodies, HTTP/1.1 with keep-alive and HTTP/2 on one
-//! port, the id of the request, how long it took.
+//! Tests every route of the document for what holds on all: compressed bodies, HTTP/1.1 with keep-alive and HTTP/2 on one port, the request
+//! id, and the time it took.
 
 use std::collections::HashSet;
 use std::sync::Arc;

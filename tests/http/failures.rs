@@ -1,4 +1,4 @@
-//! Failures: each kind of the domain's error has its answer; causes go to the log and nowhere else.
+//! Tests failures: each kind of the domain's error has its answer, and its cause is only in the log.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};

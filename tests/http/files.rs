@@ -1,4 +1,4 @@
-//! Files through the router: fields, texts of errors, and both media types.
+//! Tests files through the router: fields, texts of errors, and both media types.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

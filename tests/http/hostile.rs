@@ -1,4 +1,4 @@
-//! Hostile input: each kind has its typed answer, names the field, and stores nothing.
+//! Tests hostile input: each kind has its typed answer, names the field, and stores nothing.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Keys: what opens a tenant, how, and for how long.
+//! Tests keys: which ones open a tenant, how, and for how long.
 
 use std::time::Duration;
 

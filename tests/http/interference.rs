@@ -1,5 +1,5 @@
-//! Non-interference: two databases differ only in what a token may not read. Every operation of the API document, asked with that
-//! token of both, answers the same, and so does afterwards everything that the token may read. Ids that are made by chance apart.
+//! Tests non-interference: two databases differ only in what a token may not read. Every operation of the API document is called on both
+//! with that token, and must answer the same. Everything that the token may read afterwards must be the same too. Random ids are excepted.
 
 use std::sync::Arc;
 use std::time::Duration;

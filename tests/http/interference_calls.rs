@@ -1,5 +1,5 @@
-//! What a credential asks in the comparison of two databases: every operation of the document about its own things and about
-//! others', the ways around a grant, and guesses at what is hidden.
+//! Lists the calls for the comparison of two databases: every operation of the document on own and foreign data, ways around a grant, and
+//! guesses at hidden data.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What a caller sees of an answer, without what is made by chance: two databases are compared by it.
+//! Reduces an answer to what a caller sees without random parts, so that two databases can be compared.
 
 use serde_json::{Value, json};
 use threadkeep::export::PREAMBLE;

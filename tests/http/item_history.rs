@@ -1,4 +1,4 @@
-//! Versions of items and settings of namespaces through the router.
+//! Tests versions of items and settings of namespaces through the router.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Searches by words through the router.
+//! Tests searches by words through the router.
 
 use serde_json::{Value, json};
 

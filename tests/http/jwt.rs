@@ -1,4 +1,4 @@
-//! Tokens of other issuers, through the routes: whom they speak for, how their keys come and go.
+//! Tests tokens of other issuers through the routes: their subjects, and how the issuers' keys are fetched and withdrawn.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};

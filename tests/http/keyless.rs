@@ -1,4 +1,4 @@
-//! A server without keys answers local programs, and nobody else.
+//! Tests that a server without keys answers local programs, and nobody else.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Lists of requests: each has a limit, reading ends there, and the answer names the field and the limit.
+//! Tests lists of requests: each has a limit, reading ends there, and the answer names the field and the limit.
 
 use std::collections::BTreeSet;
 

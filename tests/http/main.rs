@@ -1,5 +1,5 @@
-//! The routes, through the router: every one, with good input and hostile, with keys and without. The storage is
-//! a small double in memory, so that each failure of a storage can be had on demand.
+//! Tests the routes through the router: every one, with good input and hostile, with keys and without. The storage is a small double in
+//! memory, so that a test can cause each failure of a storage.
 
 #[path = "../support/mod.rs"]
 mod support;

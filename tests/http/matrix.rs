@@ -1,5 +1,5 @@
-//! Every operation of the API document, asked by everybody who should not get an answer, over a real engine. An operation
-//! without a row fails, and so does a row without an operation.
+//! Tests every operation of the API document as every caller who should be refused, over a real engine. An operation without a row fails,
+//! and so does a row without an operation.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What the permission matrix expects of files and of the drive.
+//! Defines what the permission matrix expects of files and of the drive.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What the permission matrix expects of sessions and of Agentrail's routes.
+//! Defines what the permission matrix expects of sessions and of Agentrail's routes.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What the permission matrix expects of snapshots. The snapshot is named after the thread that it keeps.
+//! Defines what the permission matrix expects of snapshots. The snapshot is named after the thread that it keeps.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};

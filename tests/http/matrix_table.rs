@@ -1,4 +1,4 @@
-//! What the matrix expects of every operation: a request about a thread, and the answer for everybody who is let in.
+//! Defines what the matrix expects of every operation: a request about a thread, and the answer for every caller.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What somebody keeps of every kind: a thread with a policy, its snapshots, an item, a session, Agentrail's, an upload and files.
+//! Stores data of every kind for one caller: a thread with a policy, its snapshots, an item, a session, Agentrail's, an upload and files.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Quotas, usage and the audit log of the storage in memory.
+//! Implements quotas, usage and the audit log of the storage in memory.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

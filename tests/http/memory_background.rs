@@ -1,4 +1,4 @@
-//! No background work is counted over the storage in memory.
+//! Implements background tasks of the storage in memory: it counts none.
 
 use async_trait::async_trait;
 use threadkeep::domain::Result;

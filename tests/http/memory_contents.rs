@@ -1,4 +1,4 @@
-//! The storage in memory keeps no contents of files: tests of them run over a real engine.
+//! Implements contents of files of the storage in memory: it keeps none. Tests of them run over a real engine.
 
 use async_trait::async_trait;
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! The credentials of the storage in memory. Reading them is counted.
+//! Implements the credentials of the storage in memory, and counts how often they are read.
 
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -1,4 +1,4 @@
-//! Erasure in memory: what the storage in memory has of a subject, in two slices.
+//! Erases a subject from the storage in memory, in two slices.
 
 use async_trait::async_trait;
 use threadkeep::domain::Result;

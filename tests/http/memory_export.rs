@@ -1,4 +1,4 @@
-//! The storage in memory exports nothing: tests of exports run over a real engine.
+//! Implements exports of the storage in memory: it exports nothing. Tests of exports run over a real engine.
 
 use async_trait::async_trait;
 use threadkeep::domain::caller::Caller;

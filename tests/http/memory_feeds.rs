@@ -1,4 +1,4 @@
-//! The log of changes of the storage in memory.
+//! Implements the log of changes of the storage in memory.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! Listings of files, in memory: of the values as they are.
+//! Lists files of the storage in memory, from the values as they are.
 
 use async_trait::async_trait;
 use threadkeep::domain::Result;

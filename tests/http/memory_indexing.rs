@@ -1,4 +1,4 @@
-//! No vectors are made over the storage in memory.
+//! Implements indexing of the storage in memory: it makes no vectors.
 
 use async_trait::async_trait;
 use threadkeep::domain::Result;

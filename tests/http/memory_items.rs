@@ -1,4 +1,4 @@
-//! The items of the storage in memory: one map per tenant, changed batch by batch.
+//! Implements the items of the storage in memory: one map per tenant, changed batch by batch.
 
 use async_trait::async_trait;
 use threadkeep::content::keys::TenantSecret;

@@ -1,4 +1,4 @@
-//! The policies of the storage in memory: one map, no rounds.
+//! Implements the policies of the storage in memory: one map, no rounds.
 
 use async_trait::async_trait;
 use threadkeep::domain::audit::Act;

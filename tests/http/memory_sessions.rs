@@ -1,4 +1,4 @@
-//! Sessions of the storage in memory: there are none. Their routes are tested over a real engine (`sessions.rs`).
+//! Implements sessions of the storage in memory: it has none. Their routes are tested over a real engine (`sessions.rs`).
 
 use async_trait::async_trait;
 use threadkeep::domain::caller::Caller;

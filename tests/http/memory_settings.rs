@@ -1,4 +1,4 @@
-//! Settings of namespaces and versions of items, in memory.
+//! Implements settings of namespaces and versions of items of the storage in memory.
 
 use async_trait::async_trait;
 use threadkeep::domain::Result;

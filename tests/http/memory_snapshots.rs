@@ -1,4 +1,4 @@
-//! Snapshots of the storage in memory: there are none. Their routes are tested over a real engine (`snapshots.rs`).
+//! Implements snapshots of the storage in memory: it has none. Their routes are tested over a real engine (`snapshots.rs`).
 
 use async_trait::async_trait;
 use threadkeep::domain::audit::Act;

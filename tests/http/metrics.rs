@@ -1,5 +1,4 @@
-//! Metrics: every request counts under its route and status, and nothing a caller invents becomes a label. Strangers do not read
-//! them.
+//! Tests metrics: every request counts under its route and status. No text of a caller becomes a label, and strangers cannot read them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Keys with a subject over a real engine: the bytes of an answer about another's thread are those about an absent one.
+//! Tests keys with a subject over a real engine: the bytes of an answer about a foreign thread are those about an absent one.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Uploads that are refused, on real connections: who sends everything before he reads sees the answer that names the reason, and
-//! no reset, however much was still to come.
+//! Tests refused uploads on real connections. A client that sends everything before it reads gets the answer with the reason, and no reset,
+//! however much was still to come.
 
 use std::time::Duration;
 

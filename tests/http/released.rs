@@ -1,5 +1,5 @@
-//! The API against that of the last release: what older clients rely on stays, or the version says that it does not. Compared is
-//! what the served documents describe together: an operation that another of them describes is on the wire as it was.
+//! Tests the API against that of the last release: older clients find what they rely on, or the version says that they do not. It compares
+//! what the served documents describe together. An operation that another document describes is unchanged on the wire.
 
 use std::path::{Path, PathBuf};
 

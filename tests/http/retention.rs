@@ -1,4 +1,4 @@
-//! Prune by rank and age, retention policies and reports: what arrives, what is refused, what is answered.
+//! Tests prunes by rank and age, retention policies and reports: which requests arrive, which are refused, and their answers.
 
 use serde_json::{Value, json};
 use threadkeep::domain::clock::Micros;

@@ -1,5 +1,5 @@
-//! What is the same for every operation that has it, asked of every operation whose part of the document says so: limits, fields
-//! that nobody knows, pages, idempotency, deadlines, conditions, and what pages of other origins may do.
+//! Tests what is the same for every operation that the document says has it: limits, unknown fields, pages, idempotency, deadlines,
+//! conditions, and the rights of pages of other origins.
 
 use axum::body::Body;
 use axum::http::{Method, Request as HttpRequest};

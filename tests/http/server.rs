@@ -1,5 +1,5 @@
-//! A server without a socket, and requests to it. Every answer is held against the OpenAPI document: a status or
-//! a code that is not documented for the route fails the test that saw it.
+//! Runs a server without a socket, and sends requests to it. Every answer is checked against the OpenAPI document. A status or a code that
+//! is not documented for the route fails the test.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};

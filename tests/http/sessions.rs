@@ -1,4 +1,4 @@
-//! Sessions over HTTP, on a real engine: both forms of bodies, Agentrail's routes, and the Inspector.
+//! Tests sessions over HTTP, on a real engine: both forms of bodies, Agentrail's routes, and the Inspector.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What clients hold in memory: slow senders and takers are cut off, everybody has a share, and others are answered all the time.
+//! Tests the memory that clients hold: slow senders and readers are cut off, everybody has a share, and others are answered all the time.
 
 use std::sync::Arc;
 use std::time::Duration;

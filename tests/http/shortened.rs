@@ -1,4 +1,4 @@
-//! Answers to callers that hold values: names and differences instead of bytes, and only for those who ask.
+//! Tests answers to callers that hold values: names and differences instead of bytes, and only on request.
 
 use serde_json::{Value, json};
 use threadkeep::domain::history::{Chain, Node};

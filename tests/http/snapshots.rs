@@ -1,4 +1,4 @@
-//! Snapshots over HTTP, on a real engine: what is taken comes back, and what is wrong is named.
+//! Tests snapshots over HTTP, on a real engine: a taken snapshot comes back, and mistakes are named.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! States and values in plain JSON, through the router.
+//! Tests states and values in plain JSON, through the router.
 
 use serde_json::{Value, json};
 

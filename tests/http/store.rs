@@ -1,4 +1,4 @@
-//! The store through the router: what arrives, what is refused, what is answered, in both media types.
+//! Tests the store through the router: which requests arrive, which are refused, and their answers, in both media types.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Vectors through the router: what arrives, in both media types, and what is refused with the name of its field.
+//! Tests vectors through the router: they arrive in both media types, and a refusal names its field.
 
 use serde::Serialize;
 use serde_bytes::ByteBuf;

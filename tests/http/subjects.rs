@@ -1,4 +1,4 @@
-//! Erasing a subject: who may, what it answers, and what the server forgets.
+//! Tests the erasure of a subject: who may, what it answers, and what the server forgets.
 
 use serde_json::json;
 use threadkeep::domain::thread::Thread;

@@ -1,4 +1,4 @@
-//! Threads and their leases through the router.
+//! Tests threads and their leases through the router.
 
 use serde_json::{Value, json};
 use threadkeep::domain::storage_use::{ChannelUse, StorageUse};

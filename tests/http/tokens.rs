@@ -1,4 +1,4 @@
-//! Tokens through the routes: made, narrowed, used, revoked, on one server and on two.
+//! Tests tokens through the routes: made, narrowed, used, revoked, on one server and on two.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

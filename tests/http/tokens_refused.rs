@@ -1,4 +1,4 @@
-//! What the token calls refuse, what opens nothing, and what tenants see of each other: nothing.
+//! Tests what the token calls refuse, which tokens open nothing, and that tenants see nothing of each other.
 
 use serde_json::{Value, json};
 

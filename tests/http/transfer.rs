@@ -1,4 +1,4 @@
-//! A tenant as a file, out of one server and into another.
+//! Tests the export of a tenant from one server and its import into another.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Large values on the wire: parts ahead of a commit, parts behind an answer, and who gets them.
+//! Tests large values on the wire: parts ahead of a commit, parts behind an answer, and who gets them.
 
 use serde_json::{Value, json};
 use threadkeep::domain::limits::LIMITS;

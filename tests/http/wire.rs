@@ -1,4 +1,4 @@
-//! Bodies with values and differences, as JSON, for the tests of both directions.
+//! Makes JSON bodies with values and differences, for the tests of both directions.
 
 use std::io::Write as _;
 

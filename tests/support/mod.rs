@@ -1,3 +1,3 @@
-//! Real servers for tests.
+//! Starts real servers for tests.
 
 pub mod postgres;

@@ -1,5 +1,5 @@
-//! A PostgreSQL of the tests' own: started once per test program, on a unix socket in a temporary folder, gone with
-//! the program. Or the one of `THREADKEEP_TEST_DATABASE_URL`. One migrated template, one database per test.
+//! Starts a PostgreSQL for the tests: once per test program, on a unix socket in a temporary folder, stopped with the program.
+//! `THREADKEEP_TEST_DATABASE_URL` names another to use. Each test gets its own database, a copy of one migrated template.
 
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;

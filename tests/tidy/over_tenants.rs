@@ -1,4 +1,4 @@
-//! Statements that the rule of tenants does not hold for, each with its reason.
+//! Lists the statements that are exempt from the rule of tenants, each with its reason.
 
 /// What goes over all tenants on purpose, or has its condition elsewhere: file, words of the statement, reason.
 pub const OVER_TENANTS: &[(&str, &str, &str)] = &[

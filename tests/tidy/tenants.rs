@@ -1,8 +1,8 @@
-//! Reads the SQL in the source and says which statements could mix tenants: every table that a statement names must be
-//! bound to a tenant where it stands, in its key, its join or its columns.
+//! Reads the SQL in the source and finds statements that could mix tenants. Every table that a statement names must be bound to a tenant
+//! there: in its key, its join or its columns.
 //!
-//! It reads pieces, not whole statements: whatever names a table has to say whose rows, in the same string. What it cannot
-//! see is a condition on the tenant that is wrong; the contract suite is for those.
+//! It reads pieces, not whole statements: a string that names a table must also bind it to a tenant. It cannot see a wrong condition on the
+//! tenant; the contract suite tests those.
 
 use std::collections::BTreeSet;
 

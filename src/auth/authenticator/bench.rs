@@ -1,4 +1,4 @@
-//! An authenticator on a storage that counts how often it is read, fails and hangs on demand.
+//! Defines a test bench: an authenticator on a storage that counts how often it is read, and fails or hangs on demand.
 
 use std::sync::Mutex as SyncMutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

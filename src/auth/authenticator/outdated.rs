@@ -1,4 +1,4 @@
-//! A server without the master key whose database was encrypted meanwhile: it must write nothing more.
+//! Detects that the database was encrypted while this server has no master key. Such a server must not write any more.
 
 use super::Authenticator;
 

@@ -1,4 +1,4 @@
-//! Tokens that another program signed, each way of spoiling one, and configurations that are refused.
+//! Tests tokens that another program signed, each way of spoiling one, and configurations that are refused.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -1,4 +1,4 @@
-//! What an archive is packed with, and how much comes out of it: counted before anybody looks at it.
+//! Detects the compression of an archive and decodes it. The output is counted before anything reads it.
 
 use std::io::{self, Chain, Cursor, Read};
 use std::sync::Arc;

@@ -1,5 +1,4 @@
-//! Names that are one on file systems without case or with Unicode normalization, as on macOS and Windows: found where an
-//! archive has both.
+//! Finds names in an archive that are equal on file systems without case or with Unicode normalization, as on macOS and Windows.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

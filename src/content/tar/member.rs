@@ -1,4 +1,4 @@
-//! One member of an archive: what its header and the extensions before it say, and whether that may be.
+//! Reads one member of an archive from its header and the extensions before it, and checks whether it is allowed.
 
 use tar::{EntryType, Header, PaxExtensions};
 

@@ -1,9 +1,9 @@
-//! Archives that are kept as they are: every byte that comes out of the packing is handed on, and every member is looked at on
-//! its way. What whoever unpacks one could be led astray by is refused.
+//! Checks archives that are stored as they are. Every decompressed byte is passed on, and every member is checked meanwhile. Archives that
+//! could mislead the program that unpacks them are refused.
 //!
-//! **Invariant:** with [`Links::Inside`] nothing that follows the links of an archive gets out of the folder that it is unpacked
-//! in: no member lies behind a link, and a link goes up at its beginning only, not further than to the top. It holds on file
-//! systems without case or with Unicode normalization too: two names that are one there are refused.
+//! **Invariant:** with [`Links::Inside`], following the links of an archive never leaves the folder it is unpacked in. No member is below a
+//! link. A link target goes up only at its beginning, and at most to the top. This also holds on file systems without case or with Unicode
+//! normalization: two names that are equal there are refused.
 
 use std::collections::HashSet;
 use std::io::{self, Read};

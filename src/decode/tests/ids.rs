@@ -1,4 +1,4 @@
-//! Ids as LangGraph's own functions make them for the same parts.
+//! Tests that ids equal those of LangGraph's own functions for the same parts.
 
 use crate::decode::task_ids::{Language, Named, interrupt_id, task_id};
 

@@ -1,4 +1,4 @@
-//! Delta channels: what the two built-in reducers make of seeds and writes.
+//! Tests the values that the two built-in reducers of delta channels make of seeds and writes.
 
 use serde_json::{Value as Expected, json};
 

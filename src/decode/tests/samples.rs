@@ -1,4 +1,4 @@
-//! Bytes as the serializers of LangGraph wrote them, with what they show.
+//! Tests the JSON that is shown for bytes written by the serializers of LangGraph.
 
 use serde_json::{Value as Expected, json};
 

@@ -1,4 +1,4 @@
-//! States out of checkpoints: what is next, what asks, what is done.
+//! Tests states derived from checkpoints: next tasks, interrupts and finished tasks.
 
 use bytes::Bytes;
 use serde_json::{Value as Expected, json};

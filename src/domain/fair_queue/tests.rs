@@ -1,4 +1,4 @@
-//! Turns of tenants, and the order of commands of one key.
+//! Tests the turns of tenants, and the order of commands of one key.
 
 use std::collections::HashMap;
 

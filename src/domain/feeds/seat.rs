@@ -1,4 +1,4 @@
-//! Places among the followers of the change feed, and how many a tenant and a holder may have.
+//! Counts the followers of the change feed, and limits how many a tenant and a holder may have.
 
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
-//! Large files on their way to another place: how their contents are found, and copied where they have to be. In one namespace root
-//! two files may show one content. Into another root its bytes are copied, slice by slice, so that erasing one subject never takes
-//! anything from another.
+//! Finds the contents of large files that are moved or copied, and copies them where needed. In one namespace root two files may show one
+//! content. Into another root its bytes are copied slice by slice, so erasing one subject never removes anything of another.
 
 use std::collections::HashMap;
 

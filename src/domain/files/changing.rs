@@ -1,5 +1,5 @@
-//! Changing files: write, append, edit, upload. A change is a put on the version that was read; what comes in between is read again, so
-//! that no change of another is lost.
+//! Changes files: write, append, edit, upload. A change is a put on the version that was read. If another change came between, the file is
+//! read again, so no change is lost.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD as ALPHABET;

@@ -1,4 +1,4 @@
-//! Glob patterns, as the matchers of both languages read them: wcmatch with BRACE and GLOBSTAR for Python, micromatch with dotfiles for
+//! Reads glob patterns as the matchers of both languages do: wcmatch with BRACE and GLOBSTAR for Python, micromatch with dotfiles for
 //! JavaScript.
 
 use super::dialect::Dialect;

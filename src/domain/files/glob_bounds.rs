@@ -1,4 +1,4 @@
-//! Globs within bounds: steps of patterns that are made to take many, limits, and what a reference says that tries everything.
+//! Tests the bounds of globs: the steps of expensive patterns, the limits, and the agreement with a reference that tries everything.
 
 use std::time::{Duration, Instant};
 

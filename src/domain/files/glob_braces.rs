@@ -1,5 +1,5 @@
-//! Braces of glob patterns: `{a,b}` and `{1..3}`, read into a tree. A pattern stands for as many texts as its choices make together,
-//! and these are written out only where a choice cannot be read alone.
+//! Parses the braces of glob patterns, `{a,b}` and `{1..3}`, into a tree. A pattern stands for as many texts as its choices make together.
+//! These are written out only where a choice cannot be read alone.
 
 use super::dialect::Dialect;
 use super::glob::GlobLimit;

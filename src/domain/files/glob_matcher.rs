@@ -1,5 +1,5 @@
-//! Holds the program of a pattern against paths. It goes through a path once, character by character, with the set of instructions that
-//! can be reached there: each is looked at once at each position. Only `!(…)` begins again, once at each position.
+//! Matches paths against the program of a pattern. It reads a path once, character by character, with the set of instructions that can be
+//! reached there. It looks at each instruction once per position. Only `!(…)` begins again, once at each position.
 
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -1,5 +1,5 @@
-//! A glob pattern as one flat program. Its instructions are made from the places of the pattern times what has to be known of the text
-//! before them, which is little; so the choices of braces lie beside each other and are never multiplied.
+//! Compiles a glob pattern into one flat program. It has instructions for each place of the pattern times the states of the text before it,
+//! which are few. So the choices of braces stand side by side and are never multiplied.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Globs against what wcmatch and micromatch find.
+//! Tests globs against the results of wcmatch and micromatch.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! What is known of a file without its content. It stands beside the value, sealed like it, so that listings open no values and nothing
-//! of an encrypted one is readable.
+//! Defines the head of a file: everything known of it without its content. It is stored beside the value and sealed like it. So listings
+//! open no values, and nothing of an encrypted one is readable.
 
 use sha2::{Digest as _, Sha256};
 

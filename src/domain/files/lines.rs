@@ -1,4 +1,4 @@
-//! Lines of a text and the window that a read shows, as each language cuts them.
+//! Cuts a text into lines, and takes the window that a read shows, as each language does.
 
 use super::dialect::Dialect;
 use super::problem::{FileProblem, problem};

@@ -1,4 +1,4 @@
-//! Listing files: a directory, all below one, those that match a pattern. No value is opened.
+//! Lists files: a directory, everything below one, or the files that match a pattern. No value is opened.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What kind of content a path stands for. The tables are those of deepagents: programs ask the same of either backend.
+//! Decides the media type of a path. The tables are those of deepagents: programs ask the same of either backend.
 
 use super::value::{Content, FileValue};
 

@@ -1,6 +1,5 @@
-//! Contents that were opened before, so that a search does not fetch and open them again. They are named by the digest of their
-//! item's value inside one namespace and handed out only for a digest that the database has just answered: what is here may be old, but
-//! never wrong.
+//! Remembers contents that were opened, so a search does not fetch and open them again. Each is named by the digest of its item's value
+//! inside one namespace. They are used only for a digest that the database has just answered, so an entry may be old, but never wrong.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
-//! Files: a view over the items of one namespace, exactly as deepagents' `StoreBackend` keeps them: the key is the path, the value holds
-//! the content. What the two languages of deepagents do differently is [`dialect`].
+//! Shows the items of one namespace as files, exactly as deepagents' `StoreBackend` keeps them. The key is the path, and the value holds
+//! the content. The two languages of deepagents differ by [`dialect`].
 
 mod carrying;
 pub mod changing;

@@ -1,4 +1,4 @@
-//! Removing, moving and copying files and whole directories.
+//! Removes, moves and copies files and whole directories.
 
 use super::carrying::Carried;
 use super::changing::new_value;

@@ -1,5 +1,5 @@
-//! Paths of files: keys of items. Whatever key is stored can be listed, read, edited and deleted as it is; a file that is made has
-//! a path in its one canonical form.
+//! Checks the paths of files: keys of items. Every stored key can be listed, read, edited and deleted as it is. A new file needs a path in
+//! its one canonical form.
 
 use super::problem::{FileProblem, problem};
 use crate::domain::error::Result;

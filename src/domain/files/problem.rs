@@ -1,5 +1,5 @@
-//! What is wrong with a file. The details are the texts that deepagents' tools show to a model, to the letter: programs and models match
-//! on them.
+//! Defines the errors of files. The details are, to the letter, the texts that deepagents' tools show to a model, because programs and
+//! models match on them.
 
 use super::dialect::Dialect;
 use crate::domain::error::Error;

@@ -1,4 +1,4 @@
-//! Reading files: a window of one, several whole, what is known of one.
+//! Reads files: a window of one, several whole, or the facts about one.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

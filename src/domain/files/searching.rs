@@ -1,5 +1,5 @@
-//! Searching the contents of files for a text. Contents are opened once and then remembered by their digests; which digests there are is
-//! asked of the database in every search.
+//! Searches the contents of files for a text. Contents are opened once and then remembered by their digests. Every search asks the database
+//! which digests there are.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

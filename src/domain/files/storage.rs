@@ -1,4 +1,4 @@
-//! What files ask of a storage engine beyond what items do.
+//! Declares the storage calls that files need beyond those of items.
 
 use async_trait::async_trait;
 

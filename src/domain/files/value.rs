@@ -1,4 +1,4 @@
-//! The value of an item that is a file, in every form that deepagents has written.
+//! Reads the value of an item that is a file, in every form that deepagents has written.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD as ALPHABET;

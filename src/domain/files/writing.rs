@@ -1,4 +1,4 @@
-//! The texts of values that are written: new ones, and changed ones that keep every field that was there.
+//! Writes the texts of values: new ones, and changed ones that keep every field that was there.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,4 @@
-//! Lanes before a storage that writes when the test lets it.
+//! Tests lanes on a storage that writes when the test lets it.
 
 use std::collections::VecDeque;
 

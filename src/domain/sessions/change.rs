@@ -1,4 +1,4 @@
-//! What is done to a session in one go, before and after its contents are sealed.
+//! Defines the changes that one request makes to a session, before and after their contents are sealed.
 
 use bytes::Bytes;
 

@@ -1,4 +1,4 @@
-//! The queue in front of the sessions: appends of many callers that wait together are one transaction.
+//! Queues changes of sessions: appends of many callers that wait together are one transaction.
 //!
 //! **Invariant:** a poisonous change fails alone.
 

@@ -1,8 +1,8 @@
-//! Applies the changes of many callers to sessions in memory: it takes the locked rows and returns the rows to write and the answers.
-//! Pure, and the same for every engine.
+//! Applies the changes of many callers to sessions in memory: it takes the locked rows and returns the rows to write and the answers. Pure,
+//! and the same for every engine.
 //!
-//! **Invariants:** entries of a log have the numbers 1, 2, … without a gap, or, where the stream had been there before, the numbers behind
-//! those that it had; a change happens whole or not at all.
+//! **Invariants:** entries of a log have the numbers 1, 2, … without a gap. A stream that had been there before continues behind its old
+//! numbers. A change happens whole or not at all.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

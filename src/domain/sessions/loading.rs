@@ -1,4 +1,4 @@
-//! Which entries of a stream a caller gets: from a number on, the last ones, or as many of the last as fit into a budget.
+//! Selects the entries of a stream for a caller: from a number on, the last ones, or the last that fit into a budget.
 
 use super::{Entry, tokens};
 use crate::domain::error::{Error, Result};

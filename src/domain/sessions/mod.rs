@@ -1,5 +1,5 @@
-//! Sessions: append-only streams, small documents and counters under one key, for agents that are not LangGraph. What a
-//! stream holds is opaque JSON text; nothing here looks into it.
+//! Defines sessions: append-only streams, small documents and counters under one key, for agents that are not LangGraph. A stream holds
+//! opaque JSON text; nothing here looks into it.
 
 pub mod change;
 pub mod commit;

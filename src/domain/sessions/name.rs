@@ -1,5 +1,5 @@
-//! Defines the name of a session: a kind, and a key of parts that may be any text. As bytes names sort part by part, and a prefix is a
-//! range; grants use the text form.
+//! Defines the name of a session: a kind, and a key of parts that may be any text. In bytes, names sort part by part, and a prefix is a
+//! range. Grants use the text form.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! What callers read of sessions.
+//! Reads sessions for callers.
 
 use super::ledger::Part;
 use super::loading::{EntriesQuery, Load, Loaded, fitting};

@@ -1,4 +1,4 @@
-//! What callers do with sessions: permission first, then the one call that does it.
+//! Runs the calls that change sessions: checks the permission, then makes the one call that does it.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What the domain asks of a storage engine for sessions.
+//! Declares the trait of a storage engine for sessions.
 
 use async_trait::async_trait;
 

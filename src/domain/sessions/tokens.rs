@@ -1,5 +1,5 @@
-//! The estimate of tokens by which Agentrail cuts its messages: its rules, number by number, because a client and this server
-//! must cut at the same message.
+//! Estimates the tokens by which Agentrail cuts its messages. It follows Agentrail's rules number by number, because a client and this
+//! server must cut at the same message.
 
 use serde_json::Value as Json;
 

@@ -1,4 +1,4 @@
-//! The pages of the ledger: what each tenant and each credential holds in which bodies, whose share is full, and who gives way.
+//! Counts the bytes that each tenant and each credential holds, and in which bodies. Decides whose share is full, and which body ends.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
-//! Archives of workspaces: what a sandbox has in its working directory, kept as a tar beside what a snapshot has of threads,
-//! items and sessions. One is staged first, and belongs to whoever staged it; a snapshot that is taken with it shows it.
+//! Stores archives of workspaces: a sandbox's working directory as a tar, beside the threads, items and sessions of a snapshot. An archive
+//! is staged first, and belongs to the caller that staged it. A snapshot that is taken with it shows it.
 //!
-//! **Invariant:** nothing of an archive is seen before it is whole, and nothing of it changes afterwards.
+//! **Invariant:** no part of an archive is visible before it is whole, and nothing of it changes afterwards.
 
 use std::fmt;
 use std::sync::Arc;

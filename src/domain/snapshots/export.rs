@@ -1,5 +1,5 @@
-//! What an export asks of a storage for snapshots, besides what it asks for threads and sessions: what a snapshot keeps are those, under
-//! hidden names.
+//! Declares the storage calls for exporting snapshots, besides those for threads and sessions. A snapshot keeps its threads and sessions as
+//! such, under hidden names.
 
 use async_trait::async_trait;
 

@@ -1,4 +1,4 @@
-//! Snapshots: what is asked for, what one has in it, what a restore does. Pure; permission and order of calls are in
+//! Defines snapshots: the requests, the contents of one, and the effect of a restore. Pure; permission and order of calls are in
 //! [`service`].
 
 pub mod archives;

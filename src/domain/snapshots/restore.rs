@@ -1,4 +1,4 @@
-//! What a restore is to do, and what it did.
+//! Defines the request and the result of a restore.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What is chosen goes where it is said, and to whom.
+//! Tests that chosen parts are restored to the named places and owners.
 
 use super::*;
 use crate::domain::snapshots::History;

@@ -1,5 +1,4 @@
-//! What callers do with snapshots: permission first, for the snapshot and for everything named in it, then the one call that
-//! does it.
+//! Runs the calls on snapshots. Checks the permission for the snapshot and for everything named in it, then makes the one call.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the domain asks of a storage engine for snapshots.
+//! Declares the trait of a storage engine for snapshots.
 
 use std::collections::BTreeMap;
 

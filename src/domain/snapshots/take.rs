@@ -1,4 +1,4 @@
-//! What a snapshot is to have in it, as its maker says.
+//! Defines the request to take a snapshot, and its result.
 
 use std::collections::{BTreeMap, BTreeSet};
 

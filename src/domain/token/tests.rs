@@ -1,4 +1,4 @@
-//! Who may make, narrow and revoke what.
+//! Tests who may make, narrow and revoke which tokens.
 
 use std::cell::Cell;
 

@@ -1,5 +1,5 @@
-//! What the Inspector of Agentrail asks for, under `/__inspector`. Its page sends no header: it may be given an address that has
-//! a token in it, `/i/{token}/__inspector`, which must be one that only reads.
+//! Serves `/__inspector`, the routes of Agentrail's Inspector. Its page sends no header, so its address may contain a token:
+//! `/i/{token}/__inspector`. Such a token must be one that only reads.
 //!
 //! **Invariant:** a token in a path is in no log, no metric and no audit event: those name the route, never the path.
 

@@ -1,4 +1,4 @@
-//! Agentrail's small documents: memos, todos, results of tools, and logs of skills.
+//! Serves Agentrail's small documents: memos, todos, results of tools, and logs of skills.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Agentrail's sessions with their messages, turns and compactions.
+//! Serves Agentrail's sessions with their messages, turns and compactions.
 
 use std::sync::Arc;
 

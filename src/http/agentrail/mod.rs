@@ -1,5 +1,5 @@
-//! Agentrail's sessions over HTTP: its adapters' routes, each id one percent-encoded segment of the path. What is kept are
-//! sessions of ours (`domain/agentrail.rs`), so `/v1/sessions` shows and deletes them too.
+//! Serves Agentrail's sessions: the routes of its adapters. Each id is one percent-encoded segment of the path. They are stored as ordinary
+//! sessions (`domain/agentrail.rs`), so `/v1/sessions` shows and deletes them too.
 
 pub mod inspector;
 pub mod memory;

@@ -1,4 +1,4 @@
-//! Agentrail's trace, and the events, checkpoints and mailboxes of its orchestration.
+//! Serves Agentrail's trace, and the events, checkpoints, mailboxes and agent histories of its orchestration.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Counters, and the compaction of streams.
+//! Serves `POST /v1/sessions/counters/add` and `POST /v1/sessions/compact`: counters, and the compaction of streams.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Documents of sessions: `put`, `get`, `append`, `list`, `find`, `delete`.
+//! Serves `POST /v1/sessions/documents/…`: `put`, `get`, `append`, `list`, `find`, `delete`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Reading sessions: entries, streams, listings.
+//! Serves `POST /v1/sessions/load`, `…/streams` and `…/list`: reads entries, streams and listings.
 
 use std::sync::Arc;
 

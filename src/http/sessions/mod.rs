@@ -1,4 +1,4 @@
-//! Sessions: `create`, `append`, `load`, `streams`, `list`, `delete`.
+//! Serves `POST /v1/sessions/create`, `…/append` and `…/delete`. Submodules serve the other routes of sessions.
 
 mod compacting;
 pub mod documents;

@@ -1,4 +1,4 @@
-//! Contents of documents as they travel: any string. What UTF-8 cannot hold travels as the JSON text of the string.
+//! Defines contents of documents on the wire: any string. A string that UTF-8 cannot encode is sent as its JSON text.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What requests about sessions have in common.
+//! Defines the types that requests about sessions have in common.
 
 use serde::Deserialize;
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! Archives of workspaces: `put` stages one for a snapshot that is taken next, `get` gives back that of a snapshot.
+//! Serves `/v1/snapshots/archive`: `PUT` stages a workspace's archive for a snapshot that is taken next, `GET` returns that of a snapshot.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Snapshots: `take`, `get`, `list`, `delete`; `archive` is what a workspace had; `restoring` brings back what one has.
+//! Serves `POST /v1/snapshots/take`, `…/get`, `…/list` and `…/delete`. `archive` serves archives of workspaces, `restoring` restores.
 
 pub(super) mod archive;
 pub(super) mod restoring;

@@ -1,4 +1,4 @@
-//! `restore`: what a snapshot has, in place or into new ids.
+//! Serves `POST /v1/snapshots/restore`: restores a snapshot in place or into new ids.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

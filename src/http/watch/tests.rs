@@ -1,4 +1,4 @@
-//! Tests of what a connection is known for: who asked on it, and whether it takes what it is sent.
+//! Tests the limits on connections by address and by caller, and the end of connections that are idle or take nothing they are sent.
 
 use super::*;
 

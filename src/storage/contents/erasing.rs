@@ -1,5 +1,4 @@
-//! Erasing the contents of a subject: all that were uploaded below its label. Their chunks go with the scope of the namespace
-//! root.
+//! Erases the contents of a subject: all that were uploaded below its label. Their chunks are removed with the scope of the namespace root.
 
 use super::sweeping::drop_content;
 use crate::domain::Result;

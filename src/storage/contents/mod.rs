@@ -1,7 +1,7 @@
-//! Contents of files as rows: uploads, their slices, and what becomes of them. Both engines speak this SQL.
+//! Stores contents of files as rows: uploads, their slices, and their end. The SQL is the same for both engines.
 //!
-//! **Invariant:** a slice is written under the lock of its scope and the row of its upload, all of its chunks with it; so a
-//! collection either sees the list that names them or comes before them.
+//! **Invariant:** a slice is written with all of its chunks, under the lock of its scope and of its upload's row. So a collection sees the
+//! list that names them, or comes before them.
 
 pub mod erasing;
 pub mod packing;

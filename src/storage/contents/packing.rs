@@ -1,4 +1,4 @@
-//! Which scopes have contents that an object store could hold: a whole content never changes, so it is cold at once.
+//! Lists the scopes with contents that can move to an object store. A whole content never changes, so it is cold at once.
 
 use crate::domain::Result;
 use crate::domain::clock::Micros;

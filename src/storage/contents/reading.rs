@@ -1,5 +1,5 @@
-//! The way out: one slice at a time, each chunk of it held against its name. Nothing of the database is held while an object
-//! store is asked, or while somebody takes the bytes.
+//! Reads a content one slice at a time, and checks each chunk against its name. It holds nothing of the database while it asks an object
+//! store, or while a client takes the bytes.
 
 use bytes::{Bytes, BytesMut};
 

@@ -1,4 +1,4 @@
-//! The way in: a slice is cut, and its chunks are named and sealed.
+//! Cuts a slice into chunks, and names and seals them.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! What nothing shows any more: uploads that were left, contents whose files are gone.
+//! Deletes contents that nothing shows any more: abandoned uploads, and contents of deleted files.
 
 use crate::domain::Result;
 use crate::domain::caller::Caller;

@@ -1,5 +1,5 @@
-//! Small threads, many at a time: everything that belongs to them, read by a few statements in one snapshot. It only tells which of
-//! them are sound in every respect; each of the others is examined alone, which says what is wrong with it.
+//! Examines small threads, many at a time: a few statements read all their rows in one snapshot. It finds only which of them are sound.
+//! Each of the others is examined alone, which finds the damage.
 
 use std::collections::{HashMap, HashSet};
 

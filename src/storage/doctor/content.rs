@@ -1,4 +1,4 @@
-//! Opening values and their chunks, and telling which of them is at fault.
+//! Opens values and their chunks, and finds the one that is damaged.
 
 use std::collections::{HashMap, HashSet};
 

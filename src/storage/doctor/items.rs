@@ -1,4 +1,4 @@
-//! Items of the store, and their earlier versions: that each opens to what was put.
+//! Checks that items of the store, and their earlier versions, open to the values that were put.
 
 use super::content::{Chunks, Value, Verdict};
 use super::pass::{Pass, Start};

@@ -1,4 +1,4 @@
-//! The map of a checkpoint as either engine stores it.
+//! Reads the map of a checkpoint as either engine stores it.
 
 use crate::domain::{Error, Result};
 use crate::storage::access::SqlRow;

@@ -1,15 +1,14 @@
-//! Examination of everything that is stored, and repair of what can be repaired without losing anything. The same for
-//! every engine.
+//! Examines all stored rows, and repairs only where the repair cannot lose data. It is the same for every engine.
 //!
-//! **Invariant:** a finding rests on one state of the database. Every page is read in a transaction of its own that
-//! sees one snapshot, together with everything it is held against; nothing is concluded from two of them. So a commit or
-//! a prune that runs beside it is never taken for damage.
+//! **Invariant:** a finding rests on one state of the database. Each page is read in a transaction of its own, with everything that it is
+//! compared with. That transaction sees one snapshot, and no finding compares two of them. So a commit or a prune that runs meanwhile is
+//! never taken for damage.
 //!
-//! Damage does not end it: what cannot be read is a finding, and the rest is examined (`pass.rs`). From the first such finding on
+//! Damage does not end the examination: unreadable rows are a finding, and the rest is examined (`pass.rs`). After the first such finding
 //! nothing is repaired.
 //!
-//! Memory: one page, one value, and of one scope the numbers of its values, up to a million names of chunks, and the
-//! places of those that lie in packs. Ids of the scopes of small threads.
+//! Memory: one page, one value, and the ids of the scopes of small threads. Of one scope it holds the numbers of its values, up to a
+//! million names of chunks, and the pack locations of its packed chunks.
 
 mod batches;
 mod content;

@@ -1,5 +1,5 @@
-//! Packs of cold content: their rows against the chunks that point to them, and, where the object store is given, their
-//! objects against both. The store is asked when no transaction is open.
+//! Checks packs of cold content: their rows against the chunks that point to them. With an object store it also checks their objects
+//! against both. It asks the store when no transaction is open.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! Goes through the rows of a table in pages, and on behind what cannot be read: a page that fails is read row by row, a row
-//! that fails is a finding, and where not even its key can be read, the next key that can.
+//! Reads the rows of a table in pages, and continues behind unreadable ones. A page that fails is read row by row, and a row that fails is
+//! a finding. Where even its key cannot be read, it continues at the next readable key.
 
 use super::items::{ITEM_VALUES, VERSION_VALUES};
 use super::{KEYS_PER_PAGE, TenantScan};

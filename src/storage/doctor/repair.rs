@@ -1,5 +1,5 @@
-//! What an examination may put right: counters, and content that nothing names. Everything is looked at again under the
-//! lock of its scope before it is changed.
+//! Repairs what an examination may repair: counters, and content that nothing names. It reads each row again under the lock of its scope
+//! before it changes the row.
 
 use super::survey::{Survey, sums_of_thread};
 use super::{TenantScan, size};

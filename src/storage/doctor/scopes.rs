@@ -1,4 +1,4 @@
-//! Content scopes: who holds them, their values and chunks, and what of them nothing names.
+//! Examines content scopes: their holders, values and chunks, and the content that nothing names.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Sessions: that each entry opens to what was appended, and that no stream and no document lacks one.
+//! Checks that each entry of a session opens to what was appended, and that no stream and no document lacks an entry.
 
 use super::content::{Chunks, Value, Verdict};
 use super::pass::{Pass, Start};

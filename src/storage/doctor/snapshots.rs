@@ -1,5 +1,5 @@
-//! Snapshots: that each has what it says, and that nothing is kept for none. That what they keep opens is seen where threads,
-//! sessions, versions of items and chunks are examined.
+//! Checks that each snapshot has all that its row says, and that no rows are kept for an absent snapshot. Whether its rows open is checked
+//! with threads, sessions, versions of items and chunks.
 
 use super::TenantScan;
 use crate::content::keys::TenantSecret;

@@ -1,5 +1,5 @@
-//! What the checkpoints of a scope's holders show, and what the lists of its values lead to: from it follows what
-//! nothing names. Reads names and sizes, never contents.
+//! Collects the values that checkpoints of a scope's holders show, and the chunks that lists of values lead to. The rest is content that
+//! nothing names. It reads names and sizes, never contents.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Threads: their counters, and the rows under their keys.
+//! Examines threads: their counters, and the rows under their keys.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,4 +1,4 @@
-//! What of a thread is told beside its checkpoints: delta bases, and writes as rows have them.
+//! Reads the rows of a thread beside its checkpoints for an export: delta bases, and writes as they are stored.
 
 use super::reading::Reader;
 use super::values::{COLUMNS, chunks_of, open};

@@ -1,4 +1,4 @@
-//! Writes items as a snapshot keeps them: nobody sees them, and a restore of the number makes items of them.
+//! Writes items as a snapshot keeps them: hidden, until a restore of the snapshot's number makes items of them.
 
 use super::items_put::{Batch, untagged};
 use crate::content::keys::TenantSecret;

@@ -1,4 +1,4 @@
-//! Reads items with everything that belongs to them, a page in each transaction.
+//! Reads items with everything that belongs to them, one page per transaction.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
-//! Writes items as they were elsewhere: one transaction for those that come together.
+//! Writes items as an export has them: one transaction for each batch.
 //!
-//! **Invariant:** where an item is replaced, or one of its name may have been deleted, every version that it gets is greater than any it
-//! had. Else a later put would give a number that a client already holds for another value, and that client's `if_version` would pass.
+//! **Invariant:** an item that replaces another, or whose name may have been deleted before, gets only versions greater than any it had.
+//! Else a later put would give a number that a client already holds for another value, and that client's `if_version` would pass.
 
 use std::collections::BTreeSet;
 

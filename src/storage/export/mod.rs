@@ -1,8 +1,7 @@
-//! Threads as they travel: read from the rows of either engine, and staged as rows of the one that takes them. Both engines
-//! speak this SQL.
+//! Reads threads for an export from the rows of either engine, and stages imported threads as rows. The SQL is the same for both engines.
 //!
-//! **Invariant:** what is staged has an entry in the garbage until the transaction that shows it takes the entry away. So a
-//! crash leaves nothing that is not found, and a sweep that comes first ends the import, never half of it.
+//! **Invariant:** staged rows have an entry in the garbage until the transaction that shows them removes it. So the sweep finds all that a
+//! crash leaves. A sweep that comes first ends the whole import, never half of it.
 
 mod bases;
 pub mod copies;

@@ -1,4 +1,4 @@
-//! One moment of a noun, read in several transactions: its row tells whether it changed in between.
+//! Reads a noun in several transactions as of one moment: its row tells whether it changed meanwhile.
 
 use crate::domain::{Error, Result};
 use crate::storage::access::{Access, Accessible, SqlRow, SqlValue};

@@ -1,5 +1,5 @@
-//! Names of what a tenant has, as far as a damaged database can be read. They come from indexes where the database has them in
-//! one, so that a damaged row has its name here.
+//! Lists the names of a tenant's data, as far as a damaged database can be read. It reads them from indexes where the database has one, so
+//! that a damaged row is listed too.
 
 use super::items::cell;
 use crate::domain::Result;

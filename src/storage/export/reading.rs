@@ -1,5 +1,5 @@
-//! Reads a thread page by page, each in a transaction of its own and all of one moment: where the thread changed, the sink
-//! begins anew. A thread that changes again and again is read in one transaction at last.
+//! Reads a thread page by page, each in a transaction of its own and all as of one moment. Where the thread changed, the sink begins anew.
+//! A thread that keeps changing is finally read in one transaction.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 

@@ -1,4 +1,4 @@
-//! Reads a session page by page, as threads are read.
+//! Reads a session page by page, in the same way as threads.
 
 use bytes::Bytes;
 

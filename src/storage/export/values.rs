@@ -1,4 +1,4 @@
-//! Opens values of a thread, wherever their chunks lie.
+//! Opens values of a thread, with chunks from the database and from packs.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Items, and their earlier versions, of a database on which encryption is being turned on: a part of `threadkeep encrypt`, for every engine.
+//! Encrypts items and their earlier versions while encryption is turned on: a part of `threadkeep encrypt`, for every engine.
 
 use bytes::Bytes;
 

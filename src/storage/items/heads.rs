@@ -1,4 +1,4 @@
-//! Heads of files, sealed beside the values that they are of.
+//! Seals and opens heads of files, which are stored beside the values that they describe.
 
 use bytes::Bytes;
 

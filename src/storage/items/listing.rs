@@ -1,4 +1,4 @@
-//! Takes namespaces in their order and keeps what a listing asks for.
+//! Takes namespaces in their order and keeps those that a listing asks for.
 
 use crate::domain::item::ListNamespaces;
 use crate::domain::namespace::Namespace;

@@ -1,4 +1,4 @@
-//! Items as both engines keep them: sealing and opening of values, and the listing of namespaces.
+//! Seals and opens the values of items, and defines what both engines need to store, search and list items.
 
 pub mod encrypting;
 pub mod heads;

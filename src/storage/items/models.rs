@@ -1,4 +1,4 @@
-//! Which number of dimensions the vectors of a model have in a tenant: that of the first one. The same on both engines.
+//! Checks that the vectors of a model in a tenant all have as many dimensions as its first one. It is the same on both engines.
 
 use crate::content::keys::TenantSecret;
 use crate::domain::item::ChangeItem;

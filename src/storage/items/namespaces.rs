@@ -1,5 +1,5 @@
-//! Namespaces as bytes: each label with a zero byte behind it. Injective, because no label holds one, and in the order of
-//! the labels, so that what lies below a prefix is one range.
+//! Encodes namespaces as bytes: each label with a zero byte behind it. The encoding is injective, because no label has a zero byte. It
+//! keeps the order of the labels, so that everything below a prefix is one range.
 
 use crate::domain::namespace::Namespace;
 use crate::domain::{Error, Result};

@@ -1,4 +1,4 @@
-//! Pages of a search by score, filled by hits in their order. The same for every engine.
+//! Fills pages of a search by score with its hits, in their order. It is the same for every engine.
 
 use crate::domain::Result;
 use crate::domain::clock::Micros;

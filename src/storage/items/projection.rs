@@ -1,8 +1,7 @@
-//! What an index of a database looks at instead of a value: its short fields, in a form that `jsonb` can hold.
+//! Makes the projection of a value that a database index covers: its short fields, in a form that `jsonb` can hold.
 //!
-//! Strings are escaped so that they stay different and in the order of their code points, though `jsonb` takes neither NUL
-//! nor lone surrogates. What is long becomes a mark, by a rule that looks at nothing around it: equal values have
-//! equal projections.
+//! Strings are escaped so that they stay different and in the order of their code points, because `jsonb` takes neither NUL nor lone
+//! surrogates. A long value becomes a mark, by a rule that looks only at that value. So equal values have equal projections.
 
 use std::borrow::Cow;
 

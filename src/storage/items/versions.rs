@@ -1,4 +1,4 @@
-//! Pages of the versions of an item, of the rows that an engine read.
+//! Makes pages of the versions of an item from the rows that an engine read.
 
 use super::StoredItem;
 use crate::content::keys::TenantSecret;

@@ -1,4 +1,4 @@
-//! Words of items as bytes.
+//! Encodes words of items as bytes, and counts them.
 
 /// Eight bytes each, little-endian.
 pub fn bytes_of(words: &[i64]) -> Vec<u8> {

@@ -1,5 +1,5 @@
-//! Holding the store against the database: at the start that it is the right store, and, for a check of everything, that
-//! each packed chunk can be read.
+//! Checks the object store against the database. At the start it checks that the store is the right one. A check of everything reads each
+//! packed chunk.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! Reading packed chunks: ranges of one pack that lie close together are one request, requests run side by side, and
-//! nothing is handed out that does not match its name.
+//! Reads packed chunks. Ranges of one pack that are near each other are one request, and requests run at the same time. A chunk that does
+//! not match its name is never returned.
 
 use std::collections::BTreeMap;
 

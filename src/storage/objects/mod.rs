@@ -1,6 +1,6 @@
-//! Object storage: where cold content lies outside the database, in immutable packs of chunks. Off by default.
+//! Moves cold content out of the database into an object store, in immutable packs of chunks. It is off by default.
 //!
-//! The path of a commit knows nothing of it: a commit always writes chunks to the database, and the packer moves them later.
+//! A commit does not use the object store: it always writes chunks to the database, and the packer moves them later.
 
 pub mod audit;
 mod fetch;

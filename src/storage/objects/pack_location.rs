@@ -1,5 +1,5 @@
-//! Where the body of a packed chunk lies. Its row holds this in place of the envelope, so that every statement that reads
-//! chunks reads places too, in the same round trip and without knowing of them.
+//! Defines the location of a packed chunk's body. The chunk's row holds it in place of the envelope. So every statement that reads chunks
+//! also reads locations, unchanged and in the same round trip.
 //!
 //! Layout, 25 bytes: the format byte 2, which no envelope has, the pack's id, start and length, both little endian.
 

@@ -1,5 +1,5 @@
-//! The packer: moves cold content into packs, rewrites packs that are mostly dead, and deletes objects nobody needs. Any
-//! number of servers may run it: whoever claims a scope or a deletion does it, and what is done twice is harmless.
+//! Moves cold content into packs, rewrites packs that are mostly dead, and deletes objects that nobody needs. Any number of servers may run
+//! the packer. The server that claims a scope or a deletion does it, and doing it twice is harmless.
 //!
 //! **Invariant:** an object without a row in `packs` has one in `uploads` or in `object_deletions`, whenever a server dies.
 

@@ -1,4 +1,4 @@
-//! Objects that others put into a bucket, for reading alone: an import. Nothing of ours lies there.
+//! Reads objects of a foreign bucket for an import. It never writes, and none of our packs are there.
 
 use std::sync::Arc;
 

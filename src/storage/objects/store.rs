@@ -1,4 +1,4 @@
-//! Talking to the store: how a URL becomes one, each call with a time limit, and what its errors mean.
+//! Opens the object store of a URL, calls it with a time limit each, and translates its errors.
 
 use std::sync::Arc;
 use std::time::Duration;

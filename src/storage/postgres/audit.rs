@@ -1,4 +1,4 @@
-//! An administrative act in the transaction that does it.
+//! Records an administrative act in the transaction that does it.
 
 use super::connection::Connection;
 use crate::domain::Result;

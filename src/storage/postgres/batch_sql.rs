@@ -1,7 +1,7 @@
-//! The text of the batch statement, in the order in which its parts run.
+//! Builds the text of the batch statement, in the order in which its parts run.
 //!
-//! **Invariant:** rows of scopes and threads are locked first, in (tenant, scope) order; everything else selects
-//! from what was locked. What a caller can get wrong comes back as a row, never as an SQL error.
+//! **Invariant:** rows of scopes and threads are locked first, in (tenant, scope) order. Everything else selects from the locked rows. A
+//! mistake of a caller comes back as a row, never as an SQL error.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

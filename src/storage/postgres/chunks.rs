@@ -1,4 +1,4 @@
-//! The chunks among the rows of an answer, and what of them lies in packs.
+//! Takes the chunks from the rows of an answer, and fetches those that are in packs.
 
 use sqlx::Row;
 use sqlx::postgres::PgRow;

@@ -1,9 +1,9 @@
-//! A connection that notices when nobody answers any more. sqlx waits for an answer as long as the system keeps the socket, which is
-//! minutes where packets are swallowed.
+//! Wraps a connection so that it notices when the database does not answer any more. sqlx waits for an answer as long as the system keeps
+//! the socket, which is minutes where packets are swallowed.
 //!
-//! A statement that takes longer than [`PATIENCE`] has the server asked, on another connection, whether it works at it. It may take
-//! as long as it likes while it does. Where the server does not answer, or does not work at it, the statement fails as
-//! on a connection that broke.
+//! When a statement takes longer than [`PATIENCE`], another connection asks the server whether it works at the statement. While it does,
+//! the statement may take any time. Where the server does not answer, or does not work at it, the statement fails as on a broken
+//! connection.
 
 use std::io;
 use std::ops::{Deref, DerefMut};

@@ -1,4 +1,4 @@
-//! Collecting the content of a scope that nothing names any more. The scope lock is locked before, in the same transaction.
+//! Removes the content of a scope that nothing names any more. The caller has locked the scope lock in the same transaction.
 
 use sqlx::Row;
 

@@ -1,5 +1,5 @@
-//! Copying a thread: its rows under a new key, in one transaction over one snapshot. A copy of the same owner shares the
-//! content of its source.
+//! Copies the rows of a thread under a new key, in one transaction over one snapshot. A copy for the same owner shares the content of its
+//! source.
 
 use sqlx::{Executor, Row};
 

@@ -1,5 +1,5 @@
-//! The packed content of a full copy: brought into the database in batches, before the transaction of the copy, so that
-//! no connection waits for the object store and no amount of content has to fit into memory.
+//! Copies the packed content of a full copy into the database in batches, before the transaction of the copy. So no connection waits for
+//! the object store, and the content need not fit into memory.
 
 use sqlx::Row;
 

@@ -1,4 +1,4 @@
-//! Transactions for examinations: rows as cells, arrays of numbers as their bytes.
+//! Implements the transactions of examinations: rows as cells, arrays of numbers as their bytes.
 
 use async_trait::async_trait;
 use futures::TryStreamExt as _;

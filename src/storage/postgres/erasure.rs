@@ -1,4 +1,4 @@
-//! Erasing a subject, slice by slice. Gates of many threads are locked in the order in which batches lock them.
+//! Erases a subject, slice by slice. It locks the scope locks of many threads in the order in which batches lock them.
 
 use async_trait::async_trait;
 use sqlx::Row;

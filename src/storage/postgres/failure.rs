@@ -1,4 +1,4 @@
-//! What an error of the database means to a caller.
+//! Converts an error of the database into the error that a caller sees.
 
 use std::time::Duration;
 

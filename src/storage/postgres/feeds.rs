@@ -1,7 +1,7 @@
-//! The log of changes: who is followed, reading it, and removing what is old.
+//! Stores the log of changes: records which logs are followed, reads them, and removes old changes.
 //!
-//! **Invariant:** a log is read below the oldest transaction that still runs, in the statement whose snapshot says which one
-//! that is. So what commits late is met later, and never missed.
+//! **Invariant:** a log is read below the oldest transaction that still runs. The same statement's snapshot tells which one that is. So a
+//! change that commits late is read later, and never missed.
 
 use std::collections::HashSet;
 use std::time::Duration;

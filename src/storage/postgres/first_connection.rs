@@ -1,4 +1,4 @@
-//! The first connection of a process: whoever cannot have it is told in a sentence why, and where the setting is.
+//! Checks the first connection of a process. Where it fails, one sentence tells why, and which setting to change.
 
 use std::io;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What nobody can reach any more: how it becomes so, and how slices remove it. Also what expires.
+//! Makes deleted rows unreachable, and removes them in slices. It also removes expired rows.
 
 use sqlx::Row;
 

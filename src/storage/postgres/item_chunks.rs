@@ -1,4 +1,4 @@
-//! Content scopes of namespace roots, and chunks out of several of them at once.
+//! Finds or creates the content scopes of namespace roots, and reads chunks of several scopes at once.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! What namespaces declare of the items of a batch, as parameters behind all others: the versions that an item keeps, and
-//! its words; and what is noted of files.
+//! Binds what namespaces declare of a batch's items, as parameters behind all others: the versions that an item keeps, and its words. It
+//! also binds the notes about files.
 
 use super::item_vectors::has_vectors;
 use super::item_words::array_of;

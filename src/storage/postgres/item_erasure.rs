@@ -1,4 +1,4 @@
-//! Erasing the items of a subject: all below its labels, then the content scopes of those namespace roots.
+//! Erases the items of a subject: all below its labels, then the content scopes of those namespace roots.
 
 use sqlx::Row;
 

@@ -1,5 +1,5 @@
-//! Filters as conditions on the projection of items. What a condition says of fields without marks is exact; where a field that
-//! is asked for may hide something behind a mark the row passes, and its text decides.
+//! Turns filters into SQL conditions on the projection of items. A condition is exact for fields without marks. Where a mark may hide a
+//! field that the filter reads, the row passes, and its text decides.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Reading the versions of an item. They are kept by a trigger of the table (`migrations/postgres/0011_item_history.sql`).
+//! Reads the versions of an item. A trigger of the table stores them (`migrations/postgres/0011_item_history.sql`).
 
 use async_trait::async_trait;
 use sqlx::Row;

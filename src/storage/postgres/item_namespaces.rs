@@ -1,4 +1,4 @@
-//! Namespaces that hold items, found by steps through the key: one probe for each, however many items it holds.
+//! Finds namespaces that hold items, by steps through the key: one probe for each, however many items it holds.
 
 use sqlx::Row;
 

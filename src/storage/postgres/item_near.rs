@@ -1,7 +1,7 @@
-//! Searches by meaning. Up to some thousand candidates, after namespace and filter, are all compared; above that an index
-//! finds the nearest, and where it finds too few, or is not there, all are compared again: a page is never short.
+//! Searches items by meaning. Up to some thousand candidates, after namespace and filter, are all compared. Above that an index finds the
+//! nearest. Where it finds too few, or is missing, all are compared again: a page is never short.
 //!
-//! Every number that stands in the text of a statement is one of ours; names of models have no quotes.
+//! Every number in the text of a statement is one of ours. Names of models have no quotes.
 
 use sqlx::{AssertSqlSafe, Executor, Row};
 

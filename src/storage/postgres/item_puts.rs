@@ -1,8 +1,8 @@
-//! Puts alone, without a condition and with nothing beside the value: nearly all changes of items. They cannot fail one by one,
-//! so that nothing has to be read before it is written: one `insert … on conflict` per batch, a fifth of what the statement
-//! for everything else takes (`item_writes`).
+//! Writes batches of plain puts: without a condition and with nothing beside the value. They are nearly all changes of items. None can fail
+//! alone, so nothing is read before the write. One `insert … on conflict` per batch takes a fifth of the time of the statement for other
+//! batches (`item_writes`).
 //!
-//! **Invariant:** rows are locked in the order of the batch. What a replaced item had in other tables goes by triggers.
+//! **Invariant:** rows are locked in the order of the batch. Triggers remove what a replaced item had in other tables.
 
 use sqlx::Row;
 use sqlx::postgres::PgRow;

@@ -1,5 +1,5 @@
-//! Searches and counts of items. The statement narrows down, by namespace and by what the projection says; where a
-//! projection has marks, the text of the value decides here.
+//! Searches and counts items. The statement narrows down by namespace and by projection. Where a projection has marks, this file decides by
+//! the text of the value.
 
 use sqlx::Row;
 use sqlx::postgres::PgRow;

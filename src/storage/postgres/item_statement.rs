@@ -1,4 +1,4 @@
-//! The text of searches and counts of items, put together from what is asked.
+//! Builds the SQL text of searches and counts of items.
 
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;

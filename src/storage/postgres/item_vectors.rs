@@ -1,4 +1,4 @@
-//! Vectors of items: what the statement of a batch does with them, and what it leaves to be removed.
+//! Adds the vectors of items to the statement of a batch, and removes those that a concurrent change leaves.
 //!
 //! **Invariant:** a vector counts only with the version of its item, in every statement that reads it.
 

@@ -1,4 +1,4 @@
-//! Words of items: the candidates of a search, and walks that give words to items that were there before.
+//! Finds the candidates of a search by words, and walks over earlier items to index their words.
 
 use async_trait::async_trait;
 use sqlx::Row;

@@ -1,7 +1,7 @@
-//! Changes of items: one statement for a batch. Batches of puts alone have a narrower one (`item_puts`).
+//! Writes changes of items: one statement for a batch. Batches of plain puts have a narrower one (`item_puts`).
 //!
-//! **Invariant:** rows of scopes are locked first, then items, both in order. What a caller can get wrong comes back as a
-//! row. Two servers that create one item at the same moment meet at its key: the one that came second begins again.
+//! **Invariant:** rows of scopes are locked first, then items, both in order. A mistake of a caller comes back as a row. When two servers
+//! create one item at the same moment, the second fails on its key and begins again.
 
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};

@@ -1,4 +1,4 @@
-//! Items: reading them, their lives, and what of them is swept.
+//! Reads items, keeps their times to live, and sweeps expired ones.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! Which threads exist, as far as this process has seen.
+//! Remembers which threads this process has seen.
 
 use std::collections::HashSet;
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! Leases: one statement each, time by the database's clock.
+//! Takes, renews and releases leases: one statement each. The database's clock tells the time.
 
 use sqlx::Row;
 use sqlx::postgres::PgRow;

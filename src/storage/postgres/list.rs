@@ -1,4 +1,4 @@
-//! Listing checkpoints: pages, newest first, from one snapshot of the database.
+//! Lists checkpoints in pages, newest first, from one snapshot of the database.
 
 use std::collections::{BTreeSet, HashMap};
 

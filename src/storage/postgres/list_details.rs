@@ -1,4 +1,4 @@
-//! Values, writes, pending sends and bases of the rows of a page.
+//! Reads values, writes, pending sends and bases of the rows of a page.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;

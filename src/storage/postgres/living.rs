@@ -1,4 +1,5 @@
-//! Says which servers are alive: each has a lock of its number on a connection of its own, which the database lets go of when the process ends.
+//! Lists the servers that are alive. Each has a lock of its number on a connection of its own, which the database releases when the process
+//! ends.
 
 use std::time::Duration;
 

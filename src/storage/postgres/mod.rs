@@ -1,4 +1,4 @@
-//! PostgreSQL 14 and later: production. Arrays and UNNEST, one statement per operation, nothing that needs an
+//! Implements the storage on PostgreSQL 14 and later, for production. It uses arrays and UNNEST, one statement per operation, and needs no
 //! extension.
 
 mod audit;

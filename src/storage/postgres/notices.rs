@@ -1,6 +1,6 @@
-//! Warnings that PostgreSQL sends beside an answer. sqlx hands them to the log alone, so a layer of the log tells the statement.
+//! Catches warnings that PostgreSQL sends beside an answer. sqlx gives them to the log alone, so a layer of the log tells the statement.
 //!
-//! One of them changes what an answer means: a commit that a standby was to have first, and whose wait was cancelled, is told as done.
+//! One of them changes an answer: PostgreSQL tells a commit as done although its wait for a standby was cancelled.
 
 use std::cell::Cell;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What the packer writes: intents, packs, the outbox. Chunks change under their scope lock.
+//! Writes the rows of the packer: intents, packs, the outbox. Chunks change under their scope lock.
 
 use std::collections::HashMap;
 

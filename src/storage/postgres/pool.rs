@@ -1,6 +1,6 @@
-//! A small connection pool (`deadpool::managed`). It does not ping on release, and a connection whose use was cut short is closed
-//! instead of being given back with a query still running on it. A connection is used for half an hour at most, and closed when
-//! nobody used it for ten minutes: proxies and firewalls forget those that are old or idle.
+//! Implements a small connection pool (`deadpool::managed`). It does not ping on release. A connection whose use was cut short is closed,
+//! because a query still runs on it. A connection is used for half an hour at most, and closed after ten idle minutes: proxies and
+//! firewalls forget old and idle ones.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Asks a server, on a connection of its own, which statements it works at. So a connection that swallows packets is told from a
-//! statement that takes long.
+//! Asks a server, on a connection of its own, which statements it works at. So a long statement is told from a connection that swallows
+//! packets.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
-//! The text of the statements that read a checkpoint, its values and writes, and the walk of delta histories.
+//! Builds the statements that read a checkpoint, its values and writes, and that walk delta histories.
 //!
-//! Look-ups stand in lateral subqueries with a limit or an offset, so that each is planned by itself. They find their rows by the
-//! whole primary key, whatever the statistics say: no other index can be used for them (`migrations/postgres/0026_index_choice.sql`).
+//! Look-ups are lateral subqueries with a limit or an offset, so that each is planned by itself. They find their rows by the whole primary
+//! key, whatever the statistics say: no other index can be used for them (`migrations/postgres/0026_index_choice.sql`).
 
 /// $1 tenant, $2 thread, $3 ns, $4 checkpoint id or null, $5 and $6 names and keys of the channels asked for,
 /// $7 history only: the channels asked for count even without a version; $8 whose the thread has to be, or null; $9 size over

@@ -1,5 +1,5 @@
-//! Removes checkpoints from a thread, and whole threads. A transaction takes the scope lock first; later statements delete
-//! what nothing names any more and raise the epoch.
+//! Removes checkpoints from a thread, and whole threads. A transaction takes the scope lock first. Later statements delete what nothing
+//! names any more and raise the epoch.
 
 use std::collections::BTreeSet;
 

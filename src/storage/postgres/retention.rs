@@ -1,5 +1,5 @@
-//! Retention of one thread: what a rule removes, in transactions that each count what they remove. A dry run reads the
-//! same and changes nothing.
+//! Removes what a retention rule removes from one thread. Each transaction counts its removals. A dry run reads the same and changes
+//! nothing.
 
 use sqlx::Row;
 

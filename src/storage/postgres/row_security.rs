@@ -1,5 +1,5 @@
-//! Row security is on for every table and binds everybody but their owner. A server that is not the owner would find
-//! every table empty, so it does not start.
+//! Checks that row security does not bind the server's user. It is on for every table and binds everybody but the owner. Any other server
+//! would find every table empty, so it does not start.
 
 use sqlx::Row;
 

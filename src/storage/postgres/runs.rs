@@ -1,4 +1,4 @@
-//! Deleting the checkpoints of runs: one transaction per thread.
+//! Deletes the checkpoints of runs: one transaction per thread.
 
 use std::collections::{BTreeMap, BTreeSet};
 

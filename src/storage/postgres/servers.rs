@@ -1,7 +1,7 @@
-//! The servers that a database URL names, and the connection to the one that takes writes.
+//! Connects to the server that takes writes, of those that a database URL names.
 //!
-//! `postgres://USER@a:5432,b,c/DATABASE?target_session_attrs=read-write` names several: they are tried in turn, beginning with the one
-//! that took writes last. A server is used only where `transaction_read_only` is off and which is no standby.
+//! `postgres://USER@a:5432,b,c/DATABASE?target_session_attrs=read-write` names several. They are tried in turn, beginning with the one that
+//! took writes last. A server is used only where `transaction_read_only` is off and which is no standby.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! What sessions need of PostgreSQL; their SQL is the same for both engines (`storage/sessions`).
+//! Gives sessions what they need of PostgreSQL. Their SQL is the same for both engines (`storage/sessions`).
 
 use async_trait::async_trait;
 

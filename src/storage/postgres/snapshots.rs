@@ -1,7 +1,7 @@
-//! Copying everything of a snapshot at one moment, in a transaction of read committed. The first statement takes `for key
-//! share` on the scope locks of everything chosen, in the order of batches: prunes, deletions and restores wait, commits do not. Then it
-//! is looked what is behind them. The last is one statement, so it sees one state of the database, and copies all of it. Only that
-//! one needs to be one: what was found before cannot be removed or replaced while the scope locks are held.
+//! Copies everything of a snapshot at one moment, in a transaction of read committed. Its first statement takes `for key share` on the
+//! scope locks of everything chosen, in the order of batches. So prunes, deletions and restores wait, and commits do not. The next
+//! statements find the chosen rows. The locks keep those rows from being removed or replaced. The last statement copies all of it. It is
+//! one statement, so it sees one state of the database.
 
 use std::collections::HashSet;
 

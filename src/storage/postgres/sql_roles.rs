@@ -1,5 +1,5 @@
-//! Login roles that read one tenant through views. Which tenant says a row in `sql_roles`, asked for by a function that
-//! looks up the session's user; the role itself has nothing that it could change to see more.
+//! Creates login roles that read one tenant through views. A row in `sql_roles` has the role's tenant. A function finds it by the session's
+//! user, so the role can change nothing to see more.
 
 use sqlx::{AssertSqlSafe, Executor, Row};
 

@@ -1,4 +1,4 @@
-//! Threads and their listing; values are never touched.
+//! Reads threads and lists them, without their values.
 
 use async_trait::async_trait;
 use sqlx::postgres::PgRow;

@@ -1,4 +1,4 @@
-//! TLS to the database: what the URL asks for, how weak that is, and what a failed handshake means.
+//! Configures TLS to the database as the URL asks, tells how weak that is, and explains failed handshakes.
 
 use std::io;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! Values, writes and bases among the rows of an answer.
+//! Takes values, writes and bases from the rows of an answer.
 
 use std::collections::HashMap;
 

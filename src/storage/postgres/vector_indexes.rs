@@ -1,7 +1,7 @@
-//! The extension `vector` and indexes of vectors. Nothing but searches by meaning needs them.
+//! Creates the extension `vector` and indexes of vectors. Only searches by meaning need them.
 //!
-//! An index is over one model, one number of dimensions and one metric, of all tenants; the tenant stays in the statement. It
-//! is made when a search first has so many candidates that it would help, in the background, outside of transactions.
+//! An index covers one model, one number of dimensions and one metric, of all tenants. The statement still names the tenant. The index is
+//! made in the background, outside of transactions, when a search first has so many candidates that it would help.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};

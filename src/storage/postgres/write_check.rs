@@ -1,4 +1,4 @@
-//! Finds out whether the database can be written, after a write failed for a reason of the whole database.
+//! Checks whether the database can be written, after a write failed for a reason of the whole database.
 
 use sqlx::Executor as _;
 

@@ -1,5 +1,5 @@
-//! Sessions of a database on which encryption is being turned on: a part of `threadkeep encrypt`, for every engine. What of
-//! them lies in chunks goes with its scope.
+//! Encrypts sessions while encryption is turned on: a part of `threadkeep encrypt`, for every engine. Their chunks are encrypted with their
+//! scope.
 
 use bytes::Bytes;
 

@@ -1,8 +1,7 @@
-//! Numbers that streams had before they were deleted or replaced. A client that holds one sends it as `if_head`, so none of them may
-//! come again for other entries: a stream that is made anew begins behind the last one, and one that comes back gets new numbers.
+//! Stores the last numbers of streams that were deleted or replaced. A client may still send one as `if_head`, so none may come again for
+//! other entries. A stream that is made anew begins behind the last one. A stream that comes back gets new numbers.
 //!
-//! They are remembered as fences of deleted threads are, for a week, under thread ids that nobody can send
-//! ([`SessionName::tombstone`]).
+//! They are kept for a week, like fences of deleted threads, under thread ids that nobody can send ([`SessionName::tombstone`]).
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! Sessions as rows. Both engines speak this SQL: what callers do is decided in `domain/sessions/ledger.rs`, under the scope locks,
-//! and a batch is a handful of statements over sets of rows.
+//! Stores sessions as rows. The SQL is the same for both engines. `domain/sessions/ledger.rs` decides about the calls, under the scope
+//! locks. A batch is a handful of statements over sets of rows.
 
 mod chunks;
 pub mod encrypting;

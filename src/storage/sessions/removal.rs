@@ -1,4 +1,4 @@
-//! How sessions go: first nobody finds them any more, then slices remove their rows.
+//! Removes sessions: first nobody finds them any more, then slices remove their rows.
 
 use super::rows::{SESSION_CONDITION, session_binds};
 use super::{SessionEngine, former, memory_key};

@@ -1,5 +1,5 @@
-//! Sets of rows for statements: one JSON text and one blob, so that the text of a statement never depends on their number. In
-//! statements `{from_each}` is the source of them, `j.value` a row.
+//! Binds sets of rows as one JSON text and one blob, so that the text of a statement never depends on their number. In statements
+//! `{from_each}` is their source and `j.value` a row.
 
 use serde_json::{Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! Seals what a change brings, and opens what sessions hold.
+//! Seals the content of a change, and opens the content of sessions.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! Reads what decides about a batch: scope locks first, then one statement for everything else.
+//! Reads the rows that decide about a batch: scope locks first, then one statement for everything else.
 
 use std::collections::HashSet;
 use std::time::Duration;

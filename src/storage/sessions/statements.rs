@@ -1,4 +1,4 @@
-//! The rows of a batch as statements over sets. None needs what another wrote.
+//! Writes the rows of a batch by statements over sets. None needs what another wrote.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
-//! A batch of changes: scope locks, then everything that decides, then all rows, in one transaction.
+//! Writes a batch of changes in one transaction: it takes the scope locks, reads what decides, then writes all rows.
 //!
-//! **Invariant:** what decides is read after the scope locks were locked. Sessions that two servers make at the same moment meet at
-//! their key: the one that came second begins again.
+//! **Invariant:** the rows that decide are read after the scope locks were locked. When two servers make a session at the same moment, the
+//! second fails on its key and begins again.
 
 use super::state::{RACED, read_locked};
 use super::statements::statements;

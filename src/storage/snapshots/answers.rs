@@ -1,4 +1,4 @@
-//! What repeated requests to restore and to fork are answered: the answer of the first one, kept with its key.
+//! Stores the answers of restores and forks with their idempotency keys, so that a repeated request gets the first answer.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

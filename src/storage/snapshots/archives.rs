@@ -1,7 +1,7 @@
-//! Archives of workspaces as rows: a content in the scope of its workspace, and what is known of it, sealed. Both engines speak
-//! this SQL.
+//! Stores archives of workspaces as rows: a content in the scope of its workspace, and sealed facts about it. The SQL is the same for both
+//! engines.
 //!
-//! **Invariant:** a workspace begins with an archive and goes with its last one, under the lock of its scope.
+//! **Invariant:** a workspace begins with its first archive and ends with its last one, under the lock of its scope.
 
 use async_trait::async_trait;
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! The client's own record in a snapshot: sealed for the snapshot, in a scope of its own that has no content.
+//! Seals and opens the client's own record in a snapshot. It is sealed for the snapshot, in a scope of its own that has no content.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,5 +1,5 @@
-//! Snapshots of a database on which encryption is being turned on: a part of `threadkeep encrypt`, for every engine. What they keep of
-//! threads, items and sessions goes with those tables; this is the clients' own records.
+//! Encrypts the clients' own records in snapshots: a part of `threadkeep encrypt`, for every engine. The threads, items and sessions of
+//! snapshots are encrypted with those tables.
 
 use bytes::Bytes;
 

@@ -1,4 +1,4 @@
-//! One thread takes the place of another: their rows change names, under the scope locks of both scopes.
+//! Replaces one thread by another: their rows change names, under the scope locks of both scopes.
 
 use super::restore::again;
 use crate::content::keys::TenantSecret;

@@ -1,5 +1,5 @@
-//! Forks of threads: a hidden copy that loses what is not on the way to the checkpoint, and then gets the name that was asked for.
-//! Also how many branches a thread has, and breaking a lease.
+//! Forks threads. A hidden copy loses everything that is not on the path to the checkpoint, and then gets the requested name. This file
+//! also counts the branches of a thread, and breaks leases.
 
 use super::exchange::{Exchange, RAISE};
 use super::{SnapshotEngine, answers, leftovers};

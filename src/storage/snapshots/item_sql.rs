@@ -1,5 +1,4 @@
-//! How the engines write the statements of a snapshot's items. Stands in them as `{name}`; which rows is the business of
-//! `items.rs`.
+//! Defines the engines' SQL for a snapshot's items. Statements name it as `{name}`; `items.rs` decides which rows.
 
 use crate::domain::namespace::Namespace;
 use crate::storage::access::{Dialect, SqlValue};

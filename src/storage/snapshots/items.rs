@@ -1,5 +1,5 @@
-//! Items of snapshots. A copy of one is a row of `item_versions` whose version is the snapshot's number below zero, and a row of
-//! `snapshot_items` with the rest. Restoring makes items of them again, under versions that no item had.
+//! Copies items into snapshots. A copy is a row of `item_versions` whose version is the snapshot's number below zero, and a row of
+//! `snapshot_items` with the rest. A restore makes items of them again, under versions that no item had.
 
 use super::item_sql::ItemSql;
 use crate::domain::clock::Micros;

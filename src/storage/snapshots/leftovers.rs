@@ -1,8 +1,8 @@
-//! Hidden rows that no snapshot shows: of one that is being made or removed. Their number is noted before they are there, so
-//! whatever dies in between leaves work for the sweep and never rows that nobody finds.
+//! Notes and removes hidden rows that no snapshot shows: those of one that is being made or removed. Their number is noted before the rows
+//! are written. So a crash leaves work for the sweep, and never rows that nobody finds.
 //!
-//! **Invariant:** a number is either removed or shown. Who removes claims the note first, and who shows takes away one that nobody
-//! has claimed; so a commit whose answer was lost, or one that came as the sweep began, loses nothing.
+//! **Invariant:** a number is either removed or shown. A removal claims the note first, and a show deletes a note that nobody has claimed.
+//! So a commit whose answer was lost loses nothing, nor does one that comes as the sweep begins.
 
 use super::{archives, items, sessions};
 use crate::domain::Result;

@@ -1,5 +1,4 @@
-//! Reads snapshots, and what is in them. The grants are asked for each row, by its id and owner: a snapshot of another is
-//! absent.
+//! Reads snapshots and their parts. The grants are checked for each row, by its id and owner: a foreign snapshot is absent.
 
 use super::SnapshotEngine;
 use super::archives;

@@ -1,8 +1,8 @@
-//! Snapshots as rows. What a snapshot keeps of a thread are rows like any thread's, under a name that nobody can send
-//! (`ThreadId::hidden`) and in the same content scope: they cost no content, and everything that looks after threads looks
-//! after them. So a restore is a copy of such a thread that takes the place of the one that callers see.
+//! Stores snapshots as rows. A snapshot keeps a thread as rows like any thread's, under a name that nobody can send (`ThreadId::hidden`),
+//! in the same content scope. They cost no content, and code that maintains threads maintains them too. So a restore copies such a thread,
+//! and the copy replaces the one that callers see.
 //!
-//! Only the copying at one moment differs between the engines ([`SnapshotEngine::copy_now`]).
+//! Only the copy at one moment differs between the engines ([`SnapshotEngine::copy_now`]).
 
 mod answers;
 pub mod archives;

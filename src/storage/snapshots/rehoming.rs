@@ -1,5 +1,5 @@
-//! Items and sessions of a snapshot that go into another name, or to another owner: read and sealed anew for where they go, under the
-//! hidden names of a restore, in slices. The transaction that restores then finds them as it finds those that stay.
+//! Copies items and sessions of a snapshot into another name, or for another owner. It reads them and seals them anew in slices, under the
+//! hidden names of a restore. The transaction that restores then finds them like those that stay.
 
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};

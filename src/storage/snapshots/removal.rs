@@ -1,4 +1,4 @@
-//! How snapshots go: by request, when they expire, and when somebody is erased whose things they keep.
+//! Removes snapshots: by request, when they expire, and when a subject is erased whose data they keep.
 
 use super::item_sql::ItemSql;
 use super::{SnapshotEngine, archives, items, leftovers, sessions};

@@ -1,6 +1,6 @@
-//! Restoring. Each thread is first copied from the snapshot's under a hidden name (in slices on SQLite; in full where it goes
-//! to another owner). Then one transaction exchanges names: the thread that callers see gets the name of a safety snapshot's,
-//! or of leftovers, the copy gets its name and a new generation. So nothing is moved, and it all happens or nothing does.
+//! Restores snapshots. Each thread is first copied from the snapshot's under a hidden name: in slices on SQLite, in full for another owner.
+//! Then one transaction exchanges names. The thread that callers see gets the name of a safety snapshot's, or of leftovers. The copy gets
+//! its name and a new generation. So no rows are moved, and all of it happens or nothing.
 
 use super::exchange::{Exchange, Exchanged, check_owner, check_part};
 use super::items::Items;

@@ -1,4 +1,4 @@
-//! Rows of snapshots and of their parts. Texts that are absent are empty in binds: a null has no type until a statement is
+//! Reads and writes rows of snapshots and of their parts. An absent text is bound as an empty one: a null has no type until a statement is
 //! prepared with it.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Sessions of snapshots: rows like any session's under a kind that nobody can send (`SessionName::hidden_kind`), in the same
+//! Stores sessions of snapshots: rows like any session's, under a kind that nobody can send (`SessionName::hidden_kind`), in the same
 //! content scope. A restore exchanges names, as for threads.
 
 use super::restore::again;

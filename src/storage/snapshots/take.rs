@@ -1,5 +1,5 @@
-//! Taking a snapshot: everything is copied at one moment under hidden names, heads are pruned to what they need, and one row
-//! makes it visible. Whatever dies before that leaves leftovers.
+//! Takes a snapshot: everything is copied at one moment under hidden names, heads are pruned to what they need, and one row makes it
+//! visible. A crash before that leaves leftovers.
 
 use super::items::Items;
 use super::listing::get;

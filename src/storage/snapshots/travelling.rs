@@ -1,4 +1,4 @@
-//! Snapshots of an export: what they keep is read, and kept again under a number of this database.
+//! Exports and imports snapshots: reads their content, and writes it under a number of this database.
 
 use async_trait::async_trait;
 

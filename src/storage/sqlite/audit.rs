@@ -1,4 +1,4 @@
-//! An administrative act in the transaction that does it.
+//! Records an administrative act in the transaction that does it.
 
 use sqlx::sqlite::SqliteConnection;
 

@@ -1,4 +1,4 @@
-//! Delta bases: what a checkpoint keeps of ancestors that are about to be removed.
+//! Makes delta bases: what a checkpoint keeps of ancestors that are about to be removed.
 
 use serde_json::json;
 use sqlx::Row;

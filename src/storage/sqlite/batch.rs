@@ -1,5 +1,5 @@
-//! Group commit's batch: one transaction, three trips to the connection's thread (scope locks; what is stored; all
-//! changes and the commit), more only for values that are neither new nor the parent's.
+//! Writes a batch of the group commit in one transaction, with three trips to the connection's thread: scope locks; stored rows; all
+//! changes and the commit. Only values that are neither new nor the parent's need more.
 
 use std::collections::HashMap;
 

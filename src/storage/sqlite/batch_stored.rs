@@ -1,4 +1,4 @@
-//! What is stored already of the checkpoints of a batch.
+//! Reads what is stored already of the checkpoints of a batch.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! Which value each channel of the batch's checkpoints shows: new ones get numbers, carried ones are looked up.
+//! Finds the value that each channel of the batch's checkpoints shows: new ones get numbers, carried ones are looked up.
 
 use std::collections::HashMap;
 

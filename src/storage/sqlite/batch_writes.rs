@@ -1,4 +1,4 @@
-//! Which writes of the batch take effect: ordinary positions are first-wins, the special (negative) ones replace.
+//! Decides which writes of the batch take effect: ordinary positions are first-wins, the special (negative) ones replace.
 
 use std::collections::HashMap;
 

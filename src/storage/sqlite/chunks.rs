@@ -1,4 +1,4 @@
-//! Reading the chunks that the lists of values name.
+//! Reads the chunks that the lists of values name.
 
 use std::collections::{BTreeMap, BTreeSet};
 

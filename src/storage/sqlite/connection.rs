@@ -1,7 +1,6 @@
-//! Connections to one database file: one writer, several readers, and the lock that keeps a second server away.
+//! Opens connections to one database file: one writer, several readers, and the lock that keeps a second server away.
 //!
-//! **Invariant:** a connection whose future was dropped, or whose transaction was not ended, is closed and never
-//! used again.
+//! **Invariant:** a connection whose future was dropped, or whose transaction was not ended, is closed and never used again.
 
 use std::fs::{File, TryLockError};
 use std::os::unix::fs::OpenOptionsExt as _;

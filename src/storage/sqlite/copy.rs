@@ -1,5 +1,5 @@
-//! Copy of a thread: rows are staged under a key that no thread names, in slices, from one state of the source;
-//! one last transaction makes them a thread.
+//! Copies a thread. Its rows are staged under a key that no thread has, in slices, from one state of the source. One last transaction makes
+//! them a thread.
 
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Row};

@@ -1,4 +1,4 @@
-//! What repeated requests to copy are answered: the answer of the first one, kept with its key.
+//! Stores the answer of a copy with its idempotency key, so that a repeated request gets the first answer.
 
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;

@@ -1,4 +1,4 @@
-//! The rows of a copy: which tables hold them, how they are cut into slices, how a slice is read and written.
+//! Defines the rows of a copy: their tables, their slices, and how a slice is read and written.
 
 use serde_json::json;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};

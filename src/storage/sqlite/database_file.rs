@@ -1,7 +1,7 @@
-//! Watches the database file of a running server: whether the path still leads to the file that was opened.
+//! Checks whether the path of a running server's database still leads to the file that was opened.
 //!
-//! SQLite goes on with a file that was removed or replaced: what it acknowledges then is gone at the next start. So a server looks
-//! about once a second, and neither reads nor writes while the file is not the one that it opened.
+//! SQLite continues with a file that was removed or replaced: what it acknowledges then is lost at the next start. So a server checks about
+//! once a second, and neither reads nor writes while the path leads to another file.
 
 use std::fs::{Metadata, metadata};
 use std::io::ErrorKind::{NotADirectory, NotFound};

@@ -1,4 +1,4 @@
-//! Removal of a thread, and the sweep of what is kept for a limited time.
+//! Removes a thread, and sweeps what is kept for a limited time.
 
 use sqlx::Row;
 

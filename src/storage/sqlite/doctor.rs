@@ -1,4 +1,4 @@
-//! Transactions for examinations: rows as cells.
+//! Implements the transactions of examinations: rows as cells.
 
 use async_trait::async_trait;
 use futures::TryStreamExt as _;

@@ -1,4 +1,4 @@
-//! Erasing a subject, slice by slice: each is one short transaction, between which batches are written.
+//! Erases a subject, slice by slice. Each is one short transaction, and batches are written between them.
 
 use async_trait::async_trait;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! What an error of SQLite means to the domain.
+//! Converts an error of SQLite into the domain's error.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! The log of changes: who is followed, reading it, and removing what is old. The one writer numbers the changes of a
+//! Stores the log of changes: records which logs are followed, reads them, and removes old changes. The one writer numbers the changes of a
 //! tenant in the order in which they become visible.
 
 use async_trait::async_trait;

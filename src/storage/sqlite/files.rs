@@ -1,4 +1,4 @@
-//! Files: listings that open no values.
+//! Lists files without opening their values.
 
 use async_trait::async_trait;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Delta history: reads what the walk along the parent chain needs, in few statements whatever its length.
+//! Reads what the walk along the parent chain of a delta history needs, in few statements whatever its length.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Reading the versions of an item. They are kept by triggers of the table (`migrations/sqlite/0011_item_history.sql`).
+//! Reads the versions of an item. Triggers of the table store them (`migrations/sqlite/0011_item_history.sql`).
 
 use async_trait::async_trait;
 use sqlx::Row;

@@ -1,5 +1,5 @@
-//! Searches by meaning: every vector that namespace and model leave is compared here. Texts are opened in the order of their
-//! scores, as far as the page needs them.
+//! Searches items by meaning. It compares every vector that matches namespace and model. It opens texts in the order of their scores, as
+//! far as the page needs them.
 
 use std::cmp::Ordering;
 

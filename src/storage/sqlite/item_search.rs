@@ -1,4 +1,4 @@
-//! Searches, counts and listings of items. Filters are decided here on the texts; SQL narrows down by namespace.
+//! Searches, counts and lists items. SQL narrows down by namespace. This file decides filters on the texts.
 
 use serde_json::json;
 use sqlx::sqlite::{SqliteArguments, SqliteConnection};

@@ -1,4 +1,4 @@
-//! Vectors of items: what the transaction of a batch does with them. A batch without any makes no trip for them.
+//! Writes the vectors of items in the transaction of a batch. A batch without vectors makes no trip for them.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! Words of items: the candidates of a search, and walks that give words to items that were there before. A search goes
-//! through the words of all items in scope; their values stay closed.
+//! Finds the candidates of a search by words, and walks over earlier items to index their words. A search reads the words of all items in
+//! scope. It does not open their values.
 
 use async_trait::async_trait;
 use futures::TryStreamExt;

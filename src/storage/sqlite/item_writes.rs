@@ -1,4 +1,4 @@
-//! Changes of items: one transaction for a batch, three trips to the connection's thread.
+//! Writes changes of items: one transaction for a batch, three trips to the connection's thread.
 
 use std::collections::{HashMap, HashSet};
 

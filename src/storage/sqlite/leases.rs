@@ -1,4 +1,4 @@
-//! Leases on threads. Expiry is decided by the database's clock, in the statement that changes the lease.
+//! Takes, renews and releases leases on threads. The database's clock decides expiry, in the statement that changes the lease.
 
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;

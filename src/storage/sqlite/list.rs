@@ -1,4 +1,4 @@
-//! Listings of checkpoints, newest first, with the histories of a page on one shared chain.
+//! Lists checkpoints, newest first, with the histories of a page on one shared chain.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Says which servers are alive: those of this process, because the lock of the file keeps other servers away.
+//! Lists the servers that are alive: those of this process, because the lock of the file keeps other servers away.
 
 use std::collections::HashSet;
 use std::sync::Mutex;

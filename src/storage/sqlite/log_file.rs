@@ -1,8 +1,8 @@
-//! Looks whether the `-wal` of a running server still has what was written to it.
+//! Checks whether the `-wal` of a running server still has what was written to it.
 //!
-//! SQLite never reads it again to find out: it goes on with a log that was cut, and acknowledges what the next start does not find.
-//! How much it has written stands in the head of the `-shm` (sqlite.org/walformat.html): so many frames, each with the salts of the log
-//! and a checksum. What was cut off is not there, or is zeros once something was written behind it.
+//! SQLite never reads it again to find out. It continues with a log that was cut, and acknowledges what the next start does not find. The
+//! head of the `-shm` tells how much was written (sqlite.org/walformat.html): so many frames, each with the salts of the log and a
+//! checksum. A part that was cut off is missing, or is zeros once something was written behind it.
 
 use std::fs::File;
 use std::io;

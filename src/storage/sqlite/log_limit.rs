@@ -1,8 +1,8 @@
 //! Keeps the log (`-wal`) of the database from growing without end while readers overlap.
 //!
-//! SQLite begins its log anew only when a commit finds no reader in it. In a constant stream of readers no commit does, and the log takes
-//! the whole disk. So a server looks at its size about once a second. Over the limit, it lets SQLite wait for the readers of the log:
-//! readers that begin meanwhile read the database alone, so that the wait ends with the readers that are there.
+//! SQLite begins its log anew only when a commit finds no reader in it. In a constant stream of readers no commit does, and the log fills
+//! the disk. So a server checks its size about once a second. Over the limit, it lets SQLite wait for the readers of the log. New readers
+//! read the database alone, so that the wait ends with the earlier ones.
 
 use std::fs::metadata;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! The embedded engine: SQLite in the process, one file. Same results as PostgreSQL, other SQL: sets travel as
-//! JSON (`rows`), conditions are decided in Rust inside the one write transaction that runs at a time.
+//! Implements the storage on SQLite, in the process and in one file. Results are the same as PostgreSQL's, with other SQL. Sets are bound
+//! as JSON (`rows`). Rust decides conditions inside the one write transaction that runs at a time.
 
 mod audit;
 mod bases;

@@ -1,5 +1,5 @@
-//! What the packer writes: intents, packs, the outbox. A pack is installed in slices that leave room for batches between
-//! them; its count of living bytes grows with each, so that it is true whenever the server dies.
+//! Writes the rows of the packer: intents, packs, the outbox. A pack is installed in slices, and batches are written between them. Its
+//! count of living bytes grows with each slice, so that it is true whenever the server dies.
 
 use bytes::Bytes;
 use serde_json::json;

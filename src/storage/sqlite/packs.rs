@@ -1,4 +1,4 @@
-//! What the packer reads: which scopes are cold, what is in them, which packs they have.
+//! Reads for the packer: cold scopes, their content and their packs.
 
 use async_trait::async_trait;
 use bytes::Bytes;

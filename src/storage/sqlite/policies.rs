@@ -1,4 +1,4 @@
-//! Retention policies, the rounds of the sweeper and their reports.
+//! Stores retention policies, the rounds of the sweeper and their reports.
 
 use async_trait::async_trait;
 use sqlx::query::Query;

@@ -1,4 +1,4 @@
-//! Keeps the database from other users of the machine: its files have all contents and, without a master key, the signing secrets.
+//! Keeps the database files from other users of the machine. They have all contents and, without a master key, the signing secrets.
 
 use std::fs::{DirBuilder, File, Permissions, metadata, set_permissions};
 use std::io;

@@ -1,7 +1,7 @@
-//! Opens a database that may only be read: a copy on a disk without writing, or another user's.
+//! Opens a database that may only be read: a copy on a read-only disk, or another user's.
 //!
-//! SQLite needs a `-shm` file beside a database with a `-wal`, and makes it where it may. Where it may not, there is nobody who writes,
-//! and what is in the `-wal` is read all the same.
+//! SQLite needs a `-shm` file beside a database with a `-wal`, and makes it where it may. Where it may not, nobody writes, and the `-wal`
+//! is read all the same.
 
 use std::fs::{File, metadata};
 use std::path::Path;

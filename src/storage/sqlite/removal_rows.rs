@@ -1,5 +1,5 @@
-//! Carries a plan out, in the caller's transaction and with as little written as possible: either what stays moves to a
-//! new thread key, or what goes is deleted where it is.
+//! Carries out a removal plan in the caller's transaction, with as few written rows as possible. Either the kept rows move to a new thread
+//! key, or the removed rows are deleted in place.
 
 use serde_json::json;
 use sqlx::sqlite::SqliteConnection;

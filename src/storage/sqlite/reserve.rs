@@ -1,8 +1,8 @@
-//! Keeps room on the disk of the database for the day when it is full.
+//! Reserves room on the disk of the database for when the disk is full.
 //!
-//! Deleting needs room: SQLite writes what it changes into its `-wal` first. So a server keeps a file beside the database, which has the
-//! room and nothing in it. When the disk is full the file is removed: from then on what adds is refused, and what deletes has the room.
-//! When there is room again, the file is made again first.
+//! Deleting needs room: SQLite writes its changes into its `-wal` first. So a server keeps a file beside the database that takes the room
+//! and holds no data. When the disk is full, the file is removed. From then on additions are refused, and deletions have the room. When
+//! there is room again, the file is made again first.
 
 use std::fs::File;
 use std::io::{self, Write as _};

@@ -1,5 +1,5 @@
-//! Retention of one thread: what a rule removes, in transactions short enough for the one writer, that each count what
-//! they remove. A dry run reads the same and changes nothing.
+//! Removes what a retention rule removes from one thread, in transactions short enough for the one writer. Each counts its removals. A dry
+//! run reads the same and changes nothing.
 
 use super::SqliteStorage;
 use super::bases::{make_bases, recount};

@@ -1,5 +1,4 @@
-//! Reads what a removal needs to know of a thread, and counts the content that it frees. [`content`] is the one place
-//! that knows how values are stored.
+//! Reads what a removal needs to know of a thread, and counts the content that it frees. Only [`content`] knows how values are stored.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Rows for statements that work on sets. SQLite has no arrays: a set travels as one JSON array for `json_each`
-//! and one blob that `substr` cuts, so that the text of a statement never depends on the number of rows.
+//! Binds sets of rows for statements. SQLite has no arrays. A set is one JSON array for `json_each` and one blob that `substr` cuts. So the
+//! text of a statement never depends on the number of rows.
 
 use serde_json::{Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! Removal of the checkpoints of runs, per thread in one transaction.
+//! Deletes the checkpoints of runs: one transaction per thread.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Items for a snapshot: read in the reader's transaction, written in slices as copies that nobody sees yet.
+//! Copies items for a snapshot: reads them in the reader's transaction, and writes them in slices as hidden copies.
 
 use serde_json::json;
 use sqlx::sqlite::SqliteConnection;

@@ -1,4 +1,4 @@
-//! Sessions for a snapshot: read in the reader's transaction, written in slices under numbers that no session has.
+//! Copies sessions for a snapshot: reads them in the reader's transaction, and writes them in slices under numbers that no session has.
 
 use sqlx::sqlite::SqliteConnection;
 

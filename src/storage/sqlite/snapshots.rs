@@ -1,7 +1,6 @@
-//! Copying everything of a snapshot at one moment. A reader's transaction sees one state of the file, whatever is written
-//! meanwhile: everything is read in it and written by the writer in slices under keys that no thread has, with commits between
-//! them. One last transaction makes threads of them, if no content was removed from their scopes since that state; else all of it
-//! begins again.
+//! Copies everything of a snapshot at one moment. A reader's transaction sees one state of the file, whatever is written meanwhile.
+//! Everything is read in it. The writer writes it in slices under keys that no thread has, with commits between them. One last transaction
+//! makes threads of them, if no content was removed from their scopes since that state. Else all of it begins again.
 
 use async_trait::async_trait;
 use sqlx::sqlite::SqliteConnection;

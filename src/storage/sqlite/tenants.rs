@@ -1,4 +1,4 @@
-//! Secrets of tenants: made on first use, then remembered in the process.
+//! Creates the secrets of tenants on first use, and remembers them in the process.
 
 use sqlx::Row;
 

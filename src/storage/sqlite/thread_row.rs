@@ -1,4 +1,4 @@
-//! The part of a thread's row that decides whether something may be written to it, read inside a write transaction.
+//! Reads, inside a write transaction, the part of a thread's row that decides whether the thread may be written.
 
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;

@@ -1,4 +1,4 @@
-//! Threads as listings show them; never touches values.
+//! Reads threads for listings, without their values.
 
 use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, Row};

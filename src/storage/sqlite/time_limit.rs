@@ -1,4 +1,4 @@
-//! Ends statements on a reader: when their time is over, and when whoever asked has left.
+//! Ends statements on a reader: when their time is over, and when the caller has left.
 
 use std::sync::Arc;
 use std::sync::LazyLock;

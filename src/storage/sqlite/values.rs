@@ -1,4 +1,4 @@
-//! Values of checkpoints and writes: read by number, put together with their chunks, opened.
+//! Reads values of checkpoints and writes by number, puts them together with their chunks, and opens them.
 
 use serde_json::json;
 use sqlx::Row;

@@ -1,4 +1,4 @@
-//! The rules of `chunking.rs`, driven by libFuzzer.
+//! Runs the rules of `chunking.rs` in libFuzzer.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The rules of `decoders.rs`, driven by libFuzzer.
+//! Runs the rules of `decoders.rs` in libFuzzer.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The rules of `display.rs`, driven by libFuzzer.
+//! Runs the rules of `display.rs` in libFuzzer.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The rules of `envelope.rs`, driven by libFuzzer.
+//! Runs the rules of `envelope.rs` in libFuzzer.
 
 #![no_main]
 

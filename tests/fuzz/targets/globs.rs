@@ -1,4 +1,4 @@
-//! The rules of `globs.rs`, driven by libFuzzer.
+//! Runs the rules of `globs.rs` in libFuzzer.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The rules of `parts.rs`, driven by libFuzzer.
+//! Runs the rules of `parts.rs` in libFuzzer.
 
 #![no_main]
 

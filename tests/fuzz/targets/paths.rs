@@ -1,4 +1,4 @@
-//! The rules of `paths.rs`, driven by libFuzzer.
+//! Runs the rules of `paths.rs` in libFuzzer.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Archives of working directories as they should be, and one of each kind that has to be refused.
+//! Tests valid archives of working directories, and one of each kind that must be refused.
 
 use std::io::Write as _;
 

@@ -1,4 +1,4 @@
-//! Readers and the writer: what they wait for, and what ends them.
+//! Tests what readers and the writer wait for, and what ends them.
 
 use futures::future::{join, join_all};
 use futures::poll;
