@@ -1,11 +1,12 @@
 //! Tests that with encryption no readable content is stored, and that moved or planted rows are not read.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use aho_corasick::AhoCorasick;
 use object_store::ObjectStore;
 use object_store::local::LocalFileSystem;
 use threadkeep::domain::caller::Caller;
@@ -126,21 +127,13 @@ pub async fn told(h: &Harness, base: u64) -> (Vec<Vec<View>>, Vec<Item>) {
 
 /// How many of the markers are in some bytes, as they are or as hexadecimal digits.
 pub fn count_in(place: &[u8], markers: &[Vec<u8>]) -> usize {
-    let mut forms: HashMap<[u8; 8], Vec<(usize, Vec<u8>)>> = HashMap::new();
-    for (at, marker) in markers.iter().enumerate() {
+    let forms = markers.iter().flat_map(|marker| {
         let digits = hex::encode(marker);
-        for form in [marker.clone(), digits.to_uppercase().into_bytes(), digits.into_bytes()] {
-            forms.entry(form[..8].try_into().unwrap()).or_default().push((at, form));
-        }
-    }
-    let mut found = BTreeSet::new();
-    for (start, first) in place.windows(8).enumerate() {
-        for (at, form) in forms.get(first).into_iter().flatten() {
-            if place[start..].starts_with(form) {
-                found.insert(*at);
-            }
-        }
-    }
+        [marker.clone(), digits.to_uppercase().into_bytes(), digits.into_bytes()]
+    });
+    let search = AhoCorasick::new(forms).unwrap();
+    let found: BTreeSet<usize> =
+        search.find_iter(place).map(|it| it.pattern().as_usize() / 3).collect();
     found.len()
 }
 

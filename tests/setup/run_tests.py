@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 from fuzzing import fuzzing
+from memory_folder import with_memory_folder
 from newest_tree import newest_tree
 from peers import newest
 from process import run
@@ -142,9 +143,9 @@ def dependency_rules() -> Suite:
 
 
 def rust_tests(env: dict[str, str]) -> list[Suite]:
-    code, output = run(
-        "cargo test", ["cargo", "test", "--locked", "--no-fail-fast"], cwd=ROOT, env=env
-    )
+    command = ["cargo", "test", "--locked", "--no-fail-fast"]
+    with with_memory_folder(env) as in_memory:
+        code, output = run("cargo test", command, cwd=ROOT, env=in_memory)
     return from_cargo(output, code)
 
 
@@ -152,7 +153,8 @@ def encrypted_contract(env: dict[str, str]) -> list[Suite]:
     """Every case of the contract again, with encryption on."""
     command = ["cargo", "test", "--locked", "--no-fail-fast", "--test", "contract"]
     encrypted = env | {"THREADKEEP_TEST_ENCRYPTED": "1"}
-    code, output = run("encrypted contract", command, cwd=ROOT, env=encrypted)
+    with with_memory_folder(encrypted) as in_memory:
+        code, output = run("encrypted contract", command, cwd=ROOT, env=in_memory)
     return from_cargo(output, code)
 
 
@@ -333,7 +335,8 @@ def check() -> list[Suite]:
         ("contract on SQLite", ["--test", "contract", "sqlite::"]),
     ]:
         command = ["cargo", "test", "--locked", "--no-fail-fast", *options]
-        code, output = run(name, command, cwd=ROOT, env=env)
+        with with_memory_folder(env) as in_memory:
+            code, output = run(name, command, cwd=ROOT, env=in_memory)
         suites += from_cargo(output, code, is_a_part=True)
     return suites
 
