@@ -25,8 +25,8 @@ def with_memory_folder(env: Mapping[str, str]) -> Iterator[dict[str, str]]:
     with tempfile.TemporaryDirectory(
         prefix="tk-tests-", dir=MEMORY, ignore_cleanup_errors=True
     ) as folder:
-        # PostgreSQL runs as another user, who must reach what is in it.
-        Path(folder).chmod(0o755)
+        # As /tmp is: PostgreSQL runs as another user.
+        Path(folder).chmod(0o1777)
         yield {**env, "TMPDIR": folder}
 
 
