@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import memory_folder
 import run_tests
 import second_postgres
 
@@ -31,6 +32,21 @@ def test_a_disk_without_room_is_said_before_anything_runs(monkeypatch: pytest.Mo
     (only,) = run_tests.everything()
     assert only.failed == 1
     assert "GiB free" in str(only)
+
+
+def test_temporary_files_are_in_memory_where_there_is_enough(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(memory_folder, "MEMORY", tmp_path)
+    monkeypatch.setattr(memory_folder, "GIB_FREE_MIN", 0)
+    with memory_folder.with_memory_folder({"A": "1"}) as env:
+        folder = Path(env.pop("TMPDIR"))
+        assert (env, folder.parent) == ({"A": "1"}, tmp_path)
+        (folder / "left").touch()
+    assert not folder.exists()
+    monkeypatch.setattr(memory_folder, "GIB_FREE_MIN", 1 << 30)
+    with memory_folder.with_memory_folder({"A": "1"}) as env:
+        assert env == {"A": "1"}
 
 
 def test_a_machine_without_one_gets_ours_without_pgvector(
