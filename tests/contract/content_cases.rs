@@ -18,5 +18,6 @@ contract! {
         into_another_root_the_bytes_are_copied
         a_file_is_known_by_its_bytes_whatever_the_order_of_its_parts
         the_end_of_an_upload_that_comes_again_changes_nothing
-        a_put_of_bytes_that_comes_again_with_its_key_is_done_once;
+        a_put_of_bytes_that_comes_again_with_its_key_is_done_once
+        a_value_over_256_kib_is_read_at_a_place_of_the_cpu_pool_and_a_small_one_without;
 }

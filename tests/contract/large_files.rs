@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use threadkeep::domain::cpu_pool;
 use threadkeep::domain::erasure::{More, Stage};
 use threadkeep::domain::files::dialect::Dialect;
 use threadkeep::domain::files::head::FileHead;
@@ -248,4 +249,31 @@ pub async fn a_put_of_bytes_that_comes_again_with_its_key_is_done_once(h: Harnes
     assert_eq!(send(keyed("two", None), b"two").await.unwrap(), second);
     assert_eq!(files.read("/a.txt").await, None);
     sound(&h).await;
+}
+
+/// Else downloads that wait for the pool would hold their values meanwhile.
+pub async fn a_value_over_256_kib_is_read_at_a_place_of_the_cpu_pool_and_a_small_one_without(
+    h: Harness,
+) {
+    /// The pool is the process's: two cases that take half of it each would wait for each other.
+    static ONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+    let files = Files::on(&h).await;
+    for (path, size) in [("/small", 100 << 10), ("/large", 300 << 10)] {
+        let caller = &files.store.caller;
+        files.raw.put(caller, put(path), noise(3, size).into()).await.unwrap();
+    }
+    let _one = ONE.lock().await;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut places = Vec::new();
+    for _ in 0..cores {
+        places.push(cpu_pool::take_place("another").await.unwrap());
+    }
+
+    let mut large = std::pin::pin!(files.read("/large"));
+    for _ in 0..20 {
+        assert!(futures::poll!(&mut large).is_pending());
+        assert_eq!(files.read("/small").await.unwrap().len(), 100 << 10);
+    }
+    drop(places);
+    assert_eq!(large.await.unwrap(), noise(3, 300 << 10));
 }

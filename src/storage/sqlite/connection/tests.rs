@@ -165,3 +165,21 @@ async fn searches_of_one_tenant_leave_room_for_others_and_for_other_reads() {
     drop(searches);
     connections.close().await;
 }
+
+/// A log that was cut by somebody else ends the server.
+#[tokio::test]
+async fn a_log_that_the_server_empties_is_not_taken_for_one_that_was_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = stored(&folder).await;
+    let connections = &storage.connections;
+    let limit = LogLimit::new(connections.file.path(), &connections.options);
+    for round in 0..3 {
+        let mut writer = connections.begin_write().await.unwrap();
+        sqlx::query("create table t (x)").execute(&mut *writer).await.unwrap();
+        sqlx::query("drop table t").execute(&mut *writer).await.unwrap();
+        writer.commit().await.unwrap();
+        connections.file.look().unwrap();
+        assert!(limit.enforce(0).await.unwrap(), "round {round}");
+        connections.file.look().unwrap();
+    }
+}
