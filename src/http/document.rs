@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value, json};
 use utoipa::PartialSchema as _;
 use utoipa::openapi::OpenApi;
-use utoipa::openapi::extensions::ExtensionsBuilder;
-use utoipa::openapi::path::{Operation, Paths};
+use utoipa::openapi::path::Paths;
 
+use super::flags::{self, Flag};
 use super::generators;
 use super::links;
 use super::problem::{Code, ProblemBody};
@@ -20,47 +20,6 @@ use crate::domain::limits::LIMITS;
 const PERMISSION: &str = "x-permission";
 /// Extension of an answer: the codes that its problem can have.
 const CODES: &str = "x-codes";
-
-/// Operations whose end may not be known when a connection to the database breaks.
-const QUEUED: [&str; 19] = [
-    "commit_checkpoints",
-    "put_item",
-    "delete_item",
-    "run_store_batch",
-    "create_session",
-    "append_entries",
-    "delete_session",
-    "put_document",
-    "append_document",
-    "delete_document",
-    "add_to_counter",
-    "compact_stream",
-    "write_file",
-    "append_file",
-    "edit_file",
-    "upload_files",
-    "delete_files",
-    "move_files",
-    "copy_files",
-];
-
-/// Operations that write although their permission does not say so: each operation of a batch, and each thing that is restored, says
-/// what it needs.
-const WRITING: [&str; 2] = ["run_store_batch", "restore_snapshot"];
-
-/// Operations that answer or take along the content of an item.
-const WHOLE: [&str; 7] = [
-    "get_item",
-    "restore_item_version",
-    "read_file",
-    "append_file",
-    "edit_file",
-    "move_files",
-    "copy_files",
-];
-
-/// Operations that look into items.
-const SEARCHING: [&str; 4] = ["search_items", "count_items", "run_store_batch", "put_item"];
 
 /// Answers of a real server, by operation, for those that have none at their handler. Written by a test, which compares them.
 const ANSWERS: &str = include_str!("../../openapi/answers.json");
@@ -76,14 +35,7 @@ pub fn whole() -> Value {
 
 /// Records the permission of a route's operations.
 pub(super) fn declare(paths: &mut Paths, permission: Permission) {
-    for item in paths.paths.values_mut() {
-        let all: [&mut Option<Operation>; 5] =
-            [&mut item.get, &mut item.post, &mut item.put, &mut item.delete, &mut item.patch];
-        for operation in all.into_iter().flatten() {
-            let extension = ExtensionsBuilder::new().add(PERMISSION, permission.name());
-            operation.extensions.get_or_insert_default().merge(extension.build());
-        }
-    }
+    flags::extend(paths, PERMISSION, permission.name());
 }
 
 fn complete(api: OpenApi) -> Value {
@@ -125,7 +77,10 @@ fn complete_operation(operation: &mut Value) {
     let has_body = operation.get("requestBody").is_some();
     let changes = |it: &str| it.ends_with(":write") || it.ends_with(":append");
     let id = operation["operationId"].as_str().unwrap_or_default().to_owned();
-    let writes = permission.as_deref().is_some_and(changes) || WRITING.contains(&id.as_str());
+    let [queued, writes, whole_value, searches_content] =
+        [Flag::Queued, Flag::Writes, Flag::WholeValue, Flag::SearchesContent]
+            .map(|it| it.take(operation));
+    let writes = writes || permission.as_deref().is_some_and(changes);
     let mut codes = vec![Code::ForbiddenHost, Code::ForbiddenOrigin, Code::ForbiddenForwarding];
     codes.extend([Code::HeadTooLarge, Code::Internal]);
     if permission.is_some() {
@@ -155,14 +110,13 @@ fn complete_operation(operation: &mut Value) {
             parameters.push(budget_header());
         }
     }
-    let is_agentrails = id.starts_with("agentrail_") && writes;
-    if QUEUED.contains(&id.as_str()) || is_agentrails {
+    if queued {
         codes.push(Code::CommitUnknown);
     }
-    if WHOLE.contains(&id.as_str()) {
+    if whole_value {
         codes.push(Code::ValueTooLarge);
     }
-    if SEARCHING.contains(&id.as_str()) {
+    if searches_content {
         codes.push(Code::SearchNeedsPlaintext);
     }
     let with_key = permission.is_some();

@@ -35,6 +35,7 @@ mod file_searches;
 mod file_uploads;
 mod files;
 mod files_wire;
+mod flags;
 mod forks;
 mod generators;
 pub mod grants;
@@ -90,11 +91,12 @@ use serde::Serialize;
 use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
 use tower_http::compression::{CompressionLayer, CompressionLevel};
 use utoipa::ToSchema;
-use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
+use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use self::agentrail::{inspector, memory, messages, orchestration};
 use self::call::Needs;
+use self::flags::{Flags as _, Routes};
 use self::problem::{Code, Problem};
 use crate::app::App;
 use crate::domain::caller::Permission::{
@@ -106,11 +108,11 @@ pub use self::edge::SECONDS as REQUEST_SECONDS;
 pub use self::health::operators;
 pub use self::tokens::MintedToken;
 
-/// Every route. `needs` declares the permission; a route without it is for everybody who reaches the server.
+/// Every route. `needs` declares the permission; a route without it is for everybody who reaches the server. Flags follow it.
 #[expect(clippy::too_many_lines, reason = "the route page")]
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default()
-        .routes(needs(Threads(Append), routes!(commit::commit)))
+        .routes(needs(Threads(Append), routes!(commit::commit)).queued())
         .routes(needs(Threads(Read), routes!(checkpoints::get)))
         .routes(needs(Threads(Read), routes!(checkpoints::list)))
         .routes(needs(Threads(Read), routes!(checkpoints::history)))
@@ -136,55 +138,55 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Threads(Read), routes!(retention::reports)))
         .routes(needs(Threads(Write), routes!(retention::run)))
         // Each operation asks for what it needs.
-        .routes(needs(Any, routes!(store_batch::batch)))
-        .routes(needs(Namespaces(Append), routes!(store::put)))
-        .routes(needs(Namespaces(Read), routes!(store::get)))
-        .routes(needs(Namespaces(Write), routes!(store::delete)))
-        .routes(needs(Namespaces(Read), routes!(store::search)))
+        .routes(needs(Any, routes!(store_batch::batch)).queued().writes().searches_content())
+        .routes(needs(Namespaces(Append), routes!(store::put)).queued().searches_content())
+        .routes(needs(Namespaces(Read), routes!(store::get)).whole_value())
+        .routes(needs(Namespaces(Write), routes!(store::delete)).queued())
+        .routes(needs(Namespaces(Read), routes!(store::search)).searches_content())
         .routes(needs(Namespaces(Read), routes!(store::list_namespaces)))
-        .routes(needs(Namespaces(Read), routes!(store::count)))
+        .routes(needs(Namespaces(Read), routes!(store::count)).searches_content())
         .routes(needs(Namespaces(Read), routes!(item_history::list)))
         .routes(needs(Namespaces(Read), routes!(item_history::get)))
-        .routes(needs(Namespaces(Write), routes!(item_history::restore)))
+        .routes(needs(Namespaces(Write), routes!(item_history::restore)).whole_value())
         .routes(needs(Namespaces(Write), routes!(namespace_settings::put)))
         .routes(needs(Namespaces(Read), routes!(namespace_settings::get)))
         .routes(needs(Namespaces(Write), routes!(namespace_settings::delete)))
         .routes(needs(Namespaces(Read), routes!(namespace_settings::list)))
         .routes(needs(Namespaces(Read), routes!(store_changes::follow)))
-        .routes(needs(Sessions(Append), routes!(sessions::create)))
-        .routes(needs(Sessions(Append), routes!(sessions::append)))
+        .routes(needs(Sessions(Append), routes!(sessions::create)).queued())
+        .routes(needs(Sessions(Append), routes!(sessions::append)).queued())
         .routes(needs(Sessions(Read), routes!(sessions::load)))
         .routes(needs(Sessions(Read), routes!(sessions::streams)))
         .routes(needs(Sessions(Read), routes!(sessions::list)))
-        .routes(needs(Sessions(Write), routes!(sessions::delete)))
-        .routes(needs(Sessions(Append), routes!(sessions::documents::put)))
+        .routes(needs(Sessions(Write), routes!(sessions::delete)).queued())
+        .routes(needs(Sessions(Append), routes!(sessions::documents::put)).queued())
         .routes(needs(Sessions(Read), routes!(sessions::documents::get)))
-        .routes(needs(Sessions(Append), routes!(sessions::documents::append)))
+        .routes(needs(Sessions(Append), routes!(sessions::documents::append)).queued())
         .routes(needs(Sessions(Read), routes!(sessions::documents::list)))
         .routes(needs(Sessions(Read), routes!(sessions::documents::find)))
-        .routes(needs(Sessions(Write), routes!(sessions::documents::delete)))
-        .routes(needs(Sessions(Append), routes!(sessions::add)))
-        .routes(needs(Sessions(Write), routes!(sessions::compact)))
+        .routes(needs(Sessions(Write), routes!(sessions::documents::delete)).queued())
+        .routes(needs(Sessions(Append), routes!(sessions::add)).queued())
+        .routes(needs(Sessions(Write), routes!(sessions::compact)).queued())
         .routes(needs(Snapshots(Append), routes!(snapshots::take)))
         .routes(needs(Snapshots(Read), routes!(snapshots::get)))
         .routes(needs(Snapshots(Read), routes!(snapshots::list)))
         .routes(needs(Snapshots(Write), routes!(snapshots::delete)))
-        .routes(needs(Snapshots(Read), routes!(snapshots::restore)))
+        .routes(needs(Snapshots(Read), routes!(snapshots::restore)).writes())
         .routes(needs(Snapshots(Append), routes!(snapshots::archive::put)))
         .routes(needs(Snapshots(Read), routes!(snapshots::archive::get)))
         .routes(needs(Namespaces(Read), routes!(files::ls)))
-        .routes(needs(Namespaces(Read), routes!(files::read)))
+        .routes(needs(Namespaces(Read), routes!(files::read)).whole_value())
         .routes(needs(Namespaces(Read), routes!(files::download)))
         .routes(needs(Namespaces(Read), routes!(files::stat)))
         .routes(needs(Namespaces(Read), routes!(file_searches::glob)))
         .routes(needs(Namespaces(Read), routes!(file_searches::grep)))
-        .routes(needs(Namespaces(Append), routes!(file_changes::write)))
-        .routes(needs(Namespaces(Append), routes!(file_changes::append)))
-        .routes(needs(Namespaces(Write), routes!(file_changes::edit)))
-        .routes(needs(Namespaces(Write), routes!(file_changes::upload)))
-        .routes(needs(Namespaces(Write), routes!(file_moves::delete)))
-        .routes(needs(Namespaces(Write), routes!(file_moves::rename)))
-        .routes(needs(Namespaces(Append), routes!(file_moves::copy)))
+        .routes(needs(Namespaces(Append), routes!(file_changes::write)).queued())
+        .routes(needs(Namespaces(Append), routes!(file_changes::append)).queued().whole_value())
+        .routes(needs(Namespaces(Write), routes!(file_changes::edit)).queued().whole_value())
+        .routes(needs(Namespaces(Write), routes!(file_changes::upload)).queued())
+        .routes(needs(Namespaces(Write), routes!(file_moves::delete)).queued())
+        .routes(needs(Namespaces(Write), routes!(file_moves::rename)).queued().whole_value())
+        .routes(needs(Namespaces(Append), routes!(file_moves::copy)).queued().whole_value())
         .routes(needs(Namespaces(Read), routes!(file_content::get)))
         .routes(needs(Namespaces(Append), routes!(file_content::put)))
         .routes(needs(Namespaces(Append), routes!(file_uploads::begin)))
@@ -201,35 +203,35 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         // The address is what it presents.
         .routes(routes!(signed_files::open))
         // For Agentrail's adapters, and for its Inspector.
-        .routes(needs(Sessions(Append), routes!(messages::put_session)))
+        .routes(needs(Sessions(Append), routes!(messages::put_session)).queued())
         .routes(needs(Sessions(Read), routes!(messages::list)))
         .routes(needs(Sessions(Read), routes!(messages::load)))
-        .routes(needs(Sessions(Append), routes!(messages::append_messages)))
-        .routes(needs(Sessions(Append), routes!(messages::record_turn)))
-        .routes(needs(Sessions(Write), routes!(messages::compact)))
+        .routes(needs(Sessions(Append), routes!(messages::append_messages)).queued())
+        .routes(needs(Sessions(Append), routes!(messages::record_turn)).queued())
+        .routes(needs(Sessions(Write), routes!(messages::compact)).queued())
         .routes(needs(Sessions(Read), routes!(messages::archives)))
         .routes(needs(Sessions(Read), routes!(messages::archive)))
         .routes(needs(Sessions(Read), routes!(memory::get_memo)))
-        .routes(needs(Sessions(Write), routes!(memory::put_memo)))
-        .routes(needs(Sessions(Append), routes!(memory::append_memo)))
+        .routes(needs(Sessions(Write), routes!(memory::put_memo)).queued())
+        .routes(needs(Sessions(Append), routes!(memory::append_memo)).queued())
         .routes(needs(Sessions(Read), routes!(memory::get_todos)))
-        .routes(needs(Sessions(Write), routes!(memory::put_todos)))
+        .routes(needs(Sessions(Write), routes!(memory::put_todos)).queued())
         .routes(needs(Sessions(Read), routes!(memory::list_artifacts)))
         .routes(needs(Sessions(Read), routes!(memory::get_artifact)))
-        .routes(needs(Sessions(Write), routes!(memory::put_artifact)))
-        .routes(needs(Sessions(Append), routes!(memory::log_skill)))
+        .routes(needs(Sessions(Write), routes!(memory::put_artifact)).queued())
+        .routes(needs(Sessions(Append), routes!(memory::log_skill)).queued())
         .routes(needs(Sessions(Read), routes!(orchestration::load_trace)))
-        .routes(needs(Sessions(Append), routes!(orchestration::append_trace)))
+        .routes(needs(Sessions(Append), routes!(orchestration::append_trace)).queued())
         .routes(needs(Sessions(Read), routes!(orchestration::load_events)))
-        .routes(needs(Sessions(Append), routes!(orchestration::append_events)))
+        .routes(needs(Sessions(Append), routes!(orchestration::append_events)).queued())
         .routes(needs(Sessions(Read), routes!(orchestration::get_snapshot)))
-        .routes(needs(Sessions(Write), routes!(orchestration::put_snapshot)))
+        .routes(needs(Sessions(Write), routes!(orchestration::put_snapshot)).queued())
         .routes(needs(Sessions(Read), routes!(orchestration::load_mailbox)))
-        .routes(needs(Sessions(Append), routes!(orchestration::append_mailbox)))
+        .routes(needs(Sessions(Append), routes!(orchestration::append_mailbox)).queued())
         .routes(needs(Sessions(Read), routes!(orchestration::get_mailbox_state)))
-        .routes(needs(Sessions(Write), routes!(orchestration::put_mailbox_state)))
+        .routes(needs(Sessions(Write), routes!(orchestration::put_mailbox_state)).queued())
         .routes(needs(Sessions(Read), routes!(orchestration::get_history)))
-        .routes(needs(Sessions(Write), routes!(orchestration::put_history)))
+        .routes(needs(Sessions(Write), routes!(orchestration::put_history)).queued())
         .routes(needs(Sessions(Read), routes!(inspector::health)))
         .routes(needs(Sessions(Read), routes!(inspector::sessions)))
         .routes(needs(Sessions(Read), routes!(inspector::trace)))
@@ -287,8 +289,6 @@ pub fn router_compressing(app: &Arc<App>, bytes_min: u64) -> Router {
 /// The answer of writes that have nothing to tell.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Empty {}
-
-type Routes = UtoipaMethodRouter<Arc<App>>;
 
 /// Declares what a route needs: for the extractor that asks for it, and for the document.
 fn needs(permission: Permission, (schemas, mut paths, router): Routes) -> Routes {

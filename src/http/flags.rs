@@ -1,0 +1,84 @@
+//! Declares flags of routes beside their permissions. The document derives from them which errors an operation can answer.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use utoipa::openapi::extensions::ExtensionsBuilder;
+use utoipa::openapi::path::{Operation, Paths};
+use utoipa_axum::router::UtoipaMethodRouter;
+
+use crate::app::App;
+
+pub type Routes = UtoipaMethodRouter<Arc<App>>;
+
+/// What an operation does, besides what its permission says.
+#[derive(Debug, Clone, Copy)]
+pub enum Flag {
+    /// It writes through a queue: its outcome may be unknown when a connection to the database breaks.
+    Queued,
+    /// It writes although its permission does not say so: each part of the request needs a permission of its own.
+    Writes,
+    /// It answers or copies the content of an item, which may be too large for a value.
+    WholeValue,
+    /// It filters or searches the content of items.
+    SearchesContent,
+}
+
+/// Flags stand behind the permission on the route page.
+pub trait Flags {
+    fn queued(self) -> Self;
+    fn writes(self) -> Self;
+    fn whole_value(self) -> Self;
+    fn searches_content(self) -> Self;
+}
+
+impl Flags for Routes {
+    fn queued(self) -> Self {
+        with(Flag::Queued, self)
+    }
+
+    fn writes(self) -> Self {
+        with(Flag::Writes, self)
+    }
+
+    fn whole_value(self) -> Self {
+        with(Flag::WholeValue, self)
+    }
+
+    fn searches_content(self) -> Self {
+        with(Flag::SearchesContent, self)
+    }
+}
+
+impl Flag {
+    /// Whether the operation has it. It is no part of the served document: asking takes it out.
+    pub fn take(self, operation: &mut Value) -> bool {
+        operation.as_object_mut().is_some_and(|it| it.remove(self.extension()).is_some())
+    }
+
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Queued => "x-queued",
+            Self::Writes => "x-writes",
+            Self::WholeValue => "x-whole-value",
+            Self::SearchesContent => "x-searches-content",
+        }
+    }
+}
+
+fn with(flag: Flag, mut routes: Routes) -> Routes {
+    extend(&mut routes.1, flag.extension(), true);
+    routes
+}
+
+/// Adds an extension to each operation of a route.
+pub fn extend(paths: &mut Paths, name: &str, value: impl Into<Value> + Clone) {
+    for item in paths.paths.values_mut() {
+        let all: [&mut Option<Operation>; 5] =
+            [&mut item.get, &mut item.post, &mut item.put, &mut item.delete, &mut item.patch];
+        for operation in all.into_iter().flatten() {
+            let extension = ExtensionsBuilder::new().add(name, value.clone().into());
+            operation.extensions.get_or_insert_default().merge(extension.build());
+        }
+    }
+}
