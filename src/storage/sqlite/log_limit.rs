@@ -19,8 +19,10 @@ use crate::domain::Result;
 /// Twice the bytes that SQLite lets the log keep after a burst.
 const LOG_BYTES_MAX: u64 = 128 << 20;
 const LOOKS_EVERY: Duration = Duration::from_secs(1);
-/// SQLite waits so long for each of the five states of the database that readers can have. Commits wait meanwhile.
-const WAITS_FOR_READERS: Duration = Duration::from_millis(200);
+/// SQLite waits so long for each of the five states of the database that readers can have, and commits wait meanwhile: longer for a
+/// longer log. At 2 GiB it waits for the longest search there can be.
+const WAITS_PER_LIMIT: Duration = Duration::from_millis(500);
+const WAIT_MAX: Duration = Duration::from_secs(8);
 /// After an attempt that a long reader outlasted.
 const LOOKS_WITHOUT_ATTEMPT: u32 = 10;
 
@@ -31,7 +33,7 @@ pub(super) struct LogLimit {
 
 impl LogLimit {
     pub(super) fn new(database: &Path, options: &SqliteConnectOptions) -> Self {
-        let options = options.clone().create_if_missing(false).busy_timeout(WAITS_FOR_READERS);
+        let options = options.clone().create_if_missing(false);
         Self { log: sibling(database, "-wal"), options }
     }
 
@@ -59,14 +61,20 @@ impl LogLimit {
 
     /// Empties a log of more bytes. False: a reader outlasted the wait.
     pub(super) async fn enforce(&self, bytes_max: u64) -> Result<bool> {
-        if metadata(&self.log).map_or(0, |it| it.len()) <= bytes_max {
+        let bytes = metadata(&self.log).map_or(0, |it| it.len());
+        if bytes <= bytes_max {
             return Ok(true);
         }
-        let mut connection = self.options.connect().await?;
+        let mut connection = self.options.clone().busy_timeout(wait(bytes)).connect().await?;
         let emptied = empty(&mut connection).await;
         connection.close().await?;
         Ok(emptied?)
     }
+}
+
+fn wait(bytes: u64) -> Duration {
+    let limits = u32::try_from(bytes.div_ceil(LOG_BYTES_MAX)).unwrap_or(u32::MAX);
+    WAITS_PER_LIMIT.saturating_mul(limits).min(WAIT_MAX)
 }
 
 async fn empty(connection: &mut SqliteConnection) -> sqlx::Result<bool> {
@@ -90,6 +98,14 @@ mod tests {
     async fn end(mut reader: SqliteConnection) {
         reader.execute("rollback").await.unwrap();
         reader.close().await.unwrap();
+    }
+
+    #[test]
+    fn the_longer_the_log_the_longer_it_waits() {
+        assert_eq!(wait(1), WAITS_PER_LIMIT);
+        assert_eq!(wait(LOG_BYTES_MAX + 1), 2 * WAITS_PER_LIMIT);
+        assert_eq!(wait(2 << 30), WAIT_MAX);
+        assert_eq!(wait(u64::MAX), WAIT_MAX);
     }
 
     #[tokio::test]
