@@ -1,5 +1,5 @@
-//! Computes the verifier that PostgreSQL stores for a password (RFC 5802, SCRAM-SHA-256). Our side computes it, so no statement and no log
-//! of the database contains the password.
+//! Computes the verifier that PostgreSQL stores for a password (RFC 5802, SCRAM-SHA-256).
+//! The server computes it, so the password is in no statement and in no log of the database.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,5 +1,5 @@
-//! Computes keyed hashes: names of values and chunks, and short keys of channels and versions. The key is random per tenant, so equal bytes
-//! of two tenants have different names. With encryption, a second key seals the bytes.
+//! Computes keyed hashes: names of values and chunks, and short keys of channels and versions.
+//! Each tenant has a random key, so two tenants name equal bytes differently. With encryption, a second key seals the bytes.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Decodes serialized values of LangGraph in Python and JavaScript into JSON for display to people. It knows the meaning of bytes, and not
-//! how they are stored or requested.
+//! Decodes serialized values of LangGraph in Python and JavaScript into JSON for display to people.
+//! It knows the meaning of bytes. It knows nothing of storage or HTTP.
 //!
 //! **Invariant:** this folder builds no object of a client language and looks up no class. Names of classes are text that decides how their
 //! arguments are shown. Limits on depth and memory hold for any bytes.

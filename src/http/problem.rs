@@ -1,5 +1,5 @@
-//! Maps errors to HTTP, in this place only: `application/problem+json`, typed by `code`. The edge adds the request id and logs the causes
-//! of internal errors, once; their text never reaches the caller.
+//! Maps errors to HTTP, in this place only: `application/problem+json`, typed by `code`.
+//! The edge adds the request id and logs each internal error's cause once. The caller never receives the cause.
 
 use std::borrow::Cow;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Tests that `threadkeep encrypt` leaves no plain text. A mark is planted wherever a client's text is stored, and searched in every column
-//! of every table.
+//! Tests that `threadkeep encrypt` leaves no plain text.
+//! The tests store a mark in every place for a client's text, then search every column of every table for it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Tests ownership against a model: two subjects, the tenant and tokens work on the same few ids in random order. The model tells what each
-//! of them sees; nobody ever sees a foreign thread.
+//! Tests ownership against a model: two subjects, the tenant and tokens work on the same few ids in random order.
+//! The model predicts the threads that each caller sees. No caller ever sees a foreign thread.
 
 use std::collections::BTreeMap;
 

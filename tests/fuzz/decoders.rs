@@ -1,5 +1,5 @@
-//! Checks that any bytes of a body become a request or a typed refusal: no panic, no endless recursion, and no more memory than the limits
-//! of lists allow.
+//! Checks that any bytes of a body become a request or a typed refusal.
+//! Decoding neither panics nor recurses without end, and takes no more memory than the limits of lists allow.
 //!
 //! Input: 1 byte which body it is and in which form, then the body.
 

@@ -1,5 +1,5 @@
-//! Implements storage in memory for tests of the routes: keeps commits as they were sent, and answers from a script
-//! where a test needs more. It is no engine; the contract suite tests those.
+//! Implements storage in memory for tests of the routes. It keeps commits as they were sent.
+//! Scripts supply the other answers that a test needs. The contract suite tests the real engines.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;

@@ -1,5 +1,5 @@
-//! Tests the API against that of the last release: older clients find what they rely on, or the version says that they do not. It compares
-//! what the served documents describe together. An operation that another document describes is unchanged on the wire.
+//! Tests the API against the last release: older clients find everything that they use, or the version announces the break.
+//! The test compares all served documents together, because moving an operation to another document changes nothing on the wire.
 
 use std::path::{Path, PathBuf};
 

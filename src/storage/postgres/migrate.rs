@@ -1,5 +1,5 @@
 //! Applies the numbered migrations to PostgreSQL, each in its own transaction.
-//! Of servers that start at once, one holds an advisory lock and migrates; the others poll for the lock.
+//! One server at a time holds an advisory lock and migrates. Other servers that start meanwhile poll for the lock.
 
 use std::time::Duration;
 
