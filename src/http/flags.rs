@@ -25,28 +25,14 @@ pub enum Flag {
 }
 
 /// Flags stand behind the permission on the route page.
-pub trait Flags {
-    fn queued(self) -> Self;
-    fn writes(self) -> Self;
-    fn whole_value(self) -> Self;
-    fn searches_content(self) -> Self;
+pub trait Flagged {
+    fn with(self, flag: Flag) -> Self;
 }
 
-impl Flags for Routes {
-    fn queued(self) -> Self {
-        with(Flag::Queued, self)
-    }
-
-    fn writes(self) -> Self {
-        with(Flag::Writes, self)
-    }
-
-    fn whole_value(self) -> Self {
-        with(Flag::WholeValue, self)
-    }
-
-    fn searches_content(self) -> Self {
-        with(Flag::SearchesContent, self)
+impl Flagged for Routes {
+    fn with(mut self, flag: Flag) -> Self {
+        extend(&mut self.1, flag.extension(), true);
+        self
     }
 }
 
@@ -64,11 +50,6 @@ impl Flag {
             Self::SearchesContent => "x-searches-content",
         }
     }
-}
-
-fn with(flag: Flag, mut routes: Routes) -> Routes {
-    extend(&mut routes.1, flag.extension(), true);
-    routes
 }
 
 /// Adds an extension to each operation of a route.
