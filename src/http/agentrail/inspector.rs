@@ -46,7 +46,7 @@ type Answer = crate::http::call::Answer;
 pub struct Watcher {
     caller: Caller,
     reply: Reply,
-    place: PathIds,
+    ids: PathIds,
 }
 
 impl FromRequestParts<Arc<App>> for Watcher {
@@ -58,8 +58,8 @@ impl FromRequestParts<Arc<App>> for Watcher {
 }
 
 async fn watcher(parts: &mut Parts, app: &Arc<App>) -> Result<Watcher, Problem> {
-    let place = PathIds::from_request_parts(parts, app).await?;
-    let token = Some(place.id("token")).filter(|it| !it.is_empty());
+    let ids = PathIds::from_request_parts(parts, app).await?;
+    let token = Some(ids.id("token")).filter(|it| !it.is_empty());
     let presented = token.or_else(|| presented_key(&parts.headers));
     let identity = identify_as(parts, app, presented).await?;
     let held = app.shares.account(identity.holder()).open();
@@ -69,7 +69,7 @@ async fn watcher(parts: &mut Parts, app: &Arc<App>) -> Result<Watcher, Problem> 
         return Err(Error::NotGranted(refusal).into());
     }
     let reply = Reply::to(&parts.headers, held)?;
-    Ok(Watcher { caller, reply, place })
+    Ok(Watcher { caller, reply, ids })
 }
 
 /// Addresses end up in histories: what is in one must not be able to change anything.
@@ -85,7 +85,7 @@ impl Watcher {
     /// The session that is looked at.
     fn session(&self, uri: &Uri) -> Result<SessionName, Problem> {
         let tenant = query_of::<TenantParam>(uri)?.tenant_id.unwrap_or_else(|| "default".into());
-        Ok(agentrail::session(&tenant, self.place.id("session"))?)
+        Ok(agentrail::session(&tenant, self.ids.id("session"))?)
     }
 }
 

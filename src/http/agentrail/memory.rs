@@ -28,8 +28,8 @@ use crate::http::sessions::{asking, milliseconds};
     params(("tenant" = String, Path), ("scope" = String, Path, description = "`session` or `user`"), ("owner" = String, Path), ("name" = String, Path)),
     responses((status = 200, description = "With its content", body = Memo), (status = 404, description = "`document_not_found`")),
 )]
-pub async fn get_memo(State(app): State<Arc<App>>, place: PathIds, call: BodylessCall) -> Answer {
-    let (owner, name) = memo(&place)?;
+pub async fn get_memo(State(app): State<Arc<App>>, ids: PathIds, call: BodylessCall) -> Answer {
+    let (owner, name) = memo(&ids)?;
     shown(call.reply, document(&app, &call.caller, &owner, &name).await?)
 }
 
@@ -41,12 +41,8 @@ pub async fn get_memo(State(app): State<Arc<App>>, place: PathIds, call: Bodyles
     responses((status = 200, description = "Durable", body = Empty), (status = 409, description = "`session_taken`"),
         (status = 413, description = "`quota_exceeded`")),
 )]
-pub async fn put_memo(
-    State(app): State<Arc<App>>,
-    place: PathIds,
-    call: Call<ContentIn>,
-) -> Answer {
-    let (owner, name) = memo(&place)?;
+pub async fn put_memo(State(app): State<Arc<App>>, ids: PathIds, call: Call<ContentIn>) -> Answer {
+    let (owner, name) = memo(&ids)?;
     let Call { caller, deadline, input, reply } = call;
     change(&app, &asking(&caller, deadline, None), owner, vec![put(name, input.text)]).await?;
     reply.done()
@@ -62,10 +58,10 @@ pub async fn put_memo(
 )]
 pub async fn append_memo(
     State(app): State<Arc<App>>,
-    place: PathIds,
+    ids: PathIds,
     call: Call<ContentIn>,
 ) -> Answer {
-    let (owner, name) = memo(&place)?;
+    let (owner, name) = memo(&ids)?;
     let Call { caller, deadline, input, reply } = call;
     let content = NewEntry { id: None, text: input.text };
     let steps = vec![Step::ExtendDocument { name, content }];
@@ -79,8 +75,8 @@ pub async fn append_memo(
     params(("tenant" = String, Path), ("session" = String, Path)),
     responses((status = 200, description = "With their content", body = Memo), (status = 404, description = "`document_not_found`")),
 )]
-pub async fn get_todos(State(app): State<Arc<App>>, place: PathIds, call: BodylessCall) -> Answer {
-    shown(call.reply, document(&app, &call.caller, &place.session()?, TODO).await?)
+pub async fn get_todos(State(app): State<Arc<App>>, ids: PathIds, call: BodylessCall) -> Answer {
+    shown(call.reply, document(&app, &call.caller, &ids.session()?, TODO).await?)
 }
 
 /// Put the todos of a session of Agentrail's
@@ -91,14 +87,10 @@ pub async fn get_todos(State(app): State<Arc<App>>, place: PathIds, call: Bodyle
     responses((status = 200, description = "Durable", body = Empty), (status = 409, description = "`session_taken`"),
         (status = 413, description = "`quota_exceeded`")),
 )]
-pub async fn put_todos(
-    State(app): State<Arc<App>>,
-    place: PathIds,
-    call: Call<ContentIn>,
-) -> Answer {
+pub async fn put_todos(State(app): State<Arc<App>>, ids: PathIds, call: Call<ContentIn>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     let steps = vec![put(TODO, input.text)];
-    change(&app, &asking(&caller, deadline, None), place.session()?, steps).await?;
+    change(&app, &asking(&caller, deadline, None), ids.session()?, steps).await?;
     reply.done()
 }
 
@@ -110,10 +102,10 @@ pub async fn put_todos(
 )]
 pub async fn list_artifacts(
     State(app): State<Arc<App>>,
-    place: PathIds,
+    ids: PathIds,
     call: BodylessCall,
 ) -> Answer {
-    let found = app.sessions.list_documents(&call.caller, &place.session()?, ARTIFACTS).await?;
+    let found = app.sessions.list_documents(&call.caller, &ids.session()?, ARTIFACTS).await?;
     let ids = found.iter().filter_map(|it| it.name.strip_prefix(ARTIFACTS));
     call.reply.with(&Artifacts { artifacts: ids.map(str::to_owned).collect() })
 }
@@ -124,13 +116,9 @@ pub async fn list_artifacts(
     params(("tenant" = String, Path), ("session" = String, Path), ("tool_call" = String, Path)),
     responses((status = 200, description = "With its content", body = Memo), (status = 404, description = "`document_not_found`")),
 )]
-pub async fn get_artifact(
-    State(app): State<Arc<App>>,
-    place: PathIds,
-    call: BodylessCall,
-) -> Answer {
-    let name = artifact(&place);
-    shown(call.reply, document(&app, &call.caller, &place.session()?, &name).await?)
+pub async fn get_artifact(State(app): State<Arc<App>>, ids: PathIds, call: BodylessCall) -> Answer {
+    let name = artifact(&ids);
+    shown(call.reply, document(&app, &call.caller, &ids.session()?, &name).await?)
 }
 
 /// Put the result of a tool of Agentrail's
@@ -143,12 +131,12 @@ pub async fn get_artifact(
 )]
 pub async fn put_artifact(
     State(app): State<Arc<App>>,
-    place: PathIds,
+    ids: PathIds,
     call: Call<ContentIn>,
 ) -> Answer {
     let Call { caller, deadline, input, reply } = call;
-    let steps = vec![put(artifact(&place), input.text)];
-    change(&app, &asking(&caller, deadline, None), place.session()?, steps).await?;
+    let steps = vec![put(artifact(&ids), input.text)];
+    change(&app, &asking(&caller, deadline, None), ids.session()?, steps).await?;
     reply.done()
 }
 
@@ -162,14 +150,10 @@ pub async fn put_artifact(
     responses((status = 200, description = "Durable", body = Empty), (status = 409, description = "`session_taken`"),
         (status = 413, description = "`quota_exceeded`"), (status = 422, description = "`invalid`, `idempotency_mismatch`")),
 )]
-pub async fn log_skill(
-    State(app): State<Arc<App>>,
-    place: PathIds,
-    call: Call<SkillLog>,
-) -> Answer {
+pub async fn log_skill(State(app): State<Arc<App>>, ids: PathIds, call: Call<SkillLog>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     let steps = vec![append(SKILL_LOGS, vec![input.entry])];
-    change(&app, &asking(&caller, deadline, input.idempotency), place.session()?, steps).await?;
+    change(&app, &asking(&caller, deadline, input.idempotency), ids.session()?, steps).await?;
     reply.done()
 }
 
@@ -212,16 +196,16 @@ fn shown(reply: Reply, found: Content) -> Answer {
 }
 
 /// Of a session or of a user.
-fn memo(place: &PathIds) -> Result<(SessionName, String)> {
-    let (tenant, owner) = (place.id("tenant"), place.id("owner"));
-    let owner = match place.id("scope") {
+fn memo(ids: &PathIds) -> Result<(SessionName, String)> {
+    let (tenant, owner) = (ids.id("tenant"), ids.id("owner"));
+    let owner = match ids.id("scope") {
         "session" => agentrail::session(tenant, owner)?,
         "user" => agentrail::user(tenant, owner)?,
         _ => return Err(Error::invalid("scope", "scope must be session or user")),
     };
-    Ok((owner, format!("{MEMO}{}", place.id("name"))))
+    Ok((owner, format!("{MEMO}{}", ids.id("name"))))
 }
 
-fn artifact(place: &PathIds) -> String {
-    format!("{ARTIFACTS}{}", place.id("tool_call"))
+fn artifact(ids: &PathIds) -> String {
+    format!("{ARTIFACTS}{}", ids.id("tool_call"))
 }

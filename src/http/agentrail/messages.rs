@@ -37,13 +37,13 @@ const USER_SESSIONS: u64 = 500;
         (status = 403, description = "`not_granted`"), (status = 409, description = "`session_taken`"),
         (status = 413, description = "`quota_exceeded`")),
 )]
-pub async fn put_session(State(app): State<Arc<App>>, place: PathIds, call: Call<About>) -> Answer {
+pub async fn put_session(State(app): State<Arc<App>>, ids: PathIds, call: Call<About>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     let (asking, user) = (asking(&caller, deadline, None), input.user.clone());
-    let (session, created) = app.sessions.create(&asking, place.session()?, input).await?;
+    let (session, created) = app.sessions.create(&asking, ids.session()?, input).await?;
     app.agentrail_other_user.check(session.user.as_deref(), user.as_deref())?;
     reply.with(&SessionAnswer {
-        session_id: place.id("session").to_owned(),
+        session_id: ids.id("session").to_owned(),
         created,
         created_at: milliseconds(session.created_at),
         updated_at: milliseconds(session.updated_at),
@@ -60,15 +60,15 @@ pub async fn put_session(State(app): State<Arc<App>>, place: PathIds, call: Call
 )]
 pub async fn list(
     State(app): State<Arc<App>>,
-    place: PathIds,
+    ids: PathIds,
     call: BodylessCall,
     uri: Uri,
 ) -> Answer {
     let limit = query_of::<LimitParam>(&uri)?.limit.unwrap_or(USER_SESSIONS);
     let query = ListSessions {
         kind: KIND.into(),
-        key_prefix: vec![place.id("tenant").to_owned()],
-        user: Some(place.id("user").to_owned()),
+        key_prefix: vec![ids.id("tenant").to_owned()],
+        user: Some(ids.id("user").to_owned()),
         limit: usize::try_from(limit).unwrap_or(usize::MAX),
         ..ListSessions::default()
     };
@@ -90,13 +90,13 @@ pub async fn list(
 )]
 pub async fn load(
     State(app): State<Arc<App>>,
-    place: PathIds,
+    ids: PathIds,
     call: BodylessCall,
     uri: Uri,
 ) -> Answer {
     let tail = query_of::<LimitParam>(&uri)?.limit;
     let load = Load { stream: MESSAGES.into(), tail, ..Load::default() };
-    let found = all(&app, &call.caller, &place.session()?, load).await?;
+    let found = all(&app, &call.caller, &ids.session()?, load).await?;
     let loaded = found.ok_or_else(session_absent)?;
     let (head_seq, count) = (loaded.head, loaded.count);
     call.reply.with(&Messages { messages: values(loaded), head_seq, count })
@@ -112,12 +112,12 @@ pub async fn load(
 )]
 pub async fn append_messages(
     State(app): State<Arc<App>>,
-    place: PathIds,
+    ids: PathIds,
     call: Call<MessagesIn>,
 ) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     let asking = asking(&caller, deadline, input.idempotency);
-    let done = change(&app, &asking, place.session()?, vec![append(MESSAGES, input.entries)]);
+    let done = change(&app, &asking, ids.session()?, vec![append(MESSAGES, input.entries)]);
     match done.await?.steps.first() {
         Some(StepDone::Appended { first, last, .. }) => {
             reply.with(&AppendedMessages { first_seq: *first, last_seq: *last })
@@ -136,16 +136,12 @@ pub async fn append_messages(
     responses((status = 200, description = "Durable", body = Turn), (status = 409, description = "`session_taken`"),
         (status = 413, description = "`quota_exceeded`"), (status = 422, description = "`invalid`, `idempotency_mismatch`")),
 )]
-pub async fn record_turn(
-    State(app): State<Arc<App>>,
-    place: PathIds,
-    call: Call<TurnIn>,
-) -> Answer {
+pub async fn record_turn(State(app): State<Arc<App>>, ids: PathIds, call: Call<TurnIn>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     let asking = asking(&caller, deadline, input.idempotency);
     let count = Step::Count { counter: TOKENS.into(), by: input.tokens };
     let steps = vec![append(TURNS, vec![input.usage]), count];
-    match change(&app, &asking, place.session()?, steps).await?.steps.first() {
+    match change(&app, &asking, ids.session()?, steps).await?.steps.first() {
         Some(StepDone::Appended { head, .. }) => reply.with(&Turn { turn_index: head - 1 }),
         _ => Err(Problem::internal("an append has another outcome")),
     }
@@ -164,11 +160,11 @@ pub async fn record_turn(
         (status = 404, description = "`session_not_found`"), (status = 409, description = "`head_moved`, `session_taken`"),
         (status = 413, description = "`quota_exceeded`"), (status = 422, description = "`invalid`, `idempotency_mismatch`")),
 )]
-pub async fn compact(State(app): State<Arc<App>>, place: PathIds, call: Call<CompactIn>) -> Answer {
+pub async fn compact(State(app): State<Arc<App>>, ids: PathIds, call: Call<CompactIn>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     let asking = asking(&caller, deadline, input.idempotency);
     let compact = CompactStream {
-        session: place.session()?,
+        session: ids.session()?,
         stream: MESSAGES.into(),
         through_seq: input.through_seq,
         expected_head: input.expected_head,
@@ -188,8 +184,8 @@ pub async fn compact(State(app): State<Arc<App>>, place: PathIds, call: Call<Com
     params(("tenant" = String, Path), ("session" = String, Path)),
     responses((status = 200, description = "In the order of their ids", body = Archives)),
 )]
-pub async fn archives(State(app): State<Arc<App>>, place: PathIds, call: BodylessCall) -> Answer {
-    let streams = app.sessions.list_streams(&call.caller, &place.session()?).await?;
+pub async fn archives(State(app): State<Arc<App>>, ids: PathIds, call: BodylessCall) -> Answer {
+    let streams = app.sessions.list_streams(&call.caller, &ids.session()?).await?;
     let ids = streams.iter().filter_map(|it| it.stream.strip_prefix(ARCHIVES));
     let archives = ids.map(|it| Archived { archive_id: it.to_owned() }).collect();
     call.reply.with(&Archives { archives })
@@ -202,10 +198,10 @@ pub async fn archives(State(app): State<Arc<App>>, place: PathIds, call: Bodyles
     responses((status = 200, description = "In their order", body = ExactList, example = json!({"messages": []})),
         (status = 404, description = "`session_not_found`")),
 )]
-pub async fn archive(State(app): State<Arc<App>>, place: PathIds, call: BodylessCall) -> Answer {
-    let stream = format!("{ARCHIVES}{}", place.id("archive"));
+pub async fn archive(State(app): State<Arc<App>>, ids: PathIds, call: BodylessCall) -> Answer {
+    let stream = format!("{ARCHIVES}{}", ids.id("archive"));
     let load = Load { stream, ..Load::default() };
-    let found = all(&app, &call.caller, &place.session()?, load).await?;
+    let found = all(&app, &call.caller, &ids.session()?, load).await?;
     call.reply.with(&ExactList::of("messages", found.ok_or_else(session_absent)?))
 }
 

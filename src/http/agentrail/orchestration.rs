@@ -25,8 +25,8 @@ use crate::http::sessions::asking;
     params(("tenant" = String, Path), ("session" = String, Path)),
     responses((status = 200, description = "All of it", body = ExactList, example = json!({"envelopes": []}))),
 )]
-pub async fn load_trace(State(app): State<Arc<App>>, place: PathIds, call: BodylessCall) -> Answer {
-    let loaded = stream(&app, &call.caller, &place.session()?, TRACE).await?;
+pub async fn load_trace(State(app): State<Arc<App>>, ids: PathIds, call: BodylessCall) -> Answer {
+    let loaded = stream(&app, &call.caller, &ids.session()?, TRACE).await?;
     call.reply.with(&ExactList::of("envelopes", loaded))
 }
 
@@ -42,12 +42,12 @@ pub async fn load_trace(State(app): State<Arc<App>>, place: PathIds, call: Bodyl
 )]
 pub async fn append_trace(
     State(app): State<Arc<App>>,
-    place: PathIds,
+    ids: PathIds,
     call: Call<TraceIn>,
 ) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     let steps = vec![logged(TRACE, input.0, "id")?];
-    change(&app, &asking(&caller, deadline, None), place.session()?, steps).await?;
+    change(&app, &asking(&caller, deadline, None), ids.session()?, steps).await?;
     reply.done()
 }
 
@@ -57,12 +57,8 @@ pub async fn append_trace(
     params(("tenant" = String, Path), ("session" = String, Path)),
     responses((status = 200, description = "All of them", body = ExactList, example = json!({"events": []}))),
 )]
-pub async fn load_events(
-    State(app): State<Arc<App>>,
-    place: PathIds,
-    call: BodylessCall,
-) -> Answer {
-    let loaded = stream(&app, &call.caller, &place.session()?, EVENTS).await?;
+pub async fn load_events(State(app): State<Arc<App>>, ids: PathIds, call: BodylessCall) -> Answer {
+    let loaded = stream(&app, &call.caller, &ids.session()?, EVENTS).await?;
     call.reply.with(&ExactList::of("events", loaded))
 }
 
@@ -78,13 +74,13 @@ pub async fn load_events(
 )]
 pub async fn append_events(
     State(app): State<Arc<App>>,
-    place: PathIds,
+    ids: PathIds,
     call: Call<EventsIn>,
 ) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     let mut steps = vec![logged(EVENTS, input.events, "eventId")?];
     steps.extend(input.snapshot.map(|it| put(SNAPSHOT, it)));
-    change(&app, &asking(&caller, deadline, None), place.session()?, steps).await?;
+    change(&app, &asking(&caller, deadline, None), ids.session()?, steps).await?;
     reply.done()
 }
 
@@ -94,12 +90,8 @@ pub async fn append_events(
     params(("tenant" = String, Path), ("session" = String, Path)),
     responses((status = 200, description = "The last one", body = SnapshotOut), (status = 404, description = "`document_not_found`")),
 )]
-pub async fn get_snapshot(
-    State(app): State<Arc<App>>,
-    place: PathIds,
-    call: BodylessCall,
-) -> Answer {
-    let found = document(&app, &call.caller, &place.session()?, SNAPSHOT).await?;
+pub async fn get_snapshot(State(app): State<Arc<App>>, ids: PathIds, call: BodylessCall) -> Answer {
+    let found = document(&app, &call.caller, &ids.session()?, SNAPSHOT).await?;
     call.reply.with(&SnapshotOut { snapshot: ExactOut(found.text) })
 }
 
@@ -113,12 +105,12 @@ pub async fn get_snapshot(
 )]
 pub async fn put_snapshot(
     State(app): State<Arc<App>>,
-    place: PathIds,
+    ids: PathIds,
     call: Call<SnapshotIn>,
 ) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     let steps = vec![put(SNAPSHOT, input.0)];
-    change(&app, &asking(&caller, deadline, None), place.session()?, steps).await?;
+    change(&app, &asking(&caller, deadline, None), ids.session()?, steps).await?;
     reply.done()
 }
 
@@ -128,13 +120,9 @@ pub async fn put_snapshot(
     params(("tenant" = String, Path), ("session" = String, Path), ("agent" = String, Path)),
     responses((status = 200, description = "All of it", body = ExactList, example = json!({"events": []}))),
 )]
-pub async fn load_mailbox(
-    State(app): State<Arc<App>>,
-    place: PathIds,
-    call: BodylessCall,
-) -> Answer {
-    let mailbox = mailbox(place.id("agent"));
-    let loaded = stream(&app, &call.caller, &place.session()?, &mailbox).await?;
+pub async fn load_mailbox(State(app): State<Arc<App>>, ids: PathIds, call: BodylessCall) -> Answer {
+    let mailbox = mailbox(ids.id("agent"));
+    let loaded = stream(&app, &call.caller, &ids.session()?, &mailbox).await?;
     call.reply.with(&ExactList::of("events", loaded))
 }
 
@@ -150,15 +138,15 @@ pub async fn load_mailbox(
 )]
 pub async fn append_mailbox(
     State(app): State<Arc<App>>,
-    place: PathIds,
+    ids: PathIds,
     call: Call<EventsIn>,
 ) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     if input.snapshot.is_some() {
         return Err(Error::invalid("snapshot", "snapshot: a mailbox has none").into());
     }
-    let steps = vec![logged(mailbox(place.id("agent")), input.events, "eventId")?];
-    change(&app, &asking(&caller, deadline, None), place.session()?, steps).await?;
+    let steps = vec![logged(mailbox(ids.id("agent")), input.events, "eventId")?];
+    change(&app, &asking(&caller, deadline, None), ids.session()?, steps).await?;
     reply.done()
 }
 
@@ -170,11 +158,11 @@ pub async fn append_mailbox(
 )]
 pub async fn get_mailbox_state(
     State(app): State<Arc<App>>,
-    place: PathIds,
+    ids: PathIds,
     call: BodylessCall,
 ) -> Answer {
-    let name = mailbox_state(place.id("agent"));
-    let found = document(&app, &call.caller, &place.session()?, &name).await?;
+    let name = mailbox_state(ids.id("agent"));
+    let found = document(&app, &call.caller, &ids.session()?, &name).await?;
     call.reply.with(&StateOut { state: ExactOut(found.text) })
 }
 
@@ -188,12 +176,12 @@ pub async fn get_mailbox_state(
 )]
 pub async fn put_mailbox_state(
     State(app): State<Arc<App>>,
-    place: PathIds,
+    ids: PathIds,
     call: Call<StateIn>,
 ) -> Answer {
     let Call { caller, deadline, input, reply } = call;
-    let steps = vec![put(mailbox_state(place.id("agent")), input.0)];
-    change(&app, &asking(&caller, deadline, None), place.session()?, steps).await?;
+    let steps = vec![put(mailbox_state(ids.id("agent")), input.0)];
+    change(&app, &asking(&caller, deadline, None), ids.session()?, steps).await?;
     reply.done()
 }
 
@@ -203,13 +191,9 @@ pub async fn put_mailbox_state(
     params(("tenant" = String, Path), ("session" = String, Path), ("agent" = String, Path)),
     responses((status = 200, description = "As it was put", body = HistoryOut), (status = 404, description = "`document_not_found`")),
 )]
-pub async fn get_history(
-    State(app): State<Arc<App>>,
-    place: PathIds,
-    call: BodylessCall,
-) -> Answer {
-    let name = history(place.id("agent"));
-    let found = document(&app, &call.caller, &place.session()?, &name).await?;
+pub async fn get_history(State(app): State<Arc<App>>, ids: PathIds, call: BodylessCall) -> Answer {
+    let name = history(ids.id("agent"));
+    let found = document(&app, &call.caller, &ids.session()?, &name).await?;
     call.reply.with(&HistoryOut { history: ExactOut(found.text) })
 }
 
@@ -223,12 +207,12 @@ pub async fn get_history(
 )]
 pub async fn put_history(
     State(app): State<Arc<App>>,
-    place: PathIds,
+    ids: PathIds,
     call: Call<HistoryIn>,
 ) -> Answer {
     let Call { caller, deadline, input, reply } = call;
-    let steps = vec![put(history(place.id("agent")), input.0)];
-    change(&app, &asking(&caller, deadline, None), place.session()?, steps).await?;
+    let steps = vec![put(history(ids.id("agent")), input.0)];
+    change(&app, &asking(&caller, deadline, None), ids.session()?, steps).await?;
     reply.done()
 }
 
