@@ -128,11 +128,11 @@ impl RawFiles {
             Some(place) => cpu_pool::run_at(place, move || read_small(&text)).await??,
             None => read_small(&text)?,
         };
-        Ok(small.map(|(head, bytes)| {
+        Ok(small.and_then(|(head, bytes)| {
             let media_type = media_type_of(address, &head);
-            let tag = tag_of_bytes(&head.sha256.unwrap_or_else(|| sha256(&bytes)));
+            let tag = tag_of_bytes(head.sha256.as_ref()?);
             let (size_bytes, body) = (bytes.len() as u64, RawBody::Small(bytes));
-            RawFile { version, created_at, size_bytes, media_type, tag, body }
+            Some(RawFile { version, created_at, size_bytes, media_type, tag, body })
         }))
     }
 
