@@ -12,6 +12,6 @@ impl From<sqlx::Error> for Error {
         let is_of_sqlite = error
             .as_database_error()
             .is_some_and(|it| it.try_downcast_ref::<SqliteError>().is_some());
-        if is_of_sqlite { errors::storage_error(error) } else { failure::of_call(&error) }
+        if is_of_sqlite { errors::storage_error(&error) } else { failure::of_call(&error) }
     }
 }

@@ -100,7 +100,7 @@ impl Connections {
     pub(super) fn watch_file(&self) {
         self.file.watch();
         self.reserve.keep(&self.file, &self.options);
-        LogLimit::new(self.file.path(), &self.options).watch(&self.file);
+        LogLimit::new(&self.options).watch(&self.file);
     }
 
     /// Whether there is room for what adds. What deletes does not ask.

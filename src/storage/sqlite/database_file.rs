@@ -93,10 +93,6 @@ impl DatabaseFile {
         })
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Remembers which file was opened and looks at it again and again, as long as somebody has it.
     pub(super) fn watch(self: &Arc<Self>) {
         if let Ok(found) = metadata(&self.path) {

@@ -230,7 +230,7 @@ fn unread(error: sqlx::Error) -> Error {
             Error::Integrity("a column holds a text that is none".into())
         }
         _ if is_read_error(&error) => Error::Integrity(error.to_string()),
-        _ => storage_error(error),
+        _ => storage_error(&error),
     }
 }
 

@@ -38,16 +38,14 @@ pub(super) fn times_full() -> u64 {
     TIMES_FULL.load(Relaxed)
 }
 
-/// By value, as `map_err` hands it over.
-#[allow(clippy::needless_pass_by_value)]
-pub(in crate::storage) fn storage_error(error: sqlx::Error) -> Error {
-    if is_unsynced(&error) {
+pub(in crate::storage) fn storage_error(error: &sqlx::Error) -> Error {
+    if is_unsynced(error) {
         return Error::CommitUnknown { detail: error.to_string() };
     }
-    if let Some((kind, detail)) = obstacle(&error) {
+    if let Some((kind, detail)) = obstacle(error) {
         return Error::Obstacle { kind, detail };
     }
-    match primary_code(&error) {
+    match primary_code(error) {
         Some(BUSY | LOCKED) => {
             Error::Unavailable { detail: error.to_string(), retry_after: Duration::from_secs(1) }
         }
@@ -76,7 +74,7 @@ pub(super) fn open_error(error: sqlx::Error, path: &Path) -> Error {
             obstacle(Obstacle::of_file(&why), &why.to_string())
         }
         Some(NOT_A_DATABASE) => obstacle(Obstacle::FileFailed, "it is no SQLite database"),
-        _ => storage_error(error),
+        _ => storage_error(&error),
     }
 }
 
@@ -194,7 +192,7 @@ mod tests {
         for code in ["13", "266", "778", "4874", "8", "264", "1032", "14"] {
             let batch = batch_error(&error(code));
             assert!(matches!(batch, BatchError::Obstacle { .. }), "{code}: {batch}");
-            let call = storage_error(error(code));
+            let call = storage_error(&error(code));
             assert!(matches!(call, Error::Obstacle { .. }), "{code}: {call}");
         }
     }
@@ -203,7 +201,7 @@ mod tests {
     fn of_a_commit_that_was_not_synced_nobody_knows() {
         for code in ["1034", "1290"] {
             assert!(matches!(batch_error(&error(code)), BatchError::ConnectionLost(_)));
-            assert!(matches!(storage_error(error(code)), Error::CommitUnknown { .. }));
+            assert!(matches!(storage_error(&error(code)), Error::CommitUnknown { .. }));
         }
     }
 
@@ -211,6 +209,6 @@ mod tests {
     fn what_is_wrong_with_a_statement_or_a_page_is_in_nobodys_way() {
         assert!(matches!(batch_error(&error("5")), BatchError::Retry(_)));
         assert!(matches!(batch_error(&error("19")), BatchError::Statement(_)));
-        assert!(matches!(storage_error(error("11")), Error::Integrity(_)));
+        assert!(matches!(storage_error(&error("11")), Error::Integrity(_)));
     }
 }

@@ -5,7 +5,7 @@
 //! read the database alone, so that the wait ends with the earlier ones.
 
 use std::fs::metadata;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ const LOOKS_EVERY: Duration = Duration::from_secs(1);
 const WAITS_PER_LIMIT: Duration = Duration::from_millis(500);
 const WAIT_MAX: Duration = Duration::from_secs(8);
 /// After an attempt that a long reader outlasted.
-const LOOKS_WITHOUT_ATTEMPT: u32 = 10;
+const PAUSE: Duration = Duration::from_secs(10);
 
 pub(super) struct LogLimit {
     log: PathBuf,
@@ -32,9 +32,9 @@ pub(super) struct LogLimit {
 }
 
 impl LogLimit {
-    pub(super) fn new(database: &Path, options: &SqliteConnectOptions) -> Self {
-        let options = options.clone().create_if_missing(false);
-        Self { log: sibling(database, "-wal"), options }
+    pub(super) fn new(options: &SqliteConnectOptions) -> Self {
+        let log = sibling(options.get_filename(), "-wal");
+        Self { log, options: options.clone().create_if_missing(false) }
     }
 
     /// Looks again and again, as long as somebody has the database open.
@@ -43,23 +43,17 @@ impl LogLimit {
     }
 
     async fn look_again_and_again(self, file: Weak<DatabaseFile>) {
-        let mut ticks = tokio::time::interval(LOOKS_EVERY);
-        let mut waits = 0_u32;
+        let mut pause = LOOKS_EVERY;
         loop {
-            ticks.tick().await;
+            tokio::time::sleep(pause).await;
             let Some(file) = file.upgrade() else { return };
-            waits = waits.saturating_sub(1);
-            if waits > 0 || file.is_lost() {
-                continue;
-            }
             // What fails is tried again: commits say what is wrong with the disk.
-            if !self.enforce(LOG_BYTES_MAX).await.unwrap_or(false) {
-                waits = LOOKS_WITHOUT_ATTEMPT;
-            }
+            let is_short = file.is_lost() || self.enforce(LOG_BYTES_MAX).await.unwrap_or(false);
+            pause = if is_short { LOOKS_EVERY } else { PAUSE };
         }
     }
 
-    /// Empties a log of more bytes. False: a reader outlasted the wait.
+    /// As [`empty`], for a log of more bytes.
     pub(super) async fn enforce(&self, bytes_max: u64) -> Result<bool> {
         let bytes = metadata(&self.log).map_or(0, |it| it.len());
         if bytes <= bytes_max {
@@ -77,7 +71,8 @@ fn wait(bytes: u64) -> Duration {
     WAITS_PER_LIMIT.saturating_mul(limits).min(WAIT_MAX)
 }
 
-async fn empty(connection: &mut SqliteConnection) -> sqlx::Result<bool> {
+/// Brings the log into the database and empties it. False: a reader outlasted the wait.
+pub(super) async fn empty(connection: &mut SqliteConnection) -> sqlx::Result<bool> {
     let (is_busy, _, _): (i64, i64, i64) =
         sqlx::query_as("pragma wal_checkpoint(truncate)").fetch_one(connection).await?;
     Ok(is_busy == 0)
@@ -116,7 +111,7 @@ mod tests {
             .filename(&path)
             .create_if_missing(true)
             .journal_mode(sqlx::sqlite::SqliteJournalMode::Wal);
-        let limit = LogLimit::new(&path, &options);
+        let limit = LogLimit::new(&options);
         let bytes = || metadata(&limit.log).unwrap().len();
         let mut writer = options.connect().await.unwrap();
         writer.execute("create table t (x)").await.unwrap();

@@ -17,6 +17,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions as _, Connection as _};
 
 use super::database_file::DatabaseFile;
+use super::log_limit::empty;
 use super::private_files::{FILE_MODE, sibling};
 use crate::domain::error::Obstacle;
 use crate::domain::{Error, Result};
@@ -223,7 +224,7 @@ impl Watch {
     async fn unused_bytes(&self) -> u64 {
         let Ok(mut connection) = self.options.connect().await else { return 0 };
         // Fails while somebody reads or writes: the next look tries again.
-        let _ = sqlx::query("pragma wal_checkpoint(truncate)").execute(&mut connection).await;
+        let _ = empty(&mut connection).await;
         let unused = unused(&mut connection).await;
         let _ = connection.close().await;
         unused.unwrap_or(0).unsigned_abs()

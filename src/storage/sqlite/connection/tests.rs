@@ -172,7 +172,7 @@ async fn a_log_that_the_server_empties_is_not_taken_for_one_that_was_cut() {
     let folder = tempfile::tempdir().unwrap();
     let storage = stored(&folder).await;
     let connections = &storage.connections;
-    let limit = LogLimit::new(connections.file.path(), &connections.options);
+    let limit = LogLimit::new(&connections.options);
     for round in 0..3 {
         let mut writer = connections.begin_write().await.unwrap();
         sqlx::query("create table t (x)").execute(&mut *writer).await.unwrap();
