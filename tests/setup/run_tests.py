@@ -142,20 +142,20 @@ def dependency_rules() -> Suite:
     )
 
 
-def rust_tests(env: dict[str, str]) -> list[Suite]:
-    command = ["cargo", "test", "--locked", "--no-fail-fast"]
+def rust_tests(
+    name: str, options: list[str], env: dict[str, str], *, is_a_part: bool = False
+) -> list[Suite]:
+    """Runs `cargo test` with these options."""
+    command = ["cargo", "test", "--locked", "--no-fail-fast", *options]
     with with_memory_folder(env) as in_memory:
-        code, output = run("cargo test", command, cwd=ROOT, env=in_memory)
-    return from_cargo(output, code)
+        code, output = run(name, command, cwd=ROOT, env=in_memory)
+    return from_cargo(output, code, is_a_part=is_a_part)
 
 
 def encrypted_contract(env: dict[str, str]) -> list[Suite]:
     """Every case of the contract again, with encryption on."""
-    command = ["cargo", "test", "--locked", "--no-fail-fast", "--test", "contract"]
     encrypted = env | {"THREADKEEP_TEST_ENCRYPTED": "1"}
-    with with_memory_folder(encrypted) as in_memory:
-        code, output = run("encrypted contract", command, cwd=ROOT, env=in_memory)
-    return from_cargo(output, code)
+    return rust_tests("encrypted contract", ["--test", "contract"], encrypted)
 
 
 def postgres_versions(env: dict[str, str]) -> list[Suite]:
@@ -311,7 +311,7 @@ def everything() -> list[Suite]:
     env = environment()
     suites = lints()
     suites += python_tests("test runner", SETUP, ["-p", "no:asyncio", "."], env)
-    suites += rust_tests(env)
+    suites += rust_tests("cargo test", [], env)
     suites += encrypted_contract(env)
     suites += postgres_versions(env)
     # The program that the Rust suites were built with: `cargo build` makes another one, of dependencies with fewer features.
@@ -334,10 +334,7 @@ def check() -> list[Suite]:
         ("unit tests", ["--lib"]),
         ("contract on SQLite", ["--test", "contract", "sqlite::"]),
     ]:
-        command = ["cargo", "test", "--locked", "--no-fail-fast", *options]
-        with with_memory_folder(env) as in_memory:
-            code, output = run(name, command, cwd=ROOT, env=in_memory)
-        suites += from_cargo(output, code, is_a_part=True)
+        suites += rust_tests(name, options, env, is_a_part=True)
     return suites
 
 
