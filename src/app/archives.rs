@@ -14,6 +14,7 @@ use crate::content::slicing::whole_chunks;
 use crate::content::tar::TarLimits;
 use crate::content::tar::whole::{self, Links};
 use crate::domain::caller::Caller;
+use crate::domain::cpu_threads;
 use crate::domain::limits::LIMITS;
 use crate::domain::snapshots::archives::{Archive, ArchiveId, Arrived, WorkspaceName};
 use crate::domain::{Error, Result};
@@ -93,7 +94,7 @@ impl Work<'_> {
         let (leaving, mut slices) = mpsc::channel(1);
         let links =
             if put.any_links { Links::Any } else { Links::Inside(LIMITS.workspace_links_max) };
-        let reader = tokio::task::spawn_blocking(move || unpack(arriving, links, &leaving));
+        let reader = cpu_threads::spawn(move || unpack(arriving, links, &leaving));
         let kept = self.keep(&mut slices).await;
         // Nobody waits for somebody who does not read on.
         drop(slices);

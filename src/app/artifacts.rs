@@ -9,6 +9,7 @@ use tokio::task::JoinHandle;
 
 pub use crate::content::tar::Piece;
 use crate::content::tar::{self, TarError, TarLimits};
+use crate::domain::cpu_threads;
 use crate::domain::limits::LIMITS;
 use crate::domain::{Error, Result};
 
@@ -35,7 +36,7 @@ impl Unpacking {
             ratio_max: LIMITS.archive_ratio_max,
             path_bytes_max: usize::try_from(LIMITS.item_key_bytes_max).unwrap_or(usize::MAX),
         };
-        let reader = tokio::task::spawn_blocking(move || {
+        let reader = cpu_threads::spawn(move || {
             tar::read(&mut arriving, limits, |piece| leaving.blocking_send(piece).is_ok())?;
             // What follows the end of an archive is taken, so that its sender is not cut off.
             while arriving.arriving.blocking_recv().is_some() {}

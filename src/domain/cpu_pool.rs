@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use super::fair_places::{FairPlaces, Place, Share};
-use super::{Error, Result};
+use super::{Error, Result, cpu_threads};
 
 /// Decoding or hashing more bytes takes about a millisecond.
 pub const INLINE_BYTES_MAX: usize = 256 << 10;
@@ -53,7 +53,7 @@ pub async fn run_at<T: Send + 'static>(
     place: Place,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {
-    let done = tokio::task::spawn_blocking(move || {
+    let done = cpu_threads::spawn(move || {
         let _place = place;
         work()
     });

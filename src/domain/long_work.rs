@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{AcquireError, Semaphore};
 
+use super::cpu_threads;
 use super::error::{Error, Result};
 
 /// When work has to end. It asks in between.
@@ -72,7 +73,7 @@ impl LongWork {
         };
         let stop = Stop::at(ends);
         let leaving = Leaving(Arc::clone(&stop.is_left));
-        let done = tokio::task::spawn_blocking(move || {
+        let done = cpu_threads::spawn(move || {
             let _place = place;
             work(&stop)
         });

@@ -12,6 +12,7 @@ pub mod clock;
 pub mod contention;
 pub mod contents;
 pub mod cpu_pool;
+pub mod cpu_threads;
 pub mod credential;
 pub mod decimal;
 pub mod doctor;
